@@ -1,0 +1,54 @@
+import { type AttemptOutcome, callbackDecider, type Lane } from '../domain/callback/callback.js'
+import type { CallbackPayload } from '../domain/callback/events.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
+import { callbackStream, derivedEventId } from './ids.js'
+
+export interface CallbackRequest {
+  /** The id of the transfer's event. */
+  readonly webhookId: string
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly transferRevision: number
+  readonly payload: CallbackPayload
+}
+
+export interface Attempted {
+  readonly httpStatus: number | null
+  readonly durationMs: number
+  readonly outcome: AttemptOutcome
+}
+
+/** All that is done to callback deliveries. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+export class CallbackCommands {
+  constructor(
+    private readonly store: EventStore,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Records a delivery once, however often it is asked to: the event's id derives from the transfer event's. */
+  record(request: CallbackRequest, context: CommandContext) {
+    return handleCommand(
+      this.store,
+      callbackDecider,
+      callbackStream(request.trackingId),
+      { type: 'Record', ...request, at: this.clock() },
+      context,
+      { eventId: () => derivedEventId(request.webhookId, 'callback recorded') },
+    )
+  }
+
+  reportAttempt(trackingId: string, webhookId: string, attempted: Attempted, context: CommandContext) {
+    const command = { type: 'ReportAttempt', webhookId, ...attempted, at: this.clock() } as const
+    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+  }
+
+  requeue(trackingId: string, which: { readonly webhookId: string } | 'latest' | 'parked', context: CommandContext) {
+    const command = { type: 'Requeue', which, at: this.clock() } as const
+    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+  }
+
+  async lane(trackingId: string): Promise<Lane> {
+    return (await loadStream(this.store, callbackDecider, callbackStream(trackingId))).state
+  }
+}

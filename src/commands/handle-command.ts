@@ -1,0 +1,91 @@
+import type { Decider, Refusal } from '../domain/decision.js'
+import { type DomainEvent, decodeEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
+import {
+  type Append,
+  type EventStore,
+  type ExpectedRevision,
+  WrongExpectedRevisionError,
+} from '../event-store/event-store.js'
+
+export type CommandContext = EventMetadata
+
+/** ISO 8601 with milliseconds. */
+export type Clock = () => string
+
+export type CommandResult<State, Event> =
+  | {
+      readonly accepted: true
+      readonly state: State
+      /** What this command appended; empty when it changed nothing. */
+      readonly events: readonly Event[]
+      readonly revision: ExpectedRevision
+    }
+  | { readonly accepted: false; readonly refusal: Refusal; readonly state: State }
+
+/** Other writers kept winning; nothing was appended. Trying again later is safe. */
+export class TooMuchContentionError extends Error {
+  override readonly name = 'TooMuchContentionError'
+}
+
+const maxAttempts = 10
+
+interface Loaded<State> {
+  readonly state: State
+  readonly revision: ExpectedRevision
+}
+
+export interface HandleOptions<Event> {
+  /** Decides on the initial state first, without reading: for streams that hardly ever exist yet. */
+  readonly assumeNew?: boolean
+  /** Appends to other streams that must succeed before this one's. */
+  readonly before?: readonly Append[]
+  /** Event ids that derive from their cause, where an append may be repeated. Random otherwise. */
+  readonly eventId?: (event: Event) => string
+}
+
+export async function loadStream<State, Command, Event extends DomainEvent>(
+  store: EventStore,
+  decider: Decider<State, Command, Event>,
+  stream: string,
+): Promise<Loaded<State>> {
+  let state = decider.initialState
+  let revision: ExpectedRevision = 'no_stream'
+  for (const recorded of await store.readStream(stream)) {
+    state = decider.evolve(state, decodeEvent(recorded) as Event)
+    revision = recorded.revision
+  }
+  return { state, revision }
+}
+
+/**
+ * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
+ * @throws StoreUnavailableError, TooMuchContentionError, and WrongExpectedRevisionError of a `before` stream
+ */
+export async function handleCommand<State, Command, Event extends DomainEvent>(
+  store: EventStore,
+  decider: Decider<State, Command, Event>,
+  stream: string,
+  command: Command,
+  context: CommandContext,
+  options: HandleOptions<Event> = {},
+): Promise<CommandResult<State, Event>> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { state, revision }: Loaded<State> =
+      attempt === 0 && options.assumeNew
+        ? { state: decider.initialState, revision: 'no_stream' }
+        : await loadStream(store, decider, stream)
+    const decision = decider.decide(command, state)
+    if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
+    if (decision.events.length === 0) return { accepted: true, state, events: [], revision }
+    const events = decision.events.map((event) => encodeEvent(event, context, options.eventId?.(event)))
+    const append = { stream, expectedRevision: revision, events }
+    try {
+      const results = await store.appendInOrder([...(options.before ?? []), append])
+      const after = decision.events.reduce((folded, event) => decider.evolve(folded, event), state)
+      return { accepted: true, state: after, events: decision.events, revision: results.at(-1)!.revision }
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError) || error.stream !== stream) throw error
+    }
+  }
+  throw new TooMuchContentionError(`${stream}: gave up after ${maxAttempts} conflicts with other writers`)
+}

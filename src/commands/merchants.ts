@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import type { Refusal } from '../domain/decision.js'
+import { type MerchantCommand, merchantDecider } from '../domain/merchant/decide.js'
+import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../security/credentials.js'
+import type { SecretBox } from '../security/secret-box.js'
+import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
+import { merchantStream } from './ids.js'
+
+/** Shown once, never again. */
+export interface IssuedCredentials {
+  readonly id: string
+  readonly webApiKey: string
+  readonly secretKey: string
+  readonly webhookSecret: string
+}
+
+export type MerchantResult =
+  | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+export type RotatingSecret = 'secretKey' | 'webhookSecret'
+
+/** Associated data of a sealed secret: it opens for this merchant and purpose only. */
+export function secretOwner(merchantId: string, secret: RotatingSecret): string {
+  return `merchant:${merchantId}:${secret}`
+}
+
+/** All that is done to merchants. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+export class MerchantCommands {
+  constructor(
+    private readonly store: EventStore,
+    private readonly clock: Clock,
+    private readonly box: SecretBox,
+  ) {}
+
+  async register(settings: MerchantSettings, context: CommandContext): Promise<IssuedCredentials> {
+    const id = randomUUID()
+    const webApiKey = generateApiKey(id)
+    const secretKey = generateSecretKey()
+    const webhookSecret = generateWebhookSecret()
+    const result = await this.execute(
+      id,
+      {
+        type: 'Register',
+        merchantId: id,
+        settings,
+        apiKeySha256: digestApiKey(webApiKey),
+        secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
+        webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
+        at: this.clock(),
+      },
+      context,
+    )
+    if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
+    return { id, webApiKey, secretKey, webhookSecret }
+  }
+
+  /** Undefined when there is none. */
+  async find(merchantId: string): Promise<Merchant | undefined> {
+    const { state } = await loadStream(this.store, merchantDecider, merchantStream(merchantId))
+    return state.merchantId === null ? undefined : state
+  }
+
+  changeSettings(
+    merchantId: string,
+    changes: Partial<MerchantSettings>,
+    context: CommandContext,
+  ): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
+  }
+
+  /** The key before stays valid for `overlapMinutes`; 0 revokes it at once. */
+  async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
+    const webApiKey = generateApiKey(merchantId)
+    const apiKeySha256 = digestApiKey(webApiKey)
+    const result = await this.execute(
+      merchantId,
+      { type: 'RotateApiKey', apiKeySha256, ...this.overlap(overlapMinutes) },
+      context,
+    )
+    return result.accepted ? ({ accepted: true, webApiKey } as const) : result
+  }
+
+  /** The secret before stays valid for `overlapMinutes`: requests hashed with either are accepted, callbacks carry both signatures. */
+  async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
+    const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
+    const sealed = this.box.seal(value, secretOwner(merchantId, secret))
+    const overlap = this.overlap(overlapMinutes)
+    const command: MerchantCommand =
+      secret === 'secretKey'
+        ? { type: 'RotateSecretKey', secretKey: sealed, ...overlap }
+        : { type: 'RotateWebhookSecret', webhookSecret: sealed, ...overlap }
+    const result = await this.execute(merchantId, command, context)
+    return result.accepted ? ({ accepted: true, value } as const) : result
+  }
+
+  suspend(merchantId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'Suspend', at: this.clock() }, context)
+  }
+
+  resume(merchantId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'Resume', at: this.clock() }, context)
+  }
+
+  disableCallbacks(merchantId: string, reason: string, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'DisableCallbacks', reason, at: this.clock() }, context)
+  }
+
+  enableCallbacks(merchantId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'EnableCallbacks', at: this.clock() }, context)
+  }
+
+  private overlap(minutes: number) {
+    const at = this.clock()
+    return { at, previousValidUntil: new Date(Date.parse(at) + minutes * 60_000).toISOString() }
+  }
+
+  private async execute(
+    merchantId: string,
+    command: MerchantCommand,
+    context: CommandContext,
+  ): Promise<MerchantResult> {
+    const result = await handleCommand(this.store, merchantDecider, merchantStream(merchantId), command, context)
+    if (!result.accepted) return { accepted: false, refusal: result.refusal }
+    if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
+    return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
+  }
+}

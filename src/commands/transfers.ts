@@ -1,0 +1,152 @@
+import type { Refusal } from '../domain/decision.js'
+import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
+import { transferDecider } from '../domain/transfer/decide.js'
+import type { DepositChannel, TransferEvent } from '../domain/transfer/events.js'
+import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
+import { encodeEvent } from '../event-store/event-codec.js'
+import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import { type Clock, type CommandContext, type CommandResult, handleCommand, loadStream } from './handle-command.js'
+import { derivedEventId, hashCodeStream, trackingIdOf, transferStream } from './ids.js'
+
+export interface TransferRequest {
+  readonly merchantId: string
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly paymentMethod: number
+  /** The verified hashCode and the amount text it was made of; absent when the request carried none. */
+  readonly hash?: { readonly hashCode: string; readonly amountText: string }
+}
+
+export interface DepositRequest extends TransferRequest {
+  readonly channel: DepositChannel
+  readonly expiryMinutes: number
+}
+
+export interface WithdrawalRequest extends TransferRequest {
+  readonly accountNumber: string
+  readonly identityNumber: string | null
+}
+
+export interface CompleteRequest {
+  readonly transactionAmountMinor?: bigint
+  readonly receiptUrl?: string
+  readonly message?: string
+}
+
+export type TransferResult =
+  | { readonly accepted: true; readonly transfer: Transfer; readonly changed: boolean }
+  | {
+      readonly accepted: false
+      readonly refusal: Refusal | { readonly reason: 'hash-reused'; readonly message: string }
+    }
+
+/** All that is done to transfers. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+export class TransferCommands {
+  constructor(
+    private readonly store: EventStore,
+    private readonly clock: Clock,
+    private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
+  ) {}
+
+  createDeposit(request: DepositRequest, context: CommandContext): Promise<TransferResult> {
+    const { hash, expiryMinutes, ...rest } = request
+    const at = this.clock()
+    const expiresAt = new Date(Date.parse(at) + expiryMinutes * 60_000).toISOString()
+    const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
+    return this.create({ type: 'CreateDeposit', ...rest, trackingId, at, expiresAt }, hash, context)
+  }
+
+  createWithdrawal(request: WithdrawalRequest, context: CommandContext): Promise<TransferResult> {
+    const { hash, ...rest } = request
+    const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
+    return this.create({ type: 'CreateWithdrawal', ...rest, trackingId, at: this.clock() }, hash, context)
+  }
+
+  /** Undefined when there is none. From the log, so never behind. */
+  async find(trackingId: string): Promise<{ readonly transfer: Transfer; readonly revision: number } | undefined> {
+    const { state, revision } = await loadStream(this.store, transferDecider, transferStream(trackingId))
+    return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
+  }
+
+  async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
+    const found = await this.find(trackingId)
+    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
+    const { receiptUrl = null, message = null, ...amount } = request
+    const mismatchPolicy = await this.mismatchPolicy(found.transfer.merchantId)
+    const command = { type: 'Complete', ...amount, receiptUrl, message, mismatchPolicy, at: this.clock() } as const
+    return this.execute(trackingId, command, context)
+  }
+
+  changeStatus(
+    trackingId: string,
+    type: 'SendToManualControl' | 'Cancel' | 'Fail',
+    message: string | null,
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    return this.execute(trackingId, { type, message, at: this.clock() }, context)
+  }
+
+  /** Cancels the deposit if its time is over; otherwise nothing changes. */
+  expire(trackingId: string, context: CommandContext): Promise<TransferResult> {
+    return this.execute(trackingId, { type: 'Expire', at: this.clock() }, context)
+  }
+
+  private async create(
+    command: TransferCommand & { type: 'CreateDeposit' | 'CreateWithdrawal' },
+    hash: TransferRequest['hash'],
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    const before = hash ? [hashCodeSeen(command.merchantId, command.referenceId, hash, command.at, context)] : []
+    const stream = transferStream(command.trackingId)
+    try {
+      return toResult(
+        await handleCommand(this.store, transferDecider, stream, command, context, { assumeNew: true, before }),
+      )
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError)) throw error
+      const message = 'This hashCode was used before, for another amount and referenceId.'
+      return { accepted: false, refusal: { reason: 'hash-reused', message } }
+    }
+  }
+
+  private async execute(
+    trackingId: string,
+    command: TransferCommand,
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    return toResult(await handleCommand(this.store, transferDecider, transferStream(trackingId), command, context))
+  }
+
+  private async mismatchPolicy(merchantId: string): Promise<MismatchPolicy> {
+    const settings = await this.settingsOf(merchantId)
+    if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
+    return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
+  }
+}
+
+/** The id derives from the pair, so a repeat of the same request is already done and any other pair is a conflict. */
+function hashCodeSeen(
+  merchantId: string,
+  referenceId: string,
+  { hashCode, amountText }: NonNullable<TransferRequest['hash']>,
+  at: string,
+  context: CommandContext,
+): Append {
+  const event = { type: 'HashCodeSeen', data: { merchantId, amountText, referenceId, at } } as const
+  const id = derivedEventId(merchantId, `hashCode:${hashCode.toUpperCase()}:${amountText}|${referenceId}`)
+  return {
+    stream: hashCodeStream(merchantId, hashCode),
+    expectedRevision: 'no_stream',
+    events: [encodeEvent(event, context, id)],
+  }
+}
+
+function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
+  if (!result.accepted) return { accepted: false, refusal: result.refusal }
+  if (result.state.kind === 'none') throw new Error('an accepted command left no transfer')
+  return { accepted: true, transfer: result.state, changed: result.events.length > 0 }
+}

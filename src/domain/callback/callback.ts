@@ -1,0 +1,164 @@
+import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import type { CallbackEvent, CallbackPayload } from './events.js'
+
+export interface Delivery {
+  readonly webhookId: string
+  readonly transferRevision: number
+  readonly payload: CallbackPayload
+  readonly status: 'waiting' | 'delivered' | 'parked'
+  /** Failed attempts since it was recorded or requeued. */
+  readonly attempts: number
+  /** ISO 8601; meaningful while waiting. */
+  readonly nextAttemptAt: string
+  /** Why the last attempt failed, or null. */
+  readonly lastFailure: string | null
+}
+
+/** The lane of one transfer: deliveries by transfer revision, lowest first. */
+export interface Lane {
+  readonly trackingId: string | null
+  readonly merchantId: string | null
+  readonly deliveries: readonly Delivery[]
+}
+
+export const initialState: Lane = { trackingId: null, merchantId: null, deliveries: [] }
+
+export type AttemptOutcome =
+  | { readonly result: 'delivered' }
+  | { readonly result: 'failed'; readonly reason: string; readonly nextAttemptAt: string }
+  | { readonly result: 'parked'; readonly reason: string }
+
+export type CallbackCommand =
+  | {
+      readonly type: 'Record'
+      readonly webhookId: string
+      readonly trackingId: string
+      readonly merchantId: string
+      readonly transferRevision: number
+      readonly payload: CallbackPayload
+      readonly at: string
+    }
+  | {
+      readonly type: 'ReportAttempt'
+      readonly webhookId: string
+      readonly httpStatus: number | null
+      readonly durationMs: number
+      readonly outcome: AttemptOutcome
+      readonly at: string
+    }
+  /** Takes up again: one callback, whatever became of it; the latest one; or all that are parked. */
+  | {
+      readonly type: 'Requeue'
+      readonly which: { readonly webhookId: string } | 'latest' | 'parked'
+      readonly at: string
+    }
+
+export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { initialState, decide, evolve }
+
+export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackEvent> {
+  switch (command.type) {
+    case 'Record': {
+      if (lane.deliveries.some((delivery) => delivery.webhookId === command.webhookId)) return accept()
+      const { type: _, ...data } = command
+      return accept({ type: 'CallbackRecorded', data })
+    }
+    case 'ReportAttempt':
+      return reportAttempt(command, lane)
+    case 'Requeue':
+      return requeue(command, lane)
+    default:
+      return command satisfies never
+  }
+}
+
+function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lane: Lane): Decision<CallbackEvent> {
+  const { webhookId, httpStatus, durationMs, outcome, at } = command
+  const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
+  if (!delivery) return refuse('not-found', 'There is no such callback.')
+  if (delivery.status !== 'waiting') return accept()
+  const data = { ...ids(lane, webhookId, at), attempt: delivery.attempts + 1, httpStatus, durationMs }
+  switch (outcome.result) {
+    case 'delivered':
+      return accept({ type: 'CallbackDelivered', data })
+    case 'failed':
+      return accept({
+        type: 'CallbackAttemptFailed',
+        data: { ...data, reason: outcome.reason, nextAttemptAt: outcome.nextAttemptAt },
+      })
+    case 'parked':
+      return accept({ type: 'CallbackParked', data: { ...data, reason: outcome.reason } })
+    default:
+      return outcome satisfies never
+  }
+}
+
+function requeue(command: CallbackCommand & { type: 'Requeue' }, lane: Lane): Decision<CallbackEvent> {
+  const { which, at } = command
+  const chosen =
+    which === 'parked'
+      ? lane.deliveries.filter((delivery) => delivery.status === 'parked')
+      : which === 'latest'
+        ? lane.deliveries.slice(-1)
+        : lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
+  if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'There is no such callback.')
+  // A callback that is about to be tried for the first time needs no requeue; one that waits out a failure is tried at once.
+  const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
+  return accept(...idle.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
+}
+
+function ids(lane: Lane, webhookId: string, at: string) {
+  if (lane.trackingId === null || lane.merchantId === null) throw new Error('a delivery in a lane without an owner')
+  return { webhookId, trackingId: lane.trackingId, merchantId: lane.merchantId, at }
+}
+
+export function evolve(lane: Lane, event: CallbackEvent): Lane {
+  switch (event.type) {
+    case 'CallbackRecorded': {
+      const { webhookId, transferRevision, payload, at, trackingId, merchantId } = event.data
+      const delivery: Delivery = {
+        webhookId,
+        transferRevision,
+        payload,
+        status: 'waiting',
+        attempts: 0,
+        nextAttemptAt: at,
+        lastFailure: null,
+      }
+      const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
+      return { trackingId, merchantId, deliveries }
+    }
+    case 'CallbackDelivered':
+      return change(lane, event.data.webhookId, { status: 'delivered', lastFailure: null })
+    case 'CallbackAttemptFailed': {
+      const { attempt, nextAttemptAt, reason } = event.data
+      return change(lane, event.data.webhookId, { attempts: attempt, nextAttemptAt, lastFailure: reason })
+    }
+    case 'CallbackParked':
+      return change(lane, event.data.webhookId, {
+        status: 'parked',
+        attempts: event.data.attempt,
+        lastFailure: event.data.reason,
+      })
+    case 'CallbackRequeued':
+      return change(lane, event.data.webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: event.data.at })
+    default:
+      return event satisfies never
+  }
+}
+
+function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane {
+  if (!lane.deliveries.some((delivery) => delivery.webhookId === webhookId)) {
+    throw new Error('an attempt of a callback that was never recorded')
+  }
+  return {
+    ...lane,
+    deliveries: lane.deliveries.map((delivery) =>
+      delivery.webhookId === webhookId ? { ...delivery, ...changes } : delivery,
+    ),
+  }
+}
+
+/** What the lane sends next: callbacks of one transfer go out one after the other, lowest revision first. */
+export function nextDelivery(lane: Lane): Delivery | undefined {
+  return lane.deliveries.find((delivery) => delivery.status === 'waiting')
+}

@@ -1,0 +1,88 @@
+import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
+import { evolve, initialState, type MerchantState } from './merchant.js'
+
+export type MerchantCommand =
+  | {
+      readonly type: 'Register'
+      readonly merchantId: string
+      readonly settings: MerchantSettings
+      readonly apiKeySha256: string
+      readonly secretKey: SealedSecret
+      readonly webhookSecret: SealedSecret
+      readonly at: string
+    }
+  | { readonly type: 'ChangeSettings'; readonly changes: Partial<MerchantSettings>; readonly at: string }
+  | {
+      readonly type: 'RotateApiKey'
+      readonly apiKeySha256: string
+      readonly previousValidUntil: string
+      readonly at: string
+    }
+  | {
+      readonly type: 'RotateSecretKey'
+      readonly secretKey: SealedSecret
+      readonly previousValidUntil: string
+      readonly at: string
+    }
+  | {
+      readonly type: 'RotateWebhookSecret'
+      readonly webhookSecret: SealedSecret
+      readonly previousValidUntil: string
+      readonly at: string
+    }
+  | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
+  | { readonly type: 'DisableCallbacks'; readonly reason: string; readonly at: string }
+
+export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEvent> = { initialState, decide, evolve }
+
+export function decide(command: MerchantCommand, state: MerchantState): Decision<MerchantEvent> {
+  if (command.type === 'Register') {
+    const { type: _, ...data } = command
+    return state.merchantId === null
+      ? accept({ type: 'MerchantRegistered', data })
+      : refuse('conflict', 'This merchant is registered already.')
+  }
+  if (state.merchantId === null) return refuse('not-found', 'There is no such merchant.')
+  const { merchantId } = state
+  const { at } = command
+  switch (command.type) {
+    case 'ChangeSettings': {
+      const changes = changed(state.settings, command.changes)
+      if (Object.keys(changes).length === 0) return accept()
+      return accept({ type: 'MerchantSettingsChanged', data: { merchantId, changes, at } })
+    }
+    case 'RotateApiKey': {
+      const { apiKeySha256, previousValidUntil } = command
+      return accept({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256, previousValidUntil, at } })
+    }
+    case 'RotateSecretKey': {
+      const { secretKey, previousValidUntil } = command
+      return accept({ type: 'SecretKeyRotated', data: { merchantId, secretKey, previousValidUntil, at } })
+    }
+    case 'RotateWebhookSecret': {
+      const { webhookSecret, previousValidUntil } = command
+      return accept({ type: 'WebhookSecretRotated', data: { merchantId, webhookSecret, previousValidUntil, at } })
+    }
+    case 'Suspend':
+      return state.suspended ? accept() : accept({ type: 'MerchantSuspended', data: { merchantId, at } })
+    case 'Resume':
+      return state.suspended ? accept({ type: 'MerchantResumed', data: { merchantId, at } }) : accept()
+    case 'DisableCallbacks':
+      if (state.callbacksDisabled !== null) return accept()
+      return accept({ type: 'CallbackEndpointDisabled', data: { merchantId, reason: command.reason, at } })
+    case 'EnableCallbacks':
+      if (state.callbacksDisabled === null) return accept()
+      return accept({ type: 'CallbackEndpointEnabled', data: { merchantId, at } })
+    default:
+      return command satisfies never
+  }
+}
+
+function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>): Partial<MerchantSettings> {
+  const entries = Object.entries(changes).filter(([name, value]) => {
+    const before = settings[name as keyof MerchantSettings]
+    return Array.isArray(value) ? value.join() !== (before as readonly string[]).join() : value !== before
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,97 @@
+/** What happens to a merchant. Secrets appear only sealed (docs/decisions) and API keys only as SHA-256 digests. */
+
+export interface MerchantSettings {
+  readonly name: string
+  readonly callbackUrl: string
+  /** Addresses and CIDR ranges that may call; nobody when empty. */
+  readonly allowIps: readonly string[]
+  /** May use loopback callbacks without TLS, test wallets, and is named as such on every page. */
+  readonly sandbox: boolean
+  /** Cancels deposits whose amount differs (specification, Events, rule 3). */
+  readonly autoCancelMismatch: boolean
+  readonly mismatchToleranceMinor: bigint
+  readonly rateLimitPerSecond: number
+  /** 15 to 1440. */
+  readonly depositExpiryMinutes: number
+  readonly minAmountMinor: bigint
+  readonly maxAmountMinor: bigint
+  /** The native create is refused without a hashCode. */
+  readonly requireNativeHash: boolean
+  /** Every create is refused without a valid X-Signature. */
+  readonly requireSignature: boolean
+  /** Sends a callback for the creation too. */
+  readonly callbackOnCreate: boolean
+}
+
+/** AES-256-GCM envelope in text form: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */
+export type SealedSecret = string
+
+export interface MerchantRegistered {
+  readonly type: 'MerchantRegistered'
+  readonly data: {
+    readonly merchantId: string
+    readonly settings: MerchantSettings
+    readonly apiKeySha256: string
+    readonly secretKey: SealedSecret
+    readonly webhookSecret: SealedSecret
+    readonly at: string
+  }
+}
+
+export interface MerchantSettingsChanged {
+  readonly type: 'MerchantSettingsChanged'
+  readonly data: { readonly merchantId: string; readonly changes: Partial<MerchantSettings>; readonly at: string }
+}
+
+/** The credential before it stays valid until `previousValidUntil` (ISO 8601). */
+interface Rotation {
+  readonly merchantId: string
+  readonly previousValidUntil: string
+  readonly at: string
+}
+
+export interface ApiKeyRotated {
+  readonly type: 'ApiKeyRotated'
+  readonly data: Rotation & { readonly apiKeySha256: string }
+}
+
+export interface SecretKeyRotated {
+  readonly type: 'SecretKeyRotated'
+  readonly data: Rotation & { readonly secretKey: SealedSecret }
+}
+
+export interface WebhookSecretRotated {
+  readonly type: 'WebhookSecretRotated'
+  readonly data: Rotation & { readonly webhookSecret: SealedSecret }
+}
+
+export interface MerchantSuspended {
+  readonly type: 'MerchantSuspended'
+  readonly data: { readonly merchantId: string; readonly at: string }
+}
+
+export interface MerchantResumed {
+  readonly type: 'MerchantResumed'
+  readonly data: { readonly merchantId: string; readonly at: string }
+}
+
+export interface CallbackEndpointDisabled {
+  readonly type: 'CallbackEndpointDisabled'
+  readonly data: { readonly merchantId: string; readonly reason: string; readonly at: string }
+}
+
+export interface CallbackEndpointEnabled {
+  readonly type: 'CallbackEndpointEnabled'
+  readonly data: { readonly merchantId: string; readonly at: string }
+}
+
+export type MerchantEvent =
+  | MerchantRegistered
+  | MerchantSettingsChanged
+  | ApiKeyRotated
+  | SecretKeyRotated
+  | WebhookSecretRotated
+  | MerchantSuspended
+  | MerchantResumed
+  | CallbackEndpointDisabled
+  | CallbackEndpointEnabled

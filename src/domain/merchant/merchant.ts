@@ -1,0 +1,75 @@
+import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
+
+/** A credential and, while it is being rotated, the one before it. */
+export interface Rotating<Value> {
+  readonly current: Value
+  readonly previous?: { readonly value: Value; readonly validUntil: string }
+}
+
+export interface Merchant {
+  readonly merchantId: string
+  readonly settings: MerchantSettings
+  readonly apiKeySha256: Rotating<string>
+  readonly secretKey: Rotating<SealedSecret>
+  readonly webhookSecret: Rotating<SealedSecret>
+  readonly suspended: boolean
+  /** Why callbacks are held back, or null while they are sent. */
+  readonly callbacksDisabled: string | null
+  readonly createdAt: string
+}
+
+export type MerchantState = { readonly merchantId: null } | Merchant
+
+export const initialState: MerchantState = { merchantId: null }
+
+export function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
+  if (event.type === 'MerchantRegistered') {
+    const { apiKeySha256, secretKey, webhookSecret, at, merchantId, settings } = event.data
+    return {
+      merchantId,
+      settings,
+      apiKeySha256: { current: apiKeySha256 },
+      secretKey: { current: secretKey },
+      webhookSecret: { current: webhookSecret },
+      suspended: false,
+      callbacksDisabled: null,
+      createdAt: at,
+    }
+  }
+  if (state.merchantId === null) throw new Error('a merchant changed before it was registered')
+  switch (event.type) {
+    case 'MerchantSettingsChanged':
+      return { ...state, settings: { ...state.settings, ...event.data.changes } }
+    case 'ApiKeyRotated':
+      return { ...state, apiKeySha256: rotate(state.apiKeySha256, event.data.apiKeySha256, event.data) }
+    case 'SecretKeyRotated':
+      return { ...state, secretKey: rotate(state.secretKey, event.data.secretKey, event.data) }
+    case 'WebhookSecretRotated':
+      return { ...state, webhookSecret: rotate(state.webhookSecret, event.data.webhookSecret, event.data) }
+    case 'MerchantSuspended':
+      return { ...state, suspended: true }
+    case 'MerchantResumed':
+      return { ...state, suspended: false }
+    case 'CallbackEndpointDisabled':
+      return { ...state, callbacksDisabled: event.data.reason }
+    case 'CallbackEndpointEnabled':
+      return { ...state, callbacksDisabled: null }
+    default:
+      return event satisfies never
+  }
+}
+
+function rotate<Value>(
+  before: Rotating<Value>,
+  current: Value,
+  event: { readonly previousValidUntil: string; readonly at: string },
+): Rotating<Value> {
+  if (event.previousValidUntil <= event.at) return { current }
+  return { current, previous: { value: before.current, validUntil: event.previousValidUntil } }
+}
+
+/** The values valid at a moment (ISO 8601), the current one first. */
+export function validValues<Value>(rotating: Rotating<Value>, at: string): Value[] {
+  const { current, previous } = rotating
+  return previous && at < previous.validUntil ? [current, previous.value] : [current]
+}

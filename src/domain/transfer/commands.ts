@@ -1,0 +1,58 @@
+import type { DepositChannel } from './events.js'
+
+interface Create {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly referenceId: string
+  readonly amountMinor: bigint
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly paymentMethod: number
+  /** ISO 8601; time arrives in the command, the domain has no clock. */
+  readonly at: string
+}
+
+export interface CreateDeposit extends Create {
+  readonly type: 'CreateDeposit'
+  readonly channel: DepositChannel
+  readonly expiresAt: string
+}
+
+export interface CreateWithdrawal extends Create {
+  readonly type: 'CreateWithdrawal'
+  readonly accountNumber: string
+  readonly identityNumber: string | null
+}
+
+export interface Complete {
+  readonly type: 'Complete'
+  /** What was really transferred; the requested amount when absent. */
+  readonly transactionAmountMinor?: bigint
+  readonly receiptUrl: string | null
+  readonly message: string | null
+  readonly mismatchPolicy: MismatchPolicy
+  readonly at: string
+}
+
+/** The merchant's settings for money that arrives in another amount than requested. */
+export interface MismatchPolicy {
+  /** A difference up to this, in minor units, is no mismatch. */
+  readonly toleranceMinor: bigint
+  /** Deposits only: cancel instead of completing (specification, Events, rule 3). */
+  readonly autoCancel: boolean
+}
+
+export interface ChangeStatus {
+  readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'
+  readonly message: string | null
+  readonly at: string
+}
+
+/** Cancels a deposit whose time is over; does nothing to any other transfer. */
+export interface Expire {
+  readonly type: 'Expire'
+  readonly at: string
+}
+
+export type TransferCommand = CreateDeposit | CreateWithdrawal | Complete | ChangeStatus | Expire

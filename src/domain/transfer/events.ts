@@ -1,0 +1,71 @@
+/** What happens to a transfer. Names and fields are a storage format: they only ever grow (docs/reference/events.md). */
+
+export type TransferKind = 'deposit' | 'withdrawal'
+export type DepositChannel = 'hosted' | 'native'
+
+/** On every event, so that a reader of one event needs no other. */
+interface Common {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly kind: TransferKind
+  readonly referenceId: string
+  /** Requested amount, minor units. */
+  readonly amountMinor: bigint
+  /** ISO 8601, by the service's clock. */
+  readonly at: string
+}
+
+interface Customer {
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly paymentMethod: number
+}
+
+export interface DepositCreated {
+  readonly type: 'DepositCreated'
+  readonly data: Common & Customer & { readonly channel: DepositChannel; readonly expiresAt: string }
+}
+
+export interface WithdrawalCreated {
+  readonly type: 'WithdrawalCreated'
+  readonly data: Common & Customer & { readonly accountNumber: string; readonly identityNumber: string | null }
+}
+
+export interface TransferCompleted {
+  readonly type: 'TransferCompleted'
+  readonly data: Common & {
+    readonly transactionAmountMinor: bigint
+    readonly hasAmountMismatch: boolean
+    readonly receiptUrl: string | null
+    readonly message: string | null
+  }
+}
+
+export interface TransferSentToManualControl {
+  readonly type: 'TransferSentToManualControl'
+  readonly data: Common & { readonly message: string | null }
+}
+
+export interface TransferCancelled {
+  readonly type: 'TransferCancelled'
+  readonly data: Common & {
+    readonly message: string | null
+    /** Money that was received all the same (automatic cancellation of a mismatch), minor units; 0 when none. */
+    readonly transactionAmountMinor: bigint
+    readonly hasAmountMismatch: boolean
+  }
+}
+
+export interface TransferFailed {
+  readonly type: 'TransferFailed'
+  readonly data: Common & { readonly message: string | null }
+}
+
+export type TransferCreated = DepositCreated | WithdrawalCreated
+export type TransferEvent =
+  | TransferCreated
+  | TransferCompleted
+  | TransferSentToManualControl
+  | TransferCancelled
+  | TransferFailed

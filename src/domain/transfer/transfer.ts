@@ -1,0 +1,101 @@
+import type { DepositChannel, TransferEvent, TransferKind } from './events.js'
+
+/** The specification's status values and names (Resources, "Status values of a transfer"). */
+export const statusCodes = { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 } as const
+export type Status = keyof typeof statusCodes
+
+interface Existing {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly referenceId: string
+  readonly status: Status
+  readonly amountMinor: bigint
+  /** What was really transferred so far, minor units. */
+  readonly transactionAmountMinor: bigint
+  readonly hasAmountMismatch: boolean
+  readonly receiptUrl: string | null
+  readonly message: string | null
+  readonly userId: string
+  readonly name: string
+  readonly username: string
+  readonly paymentMethod: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export interface Deposit extends Existing {
+  readonly kind: 'deposit'
+  readonly channel: DepositChannel
+  readonly expiresAt: string
+}
+
+export interface Withdrawal extends Existing {
+  readonly kind: 'withdrawal'
+  readonly accountNumber: string
+  readonly identityNumber: string | null
+}
+
+export type Transfer = Deposit | Withdrawal
+export type TransferState = { readonly kind: 'none' } | Transfer
+
+export const initialState: TransferState = { kind: 'none' }
+
+export function evolve(state: TransferState, event: TransferEvent): TransferState {
+  switch (event.type) {
+    case 'DepositCreated': {
+      const { kind: _, at, ...data } = event.data
+      return { ...data, kind: 'deposit', ...created(at) }
+    }
+    case 'WithdrawalCreated': {
+      const { kind: _, at, ...data } = event.data
+      return { ...data, kind: 'withdrawal', ...created(at) }
+    }
+    case 'TransferCompleted': {
+      const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at } = event.data
+      return change(state, {
+        status: 'Completed',
+        transactionAmountMinor,
+        hasAmountMismatch,
+        receiptUrl,
+        message,
+        updatedAt: at,
+      })
+    }
+    case 'TransferSentToManualControl':
+      return change(state, { status: 'ManualControl', message: event.data.message, updatedAt: event.data.at })
+    case 'TransferCancelled': {
+      const { transactionAmountMinor, hasAmountMismatch, message, at } = event.data
+      return change(state, { status: 'Cancelled', transactionAmountMinor, hasAmountMismatch, message, updatedAt: at })
+    }
+    case 'TransferFailed':
+      return change(state, { status: 'Failed', message: event.data.message, updatedAt: event.data.at })
+    default:
+      return event satisfies never
+  }
+}
+
+function created(at: string) {
+  return {
+    status: 'Pending',
+    transactionAmountMinor: 0n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    message: null,
+    createdAt: at,
+    updatedAt: at,
+  } as const
+}
+
+function change(state: TransferState, changes: Partial<Existing> & { status: Status }): Transfer {
+  if (state.kind === 'none') throw new Error('a transfer changed before it was created')
+  return { ...state, ...changes }
+}
+
+export function isTerminal(status: Status): boolean {
+  return status === 'Completed' || status === 'Cancelled' || status === 'Failed'
+}
+
+/** The kind as the specification's `transactionType`. */
+export function transactionType(kind: TransferKind): 1 | 2 {
+  return kind === 'deposit' ? 1 : 2
+}

@@ -1,0 +1,115 @@
+import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+
+/**
+ * The storage format: one schema for each event type and version. A version is never edited once released; a new one is
+ * added with an upcaster from the one before (event-codec.ts). Golden JSON of each is in test/fixtures/events.
+ */
+
+/** An amount in minor units, as decimal digits: JSON has no 64-bit integers. Fields that hold one end in `Minor`. */
+const Minor = Type.String({ pattern: '^\\d{1,15}$' })
+const Id = Type.String({ minLength: 1, maxLength: 64 })
+const Text = Type.String({ maxLength: 2048 })
+const At = Type.String({ minLength: 20, maxLength: 30 })
+const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Union([schema, Type.Null()])
+const event = <T extends TProperties>(properties: T): TObject<T> =>
+  Type.Object(properties, { additionalProperties: false })
+
+const transfer = {
+  trackingId: Id,
+  merchantId: Id,
+  kind: Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')]),
+  referenceId: Id,
+  amountMinor: Minor,
+  at: At,
+}
+const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
+
+const settings = {
+  name: Text,
+  callbackUrl: Text,
+  allowIps: Type.Array(Text, { maxItems: 1000 }),
+  sandbox: Type.Boolean(),
+  autoCancelMismatch: Type.Boolean(),
+  mismatchToleranceMinor: Minor,
+  rateLimitPerSecond: Type.Integer({ minimum: 1 }),
+  depositExpiryMinutes: Type.Integer({ minimum: 1 }),
+  minAmountMinor: Minor,
+  maxAmountMinor: Minor,
+  requireNativeHash: Type.Boolean(),
+  requireSignature: Type.Boolean(),
+  callbackOnCreate: Type.Boolean(),
+}
+const merchant = { merchantId: Id, at: At }
+const rotation = { ...merchant, previousValidUntil: At }
+const Sealed = Type.String({ pattern: '^v1\\.' })
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+const callback = { webhookId: Id, trackingId: Id, merchantId: Id, at: At }
+const attempt = {
+  ...callback,
+  attempt: Type.Integer({ minimum: 1 }),
+  httpStatus: Type.Union([Type.Integer(), Type.Null()]),
+  durationMs: Type.Number({ minimum: 0 }),
+}
+
+/** Every version of every event type, oldest first. */
+export const eventSchemas = {
+  DepositCreated: [
+    event({
+      ...transfer,
+      ...customer,
+      channel: Type.Union([Type.Literal('hosted'), Type.Literal('native')]),
+      expiresAt: At,
+    }),
+  ],
+  WithdrawalCreated: [event({ ...transfer, ...customer, accountNumber: Text, identityNumber: Nullable(Text) })],
+  TransferCompleted: [
+    event({
+      ...transfer,
+      transactionAmountMinor: Minor,
+      hasAmountMismatch: Type.Boolean(),
+      receiptUrl: Nullable(Text),
+      message: Nullable(Text),
+    }),
+  ],
+  TransferSentToManualControl: [event({ ...transfer, message: Nullable(Text) })],
+  TransferCancelled: [
+    event({ ...transfer, message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }),
+  ],
+  TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
+  MerchantRegistered: [
+    event({ ...merchant, settings: event(settings), apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }),
+  ],
+  MerchantSettingsChanged: [
+    event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
+  ],
+  ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
+  SecretKeyRotated: [event({ ...rotation, secretKey: Sealed })],
+  WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
+  MerchantSuspended: [event(merchant)],
+  MerchantResumed: [event(merchant)],
+  CallbackEndpointDisabled: [event({ ...merchant, reason: Text })],
+  CallbackEndpointEnabled: [event(merchant)],
+  CallbackRecorded: [
+    event({
+      ...callback,
+      transferRevision: Type.Integer({ minimum: 0 }),
+      payload: event({
+        status: Type.Integer({ minimum: 1, maximum: 5 }),
+        referenceId: Id,
+        message: Nullable(Text),
+        amountMinor: Minor,
+        transactionAmountMinor: Minor,
+        hasAmountMismatch: Type.Boolean(),
+        receiptUrl: Nullable(Text),
+      }),
+    }),
+  ],
+  CallbackDelivered: [event(attempt)],
+  CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
+  CallbackParked: [event({ ...attempt, reason: Text })],
+  CallbackRequeued: [event(callback)],
+  HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],
+} as const satisfies { readonly [type: string]: readonly TObject[] }
+
+export type EventType = keyof typeof eventSchemas

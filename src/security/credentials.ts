@@ -1,0 +1,36 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** `tk_<merchant id without dashes>_<256 random bits>`: the id makes it findable, the bits make it a secret. */
+export function generateApiKey(merchantId: string): string {
+  return `tk_${merchantId.replaceAll('-', '')}_${randomBytes(32).toString('base64url')}`
+}
+
+const apiKeyPattern = /^tk_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/
+
+/** The merchant an API key claims to be of; undefined when it has not the form of a key. */
+export function merchantIdOfApiKey(apiKey: string): string | undefined {
+  const match = apiKeyPattern.exec(apiKey)
+  return match ? match.slice(1, 6).join('-') : undefined
+}
+
+/** A plain digest is enough: the key carries 256 random bits, there is nothing to guess. */
+export function digestApiKey(apiKey: string): string {
+  return createHash('sha256').update(apiKey).digest('hex')
+}
+
+/** Constant time, whichever of the digests matches. */
+export function matchesDigest(apiKey: string, digests: readonly string[]): boolean {
+  const digest = Buffer.from(digestApiKey(apiKey))
+  let matches = false
+  for (const candidate of digests) matches = timingSafeEqual(digest, Buffer.from(candidate)) || matches
+  return matches
+}
+
+export function generateSecretKey(): string {
+  return `sk_${randomBytes(32).toString('base64url')}`
+}
+
+/** Standard Webhooks secret: `whsec_` and base64 of 32 random bytes. */
+export function generateWebhookSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`
+}
