@@ -1,0 +1,45 @@
+import { createHash, randomBytes } from 'node:crypto'
+
+export interface CreateLoadOptions {
+  readonly path: string
+  readonly secretKey: string
+  readonly webApiKey: string
+  readonly connections: number
+  /** How many different requests to prepare, at most this many can be sent. */
+  readonly count: number
+}
+
+/**
+ * Native deposit creates, each with its own referenceId and correct hashCode, made before the clock starts: one buffer for
+ * each connection, into which the next referenceId and hash are copied.
+ */
+export function prepareCreates(options: CreateLoadOptions): (connection: number) => Buffer {
+  const referenceIdLength = 36
+  const prefix = randomBytes(8).toString('hex')
+  const entries = Buffer.alloc(options.count * (referenceIdLength + 32))
+  for (let i = 0; i < options.count; i++) {
+    const referenceId = `${prefix}-${i.toString().padStart(referenceIdLength - prefix.length - 1, '0')}`
+    const hash = createHash('md5').update(`${options.secretKey}100.00${referenceId}`).digest('hex').toUpperCase()
+    entries.write(referenceId + hash, i * (referenceIdLength + 32), 'latin1')
+  }
+  const blank = (length: number) => '#'.repeat(length)
+  const body =
+    `{"amount":100.00,"userId":"user-1","name":"Ada Lovelace","username":"ada","referenceId":"${blank(referenceIdLength)}",` +
+    `"transactionType":1,"paymentMethod":1,"hashCode":"${blank(32)}"}`
+  const head =
+    `POST ${options.path} HTTP/1.1\r\nHost: 127.0.0.1\r\naccept: text/plain\r\n` +
+    `Content-Type: application/json-patch+json\r\nWebApiKey: ${options.webApiKey}\r\nContent-Length: ${body.length}\r\n\r\n`
+  const template = Buffer.from(head + body, 'latin1')
+  const buffers = Array.from({ length: options.connections }, () => Buffer.from(template))
+  const referenceAt = template.indexOf(blank(referenceIdLength))
+  const hashAt = template.lastIndexOf(blank(32))
+  let next = 0
+  return (connection) => {
+    if (next >= options.count) throw new Error('the prepared requests are used up: prepare more')
+    const buffer = buffers[connection]!
+    const entry = next++ * (referenceIdLength + 32)
+    entries.copy(buffer, referenceAt, entry, entry + referenceIdLength)
+    entries.copy(buffer, hashAt, entry + referenceIdLength, entry + referenceIdLength + 32)
+    return buffer
+  }
+}

@@ -1,0 +1,79 @@
+import { connect, type Socket } from 'node:net'
+
+/**
+ * A closed-loop HTTP/1.1 load on keep-alive connections: each sends its next request when the answer to the last one is
+ * complete. Small on purpose, and written over sockets, as it shares the machine's cores with what it measures.
+ */
+export interface LoadOptions {
+  readonly port: number
+  readonly connections: number
+  readonly durationMs: number
+  /** Fills in the next request; called once for each request, with the same number for the same connection. */
+  readonly nextRequest: (connection: number) => Buffer
+}
+
+export interface LoadResult {
+  readonly requests: number
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly maxMs: number
+  /** Answers by status code. */
+  readonly statuses: { readonly [status: string]: number }
+}
+
+const headEnd = Buffer.from('\r\n\r\n')
+
+export async function runLoad(options: LoadOptions): Promise<LoadResult> {
+  const latenciesMs: number[] = []
+  const statuses: Record<string, number> = {}
+  const startedAt = performance.now()
+  const endsAt = startedAt + options.durationMs
+  const one = (connection: number) =>
+    new Promise<void>((resolve, reject) => {
+      const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true })
+      let sentAt = 0
+      const send = () => {
+        sentAt = performance.now()
+        socket.write(options.nextRequest(connection))
+      }
+      onAnswers(socket, (status) => {
+        const now = performance.now()
+        latenciesMs.push(now - sentAt)
+        statuses[status] = (statuses[status] ?? 0) + 1
+        if (now < endsAt) return send()
+        socket.destroy()
+        resolve()
+      })
+      socket.on('error', reject)
+      socket.on('connect', send)
+    })
+  await Promise.all(Array.from({ length: options.connections }, (_, connection) => one(connection)))
+  const seconds = (performance.now() - startedAt) / 1000
+  latenciesMs.sort((a, b) => a - b)
+  const quantile = (q: number) => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * q))] ?? 0
+  return {
+    requests: latenciesMs.length,
+    requestsPerSecond: latenciesMs.length / seconds,
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
+    maxMs: quantile(1),
+    statuses,
+  }
+}
+
+/** Calls back for each complete answer; both servers send `content-length`. */
+function onAnswers(socket: Socket, answered: (status: string) => void): void {
+  let pending: Buffer = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+    const end = pending.indexOf(headEnd)
+    if (end < 0) return
+    const head = pending.toString('latin1', 0, end)
+    const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+    if (length === undefined) throw new Error(`an answer without content-length:\n${head}`)
+    if (pending.length < end + 4 + Number(length)) return
+    pending = pending.subarray(end + 4 + Number(length))
+    answered(head.slice(9, 12))
+  })
+}
