@@ -1,0 +1,187 @@
+import type { Database, Statement } from 'better-sqlite3'
+import { judgeAppend, noRevision } from './append-rules.js'
+import { answered, type Batch } from './messages.js'
+import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
+
+/** The log is not what it was written as. Names the place. */
+export class BrokenLogError extends Error {
+  override readonly name = 'BrokenLogError'
+}
+
+/** Reads a batch from front to back. */
+class Cursor {
+  #at = 0
+  constructor(readonly batch: Batch) {}
+
+  get done(): boolean {
+    return this.#at >= this.batch.length
+  }
+
+  text(): string {
+    const value = this.batch[this.#at++]
+    if (typeof value !== 'string') throw new TypeError(`a batch holds ${typeof value} where text belongs`)
+    return value
+  }
+
+  count(): number {
+    const value = this.batch[this.#at++]
+    if (typeof value !== 'number') throw new TypeError(`a batch holds ${typeof value} where a number belongs`)
+    return value
+  }
+}
+
+type EventRow = [
+  position: number,
+  stream: number,
+  revision: number,
+  name: string,
+  id: string,
+  type: string,
+  recordedAtMs: number,
+  data: string,
+  metadata: string,
+]
+
+/** Appends batches on one connection, several of them in one transaction: that is the group commit. */
+export class Appender {
+  readonly #numbers: StreamNumbers
+  readonly #merge: StreamNameMerge
+  readonly #insert: Statement<EventRow>
+  readonly #lastPosition: Statement<[], number | null>
+  readonly #lastRevision: Statement<[number], number | null>
+  readonly #idsFrom: Statement<[number, number, number], string>
+  readonly #positionOf: Statement<[number, number], number>
+  readonly #commit: Statement<[]>
+  readonly #rollback: Statement<[]>
+  readonly #db: Database
+  /** Position of the last event, of the transaction under way too. */
+  #position = -1
+  #recordedAtMs = 0
+  /** What the transaction under way has changed in memory. */
+  #added: string[] = []
+  #lastNumber = 0
+  #merged: (() => void) | undefined
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#numbers = new StreamNumbers(db)
+    this.#merge = new StreamNameMerge(db, this.#numbers)
+    this.#insert = db.prepare<EventRow>('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
+    this.#lastRevision = db
+      .prepare<[number], number | null>('SELECT max(revision) FROM events WHERE stream = ?')
+      .pluck()
+    this.#idsFrom = db
+      .prepare<[number, number, number], string>(
+        'SELECT id FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
+      )
+      .pluck()
+    this.#positionOf = db
+      .prepare<[number, number], number>('SELECT position FROM events WHERE stream = ? AND revision = ?')
+      .pluck()
+    this.#commit = db.prepare<[]>('COMMIT')
+    this.#rollback = db.prepare<[]>('ROLLBACK')
+  }
+
+  /** Call it when the write lock is held (after BEGIN IMMEDIATE): another process may have appended since the last time. */
+  begun(nowMs: number): void {
+    this.#added = []
+    this.#recordedAtMs = nowMs
+    const position = this.#lastPosition.get() ?? 0
+    if (position !== this.#position) this.#numbers.refresh()
+    this.#position = position
+    this.#lastNumber = this.#numbers.last
+    this.#merged = this.#merge.step()
+  }
+
+  /** The answers to a batch, {@link answerLength} numbers for each of its appends. */
+  append(batch: Batch): number[] {
+    const cursor = new Cursor(batch)
+    const answers: number[] = []
+    while (!cursor.done) {
+      let refused = false
+      for (let left = cursor.count(); left > 0; left--) {
+        const kind = this.#one(cursor, answers, refused)
+        refused ||= kind === answered.refused
+      }
+    }
+    return answers
+  }
+
+  /** Durable when it returns. Answers the position of the last event. */
+  commit(): number {
+    this.#commit.run()
+    this.#merged?.()
+    return this.#position
+  }
+
+  rollback(): void {
+    // SQLite has rolled back by itself after some errors (a full disk).
+    if (this.#db.inTransaction) this.#rollback.run()
+    this.#numbers.forget(this.#added, this.#lastNumber)
+    this.#position = -1
+  }
+
+  #one(cursor: Cursor, answers: number[], skip: boolean): number {
+    const name = cursor.text()
+    const expected = cursor.count()
+    const events: string[] = []
+    const ids: string[] = []
+    for (let left = cursor.count(); left > 0; left--) {
+      const id = cursor.text()
+      ids.push(id)
+      events.push(id, cursor.text(), cursor.text(), cursor.text())
+    }
+    if (skip) {
+      answers.push(answered.notTried, 0, 0)
+      return answered.notTried
+    }
+    const number = this.#numbers.find(name)
+    const current = number === undefined ? noRevision : this.#revisionOf(number, name)
+    const verdict = judgeAppend(expected, current, ids, (from, count) => this.#idsFrom.all(number ?? 0, from, count))
+    switch (verdict) {
+      case 'append':
+        this.#write(name, number, current, events)
+        // No events on no stream: EventStoreDB answers 0, not -1.
+        answers.push(answered.appended, Math.max(0, current + ids.length), this.#position)
+        return answered.appended
+      case 'already_done':
+        answers.push(answered.appended, expected + ids.length, this.#at(number ?? 0, expected + ids.length))
+        return answered.appended
+      case 'refuse':
+        answers.push(answered.refused, current, 0)
+        return answered.refused
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  #revisionOf(number: number, name: string): number {
+    const revision = this.#lastRevision.get(number)
+    if (typeof revision !== 'number') throw new BrokenLogError(`${name} is known as stream ${number} but has no events`)
+    return revision
+  }
+
+  #at(number: number, revision: number): number {
+    const position = this.#positionOf.get(number, revision)
+    if (position === undefined) throw new BrokenLogError(`stream ${number} has no event ${revision}`)
+    return position
+  }
+
+  #write(name: string, known: number | undefined, current: number, events: readonly string[]): void {
+    if (events.length === 0) return
+    const number = known ?? this.#numbers.last + 1
+    if (known === undefined) {
+      this.#numbers.add(name, number)
+      this.#added.push(name)
+    }
+    let revision = current
+    for (let i = 0; i < events.length; i += 4) {
+      const [id, type, data, metadata] = events.slice(i, i + 4) as [string, string, string, string]
+      this.#position += 1
+      revision += 1
+      const at = this.#recordedAtMs
+      this.#insert.run(this.#position, number, revision, name, id, type, at, data, metadata)
+    }
+  }
+}

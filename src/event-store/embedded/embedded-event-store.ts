@@ -1,0 +1,195 @@
+import type { MessagePort } from 'node:worker_threads'
+import type {
+  Append,
+  AppendResult,
+  EventStore,
+  ExpectedRevision,
+  NewEvent,
+  Page,
+  PersistentSubscriptions,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  SubscribeToAllOptions,
+} from '../event-store.js'
+import { AppendClient } from './append-client.js'
+import { Commits } from './commits.js'
+import { prepareLog } from './log-file.js'
+import { LogReader, scanWindow } from './log-reader.js'
+import { type ProcessLock, tryProcessLock } from './process-lock.js'
+import { WriterHost, type WriterPort } from './writer-host.js'
+
+const defaultPageSize = 500
+
+/** What persistent subscriptions stand on. */
+export interface EmbeddedLog extends Omit<EventStore, 'persistentSubscriptions' | 'close'> {
+  /** Of the last event, system streams included; undefined on an empty log. */
+  lastPosition(): Position | undefined
+  /** Returns when an event is behind `after` (in any stream), or the signal aborts; within 100 ms for other processes' appends. */
+  waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void>
+  /** Undefined when another holder, of this process or another one, has the lock of this name. */
+  tryLock(name: string): ProcessLock | undefined
+}
+
+/** What crosses to another thread of the process. */
+export interface EventStoreHandle {
+  readonly directory: string
+  /** Name it in the transfer list. */
+  readonly port: MessagePort
+}
+
+export interface EmbeddedEventStore extends EventStore {
+  /** For {@link attachEmbeddedEventStore} in another thread of this process; one handle for each. */
+  share(): EventStoreHandle
+}
+
+/**
+ * Opens the log in a directory, which is made when it is not there. All appends of the process go through one thread.
+ * @throws CannotOpenLogError
+ */
+export async function openEmbeddedEventStore(options: { readonly directory: string }): Promise<EmbeddedEventStore> {
+  const { directory } = options
+  prepareLog(directory)
+  const log = new Log(directory)
+  const host = new WriterHost(directory, log.client)
+  return {
+    ...asEventStore(log, () => host.close()),
+    share: () => ({ directory, port: host.share() }),
+  }
+}
+
+/** Opens the log in another thread of the process that opened it; it appends through that process's writer. */
+export function attachEmbeddedEventStore(handle: EventStoreHandle): EventStore {
+  const log = new Log(handle.directory)
+  handle.port.on('message', ({ port }: WriterPort) => log.client.connect(port))
+  handle.port.on('close', () => log.client.ended('the event store was closed by the thread that opened it'))
+  return asEventStore(log, async () => handle.port.close())
+}
+
+/** The one place where persistent subscriptions are put on top of the log. */
+function asEventStore(log: Log, closeWriter: () => Promise<void>): EventStore {
+  const persistentSubscriptions = openPersistentSubscriptions(log)
+  return {
+    append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
+    appendInOrder: (appends) => log.appendInOrder(appends),
+    readStream: (stream, options) => log.readStream(stream, options),
+    readAll: (options) => log.readAll(options),
+    subscribeToAll: (options) => log.subscribeToAll(options),
+    persistentSubscriptions,
+    close: async () => {
+      await log.close()
+      await closeWriter()
+    },
+  }
+}
+
+class Log implements EmbeddedLog {
+  readonly client: AppendClient
+  readonly #directory: string
+  readonly #reader: LogReader
+  readonly #commits: Commits
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#reader = new LogReader(directory)
+    this.#commits = new Commits(() => this.#reader.lastPosition())
+    this.client = new AppendClient((position) => this.#commits.committed(position))
+  }
+
+  async append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    const [result] = await this.client.append([{ stream, expectedRevision, events }])
+    return result as AppendResult
+  }
+
+  appendInOrder(appends: readonly Append[]): Promise<readonly AppendResult[]> {
+    return this.client.append(appends)
+  }
+
+  async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {
+    const { fromRevision = 0, maxCount = Number.MAX_SAFE_INTEGER } = options
+    checkCount('fromRevision', fromRevision, 0)
+    checkCount('maxCount', maxCount, 1)
+    const events: RecordedEvent[] = []
+    for (;;) {
+      const left = maxCount - events.length
+      const page = this.#reader.readStream(stream, {
+        fromRevision: fromRevision + events.length,
+        maxCount: Math.min(left, streamPage),
+      })
+      for (const event of page.events) events.push(event)
+      if (page.atEnd || events.length === maxCount) return events
+      await nextTurn()
+    }
+  }
+
+  async readAll(options: ReadAllOptions): Promise<Page> {
+    checkCount('maxCount', options.maxCount, 1)
+    // A caller that reads page after page would otherwise never let the thread do anything else.
+    await nextTurn()
+    return this.#reader.readAll(options)
+  }
+
+  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page> {
+    const { after, signal, streamPrefixes, pageSize = defaultPageSize } = options
+    // The end is that of this moment, not of the first page: what is appended between the two belongs to the subscriber.
+    const from = after === 'end' ? this.lastPosition() : after
+    const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
+    return this.#pages(from, { ...filter, maxCount: pageSize }, signal)
+  }
+
+  async *#pages(from: Position | undefined, options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<Page> {
+    let after = from
+    let endReached = false
+    let passedOver = 0
+    while (!signal.aborted) {
+      const page = await this.readAll(after === undefined ? options : { ...options, after })
+      if (signal.aborted) return
+      passedOver += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
+      after = page.checkpoint
+      // Pages without events carry a checkpoint past what was filtered out; not for each of those, or a subscriber that
+      // notes its checkpoint in the log would wake itself for ever.
+      if (page.events.length > 0 || passedOver >= scanWindow || (page.atEnd && !endReached)) {
+        passedOver = 0
+        endReached ||= page.atEnd
+        yield page
+      }
+      if (page.atEnd) await this.waitForCommit(after, signal)
+    }
+  }
+
+  lastPosition(): Position | undefined {
+    const position = this.#reader.lastPosition()
+    return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
+  }
+
+  waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void> {
+    return this.#commits.beyond(Number(after?.commit ?? 0n), signal)
+  }
+
+  tryLock(name: string): ProcessLock | undefined {
+    return tryProcessLock(this.#directory, name)
+  }
+
+  async close(): Promise<void> {
+    this.#commits.close()
+    await this.client.close()
+    this.#reader.close()
+  }
+}
+
+/** Events of a stream read before other work of the thread has its turn. */
+const streamPage = 1_000
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function checkCount(what: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${what} must be a whole number from ${least}`)
+}
+
+/** To be replaced by those in ./persistent/. */
+function openPersistentSubscriptions(_log: EmbeddedLog): PersistentSubscriptions {
+  return {} as PersistentSubscriptions
+}

@@ -1,0 +1,125 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+
+/** The directory holds no event log of ours, or one this program must not touch. The message says what to do. */
+export class CannotOpenLogError extends Error {
+  override readonly name = 'CannotOpenLogError'
+}
+
+/** 'tfrd': written into the file's header, so that another program's SQLite file is never taken for a log. */
+const applicationId = 0x74667264
+const schemaVersion = 1
+
+/**
+ * Every event carries its stream's name: a prefix is then tested on the row itself, and one insert writes an event.
+ * `stream` is a small sequential number, because random keys cost three times the throughput. `stream_names` finds the
+ * number by a hash of the name; it lags behind the log by at most `indexed_through` (see stream-numbers.ts).
+ * `data` and `metadata` have no affinity: JSON is text; other content can come as blobs.
+ */
+const schema = `
+CREATE TABLE events (
+  position INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  data NOT NULL,
+  metadata NOT NULL
+);
+CREATE UNIQUE INDEX events_by_stream ON events (stream, revision);
+CREATE TABLE stream_names (
+  hash INTEGER NOT NULL,
+  stream INTEGER NOT NULL,
+  PRIMARY KEY (hash, stream)
+) WITHOUT ROWID;
+CREATE TABLE log_state (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  indexed_through INTEGER NOT NULL
+);
+INSERT INTO log_state VALUES (1, 0);
+`
+
+export function logPath(directory: string): string {
+  return join(directory, 'events.db')
+}
+
+/**
+ * Makes the directory (mode 0700) and the log in it unless they are there, and checks that the log is ours.
+ * @throws CannotOpenLogError
+ */
+export function prepareLog(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (!statSync(directory).isDirectory()) throw new Error('not a directory')
+  } catch (error) {
+    throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`)
+  }
+  let db: Database.Database | undefined
+  try {
+    db = new Database(logPath(directory), { timeout: 10_000 })
+    createSchema(db, directory)
+  } catch (error) {
+    if (error instanceof CannotOpenLogError) throw error
+    throw new CannotOpenLogError(explain(directory, error))
+  } finally {
+    db?.close()
+  }
+}
+
+function createSchema(db: Database.Database, directory: string): void {
+  checkOurs(db, directory)
+  db.pragma('journal_mode = WAL')
+  // Immediate, and looked at again inside: two processes may open a new directory at the same moment.
+  db.transaction(() => {
+    checkOurs(db, directory)
+    if (db.pragma('user_version', { simple: true }) !== 0) return
+    db.exec(schema)
+    db.pragma(`application_id = ${applicationId}`)
+    db.pragma(`user_version = ${schemaVersion}`)
+  }).immediate()
+}
+
+function checkOurs(db: Database.Database, directory: string): void {
+  const version = db.pragma('user_version', { simple: true }) as number
+  const id = db.pragma('application_id', { simple: true })
+  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+  if (id !== applicationId && (id !== 0 || version !== 0 || tables > 0)) {
+    throw new CannotOpenLogError(`${logPath(directory)} belongs to another program: choose another data directory`)
+  }
+  if (version > schemaVersion) {
+    throw new CannotOpenLogError(
+      `${logPath(directory)} was written by a newer version (format ${version}, this one knows ${schemaVersion}): upgrade transferd`,
+    )
+  }
+}
+
+/** A connection that appends. synchronous=FULL: with NORMAL a power cut loses acknowledged events. */
+export function openForAppending(directory: string): Database.Database {
+  const db = new Database(logPath(directory), { fileMustExist: true, timeout: 0 })
+  db.pragma('synchronous = FULL')
+  // The checkpointer thread does it: a commit that had to copy the whole WAL would take hundreds of milliseconds.
+  db.pragma('wal_autocheckpoint = 0')
+  db.pragma('cache_size = -65536')
+  return db
+}
+
+export function openForReading(directory: string): Database.Database {
+  return new Database(logPath(directory), { readonly: true, fileMustExist: true, timeout: 5_000 })
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function explain(directory: string, error: unknown): string {
+  const code = error instanceof Database.SqliteError ? error.code : ''
+  const path = logPath(directory)
+  if (code === 'SQLITE_NOTADB') return `${path} is not an event log: choose another data directory`
+  if (code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && existsSync(directory))) {
+    return `${path} cannot be written: give this user write access to ${directory} and the files in it`
+  }
+  return `${path} cannot be opened: ${messageOf(error)}`
+}

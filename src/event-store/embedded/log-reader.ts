@@ -1,0 +1,217 @@
+import Database, { type Statement } from 'better-sqlite3'
+import {
+  type JsonObject,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  StoreUnavailableError,
+} from '../event-store.js'
+import { BrokenLogError } from './appender.js'
+import { messageOf, openForReading } from './log-file.js'
+import { type NameRange, nameRanges } from './name-ranges.js'
+import { StreamNumbers } from './stream-numbers.js'
+
+/** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
+export const scanWindow = 10_000
+/** Rows fetched at a time. */
+const chunkRows = 256
+/** UTF-16 units of data and metadata after which a page ends. */
+const pageSize = 8 * 1024 * 1024
+const maxPrefixes = 100
+const maxStatements = 100
+
+type Row = [
+  position: number,
+  revision: number,
+  name: string,
+  id: string,
+  type: string,
+  recordedAtMs: number,
+  data: string,
+  metadata: string,
+]
+
+const columns = 'position, revision, name, id, type, recorded_at, data, metadata'
+
+interface StreamPage {
+  readonly events: readonly RecordedEvent[]
+  readonly atEnd: boolean
+}
+
+interface Statements {
+  readonly db: Database.Database
+  readonly numbers: StreamNumbers
+  readonly ofStream: Statement<[number, number, number], Row>
+  readonly lastPosition: Statement<[], number | null>
+  /** By the condition on the name. */
+  readonly ofAll: Map<string, Statement<(string | number)[], Row>>
+}
+
+/** Synchronous reads on a connection of one's own: no thread waits for another to read. */
+export class LogReader {
+  readonly #directory: string
+  #open: Statements | undefined
+  #closed = false
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#opened()
+  }
+
+  /** Position of the last event, of system streams too; 0 when there is none. */
+  lastPosition(): number {
+    return this.#guarded((statements) => statements.lastPosition.get() ?? 0)
+  }
+
+  /** At most `maxCount` events, and only as many as fit a page. */
+  readStream(stream: string, options: Required<ReadStreamOptions>): StreamPage {
+    return this.#guarded(({ db, numbers, ofStream }) => {
+      const number = numbers.find(stream) ?? db.transaction(() => this.#findYoung(numbers, stream))()
+      if (number === undefined) return { events: [], atEnd: true }
+      const events: RecordedEvent[] = []
+      let size = 0
+      let revision = options.fromRevision
+      while (events.length < options.maxCount && size < pageSize) {
+        const wanted = Math.min(chunkRows, options.maxCount - events.length)
+        const rows = ofStream.all(number, revision, wanted)
+        for (const row of rows) {
+          if (row[1] !== revision || row[2] !== stream) {
+            throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[2]}`)
+          }
+          events.push(toEvent(row))
+          size += row[6].length + row[7].length
+          revision += 1
+        }
+        if (rows.length < wanted) return { events, atEnd: true }
+      }
+      return { events, atEnd: false }
+    })
+  }
+
+  readAll(options: ReadAllOptions): Page {
+    const ranges = nameRanges(options.streamPrefixes)
+    if (ranges.length > maxPrefixes)
+      throw new RangeError(`${ranges.length} stream prefixes; ${maxPrefixes} are the limit`)
+    return this.#guarded((statements) => {
+      const end = statements.lastPosition.get() ?? 0
+      const after = options.after === undefined ? 0 : Number(options.after.commit)
+      if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
+      const to = Math.min(after + scanWindow, end)
+      const events: RecordedEvent[] = []
+      const at = ranges.length === 0 ? to : collect(statements, ranges, after, to, options.maxCount, events)
+      return { events, atEnd: at === end, ...checkpointAt(at) }
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#open?.db.close()
+    this.#open = undefined
+  }
+
+  /** Within one snapshot: between looking at the index and at the young, a merge may move a stream from these to that. */
+  #findYoung(numbers: StreamNumbers, stream: string): number | undefined {
+    numbers.refresh()
+    return numbers.find(stream)
+  }
+
+  #guarded<T>(read: (statements: Statements) => T): T {
+    if (this.#closed) throw new StoreUnavailableError('the event store is closed')
+    try {
+      return read(this.#opened())
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error
+      // Opened anew by the next read: after an I/O error (a full disk under the shared memory) its state is not to be trusted.
+      this.#open?.db.close()
+      this.#open = undefined
+      throw new StoreUnavailableError(`the event log cannot be read: ${messageOf(error)}`)
+    }
+  }
+
+  #opened(): Statements {
+    if (this.#open !== undefined) return this.#open
+    const db = openForReading(this.#directory)
+    this.#open = {
+      db,
+      numbers: new StreamNumbers(db),
+      ofStream: db
+        .prepare<[number, number, number], Row>(
+          `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+        )
+        .raw(),
+      lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
+      ofAll: new Map(),
+    }
+    return this.#open
+  }
+}
+
+/** Fills a page and answers how far the log has been looked at. */
+function collect(
+  statements: Statements,
+  ranges: readonly NameRange[],
+  after: number,
+  to: number,
+  maxCount: number,
+  events: RecordedEvent[],
+): number {
+  const statement = statementFor(statements, ranges)
+  const names = ranges.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to]))
+  let at = after
+  let size = 0
+  while (events.length < maxCount && size < pageSize) {
+    const wanted = Math.min(chunkRows, maxCount - events.length)
+    const rows = statement.all(at, to, ...names, wanted)
+    for (const row of rows) {
+      events.push(toEvent(row))
+      size += row[6].length + row[7].length
+    }
+    if (rows.length < wanted) return to
+    at = rows.at(-1)?.[0] ?? to
+  }
+  return at
+}
+
+function statementFor({ db, ofAll }: Statements, ranges: readonly NameRange[]): Statement<(string | number)[], Row> {
+  const where = ranges.map(({ to }) => (to === undefined ? 'name >= ?' : '(name >= ? AND name < ?)')).join(' OR ')
+  const known = ofAll.get(where)
+  if (known !== undefined) return known
+  const statement = db
+    .prepare<(string | number)[], Row>(
+      `SELECT ${columns} FROM events WHERE position > ? AND position <= ? AND (${where}) ORDER BY position LIMIT ?`,
+    )
+    .raw()
+  if (ofAll.size >= maxStatements) ofAll.clear()
+  ofAll.set(where, statement)
+  return statement
+}
+
+function toEvent(row: Row): RecordedEvent {
+  const position = BigInt(row[0])
+  return {
+    id: row[3],
+    type: row[4],
+    data: parse(row[6], row),
+    metadata: parse(row[7], row),
+    stream: row[2],
+    revision: row[1],
+    position: { commit: position, prepare: position },
+    recordedAtMs: row[5],
+  }
+}
+
+function parse(text: string, row: Row): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject
+  } catch {
+    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[2]}) holds no JSON`)
+  }
+}
+
+function checkpointAt(position: number): { checkpoint?: Position } {
+  if (position === 0) return {}
+  const both = BigInt(position)
+  return { checkpoint: { commit: both, prepare: both } }
+}

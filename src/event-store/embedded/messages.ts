@@ -1,0 +1,27 @@
+import type { MessagePort } from 'node:worker_threads'
+
+/**
+ * What travels between the threads of a process that append and its log writer. Flat arrays of strings and numbers:
+ * a structured clone of them costs a fifth of one of nested objects.
+ */
+
+/**
+ * Units, one after the other. A unit is what one call appends in order:
+ * the number of its appends; of each append the stream, the expected revision (-1: none), the number of its events;
+ * of each event id, type, data and metadata, the last two as JSON text.
+ */
+export type Batch = (string | number)[]
+
+export const answered = { appended: 0, refused: 1, notTried: 2 } as const
+
+/** Numbers in an answer for one append: one of {@link answered}, then revision and position (refused: the actual revision, 0). */
+export const answerLength = 3
+
+export type FromWriter =
+  /** Answers the oldest unanswered batch of this port. The log is committed up to `committed`. */
+  | { readonly kind: 'answers'; readonly answers: readonly number[]; readonly committed: number }
+  /** Nothing of the oldest unanswered batch of this port was stored. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'committed'; readonly committed: number }
+
+export type ToWriter = { readonly kind: 'connect'; readonly port: MessagePort } | { readonly kind: 'close' }
