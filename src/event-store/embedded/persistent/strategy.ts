@@ -1,0 +1,156 @@
+import type { PersistentSubscriptionSettings } from '../../event-store.js'
+
+/** A consumer as its group sees it. */
+export interface Member {
+  readonly id: number
+  readonly bufferSize: number
+  inFlight: number
+}
+
+/** Decides who gets an event. */
+export interface Strategy {
+  readonly members: readonly Member[]
+  join(member: Member): void
+  leave(member: Member): void
+  /** The member that gets the next event of `stream`; undefined when it has to wait for one that is full. */
+  choose(stream: string): Member | undefined
+  delivered(stream: string): void
+  /** An event of `stream` is in flight no longer. */
+  released(stream: string): void
+}
+
+export function strategyNamed(name: PersistentSubscriptionSettings['consumerStrategy']): Strategy {
+  switch (name) {
+    case 'RoundRobin':
+      return new Ring(1)
+    case 'DispatchToSingle':
+      return new Ring(0)
+    case 'Pinned':
+      return new Pinned()
+    default:
+      return name satisfies never
+  }
+}
+
+function hasRoom(member: Member): boolean {
+  return member.inFlight < member.bufferSize
+}
+
+/**
+ * RoundRobin (step 1) starts looking behind whoever got the last event; DispatchToSingle (step 0) with them, so it
+ * stays where it went when the first was full. Both pass over full members.
+ */
+class Ring implements Strategy {
+  readonly members: Member[] = []
+  #next = 0
+
+  constructor(private readonly step: 0 | 1) {}
+
+  join(member: Member): void {
+    this.members.push(member)
+  }
+
+  leave(member: Member): void {
+    const index = this.members.indexOf(member)
+    if (index < 0) return
+    this.members.splice(index, 1)
+    if (index < this.#next) this.#next -= 1
+  }
+
+  choose(): Member | undefined {
+    const count = this.members.length
+    for (let i = 0; i < count; i += 1) {
+      const index = (this.#next + i) % count
+      const member = this.members[index]
+      if (!member || !hasRoom(member)) continue
+      this.#next = index + this.step
+      return member
+    }
+    return undefined
+  }
+
+  delivered(): void {}
+  released(): void {}
+}
+
+const bucketCount = 1_024
+
+interface Bucket {
+  owner: Owner | undefined
+  inFlight: number
+}
+
+interface Owner {
+  readonly member: Member
+  buckets: number
+}
+
+/**
+ * One stream, one consumer. Streams are hashed to buckets, so the memory does not grow with their number; a bucket
+ * goes to whoever has fewest when its first event comes. Buckets are evened out only while nothing of theirs is in
+ * flight, or two consumers would work on one stream at a time.
+ */
+class Pinned implements Strategy {
+  readonly members: Member[] = []
+  readonly #owners: Owner[] = []
+  readonly #buckets: Bucket[] = Array.from({ length: bucketCount }, () => ({ owner: undefined, inFlight: 0 }))
+
+  join(member: Member): void {
+    this.members.push(member)
+    this.#owners.push({ member, buckets: 0 })
+    for (const bucket of this.#buckets) this.#evenOut(bucket)
+  }
+
+  leave(member: Member): void {
+    const index = this.members.indexOf(member)
+    if (index < 0) return
+    this.members.splice(index, 1)
+    const [owner] = this.#owners.splice(index, 1)
+    for (const bucket of this.#buckets) if (bucket.owner === owner) bucket.owner = undefined
+  }
+
+  choose(stream: string): Member | undefined {
+    const bucket = this.#bucketOf(stream)
+    if (!bucket.owner) {
+      const owner = this.#fewest()
+      if (!owner) return undefined
+      bucket.owner = owner
+      owner.buckets += 1
+    }
+    return hasRoom(bucket.owner.member) ? bucket.owner.member : undefined
+  }
+
+  delivered(stream: string): void {
+    this.#bucketOf(stream).inFlight += 1
+  }
+
+  released(stream: string): void {
+    const bucket = this.#bucketOf(stream)
+    bucket.inFlight -= 1
+    this.#evenOut(bucket)
+  }
+
+  #evenOut(bucket: Bucket): void {
+    if (!bucket.owner || bucket.inFlight > 0) return
+    const fewest = this.#fewest()
+    if (!fewest || bucket.owner.buckets < fewest.buckets + 2) return
+    bucket.owner.buckets -= 1
+    bucket.owner = fewest
+    fewest.buckets += 1
+  }
+
+  #fewest(): Owner | undefined {
+    let fewest: Owner | undefined
+    for (const owner of this.#owners) {
+      if (owner.member.bufferSize > 0 && (!fewest || owner.buckets < fewest.buckets)) fewest = owner
+    }
+    return fewest
+  }
+
+  /** FNV-1a: spreads names that differ in their last character only. */
+  #bucketOf(stream: string): Bucket {
+    let hash = 0x811c9dc5
+    for (let i = 0; i < stream.length; i += 1) hash = Math.imul(hash ^ stream.charCodeAt(i), 0x01000193)
+    return this.#buckets[(hash >>> 0) % bucketCount] as Bucket
+  }
+}
