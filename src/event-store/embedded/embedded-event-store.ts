@@ -6,7 +6,6 @@ import type {
   ExpectedRevision,
   NewEvent,
   Page,
-  PersistentSubscriptions,
   Position,
   ReadAllOptions,
   ReadStreamOptions,
@@ -17,7 +16,8 @@ import { AppendClient } from './append-client.js'
 import { Commits } from './commits.js'
 import { prepareLog } from './log-file.js'
 import { LogReader, scanWindow } from './log-reader.js'
-import { type ProcessLock, tryProcessLock } from './process-lock.js'
+import { EmbeddedPersistentSubscriptions } from './persistent/persistent-subscriptions.js'
+import { isProcessLocked, type ProcessLock, tryProcessLock } from './process-lock.js'
 import { WriterHost, type WriterPort } from './writer-host.js'
 
 const defaultPageSize = 500
@@ -30,6 +30,9 @@ export interface EmbeddedLog extends Omit<EventStore, 'persistentSubscriptions' 
   waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void>
   /** Undefined when another holder, of this process or another one, has the lock of this name. */
   tryLock(name: string): ProcessLock | undefined
+  isLocked(name: string): boolean
+  /** The last event of a stream; undefined when there is none. */
+  readLast(stream: string): RecordedEvent | undefined
 }
 
 /** What crosses to another thread of the process. */
@@ -69,7 +72,7 @@ export function attachEmbeddedEventStore(handle: EventStoreHandle): EventStore {
 
 /** The one place where persistent subscriptions are put on top of the log. */
 function asEventStore(log: Log, closeWriter: () => Promise<void>): EventStore {
-  const persistentSubscriptions = openPersistentSubscriptions(log)
+  const persistentSubscriptions = new EmbeddedPersistentSubscriptions(log)
   return {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
     appendInOrder: (appends) => log.appendInOrder(appends),
@@ -78,6 +81,7 @@ function asEventStore(log: Log, closeWriter: () => Promise<void>): EventStore {
     subscribeToAll: (options) => log.subscribeToAll(options),
     persistentSubscriptions,
     close: async () => {
+      await persistentSubscriptions.close()
       await log.close()
       await closeWriter()
     },
@@ -171,6 +175,14 @@ class Log implements EmbeddedLog {
     return tryProcessLock(this.#directory, name)
   }
 
+  isLocked(name: string): boolean {
+    return isProcessLocked(this.#directory, name)
+  }
+
+  readLast(stream: string): RecordedEvent | undefined {
+    return this.#reader.readLast(stream)
+  }
+
   async close(): Promise<void> {
     this.#commits.close()
     await this.client.close()
@@ -187,9 +199,4 @@ function nextTurn(): Promise<void> {
 
 function checkCount(what: string, value: number, least: number): void {
   if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${what} must be a whole number from ${least}`)
-}
-
-/** To be replaced by those in ./persistent/. */
-function openPersistentSubscriptions(_log: EmbeddedLog): PersistentSubscriptions {
-  return {} as PersistentSubscriptions
 }

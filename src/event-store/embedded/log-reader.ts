@@ -44,6 +44,7 @@ interface Statements {
   readonly db: Database.Database
   readonly numbers: StreamNumbers
   readonly ofStream: Statement<[number, number, number], Row>
+  readonly lastOfStream: Statement<[number], Row>
   readonly lastPosition: Statement<[], number | null>
   /** By the condition on the name. */
   readonly ofAll: Map<string, Statement<(string | number)[], Row>>
@@ -67,8 +68,9 @@ export class LogReader {
 
   /** At most `maxCount` events, and only as many as fit a page. */
   readStream(stream: string, options: Required<ReadStreamOptions>): StreamPage {
-    return this.#guarded(({ db, numbers, ofStream }) => {
-      const number = numbers.find(stream) ?? db.transaction(() => this.#findYoung(numbers, stream))()
+    return this.#guarded((statements) => {
+      const { ofStream } = statements
+      const number = this.#numberOf(statements, stream)
       if (number === undefined) return { events: [], atEnd: true }
       const events: RecordedEvent[] = []
       let size = 0
@@ -87,6 +89,17 @@ export class LogReader {
         if (rows.length < wanted) return { events, atEnd: true }
       }
       return { events, atEnd: false }
+    })
+  }
+
+  readLast(stream: string): RecordedEvent | undefined {
+    return this.#guarded((statements) => {
+      const number = this.#numberOf(statements, stream)
+      const row = number === undefined ? undefined : statements.lastOfStream.get(number)
+      if (row !== undefined && row[2] !== stream) {
+        throw new BrokenLogError(`position ${row[0]}: expected an event of ${stream}, found one of ${row[2]}`)
+      }
+      return row && toEvent(row)
     })
   }
 
@@ -109,6 +122,10 @@ export class LogReader {
     this.#closed = true
     this.#open?.db.close()
     this.#open = undefined
+  }
+
+  #numberOf({ db, numbers }: Statements, stream: string): number | undefined {
+    return numbers.find(stream) ?? db.transaction(() => this.#findYoung(numbers, stream))()
   }
 
   /** Within one snapshot: between looking at the index and at the young, a merge may move a stream from these to that. */
@@ -140,6 +157,9 @@ export class LogReader {
         .prepare<[number, number, number], Row>(
           `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
         )
+        .raw(),
+      lastOfStream: db
+        .prepare<[number], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
         .raw(),
       lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
       ofAll: new Map(),

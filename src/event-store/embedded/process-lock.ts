@@ -3,8 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 
+/** Long enough for those who only look whether a lock is taken, which is a matter of microseconds. */
+const busyTimeoutMs = 200
+
 /** Something only one holder of all processes has; a process that dies loses it at once. */
 export interface ProcessLock {
+  /** Counts the holders of this lock: whoever gets the number after their own knows that nobody had it in between. */
+  readonly epoch: number
   release(): void
 }
 
@@ -13,16 +18,42 @@ export interface ProcessLock {
  * SQLite file of its own in `locks/`: the operating system lets go of it when the process ends, however it ends.
  */
 export function tryProcessLock(directory: string, name: string): ProcessLock | undefined {
+  const db = open(directory, name, busyTimeoutMs)
+  try {
+    db.pragma('locking_mode = EXCLUSIVE') // the commit below does not let go of the file, only closing it does
+    db.pragma('synchronous = OFF') // the epoch tells living processes apart: it may be lost with the machine
+    db.exec('BEGIN EXCLUSIVE')
+    const epoch = (db.pragma('user_version', { simple: true }) as number) + 1
+    db.pragma(`user_version = ${epoch}`)
+    db.exec('COMMIT')
+    return { epoch, release: () => db.close() }
+  } catch (error) {
+    db.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}
+
+export function isProcessLocked(directory: string, name: string): boolean {
+  const db = open(directory, name, 0)
+  try {
+    db.pragma('user_version')
+    return false
+  } catch (error) {
+    if (isBusy(error)) return true
+    throw error
+  } finally {
+    db.close()
+  }
+}
+
+function open(directory: string, name: string, timeout: number): Database.Database {
   const locks = join(directory, 'locks')
   mkdirSync(locks, { recursive: true, mode: 0o700 })
   const file = createHash('sha256').update(name).digest('hex')
-  const db = new Database(join(locks, `${file}.lock`), { timeout: 0 })
-  try {
-    db.exec('BEGIN EXCLUSIVE')
-  } catch (error) {
-    db.close()
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return undefined
-    throw error
-  }
-  return { release: () => db.close() }
+  return new Database(join(locks, `${file}.lock`), { timeout })
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }

@@ -42,8 +42,16 @@ export class ParkedEvents {
 
   /** Reads what was written since. Calls may overlap. */
   async refresh(): Promise<void> {
-    await this.#each(this.#parkedStream, () => this.#nextParked, (event) => this.#foldParked(event))
-    await this.#each(this.#replayStream, () => this.#nextReplay, (event) => this.#foldReplay(event))
+    await this.#each(
+      this.#parkedStream,
+      () => this.#nextParked,
+      (event) => this.#foldParked(event),
+    )
+    await this.#each(
+      this.#replayStream,
+      () => this.#nextReplay,
+      (event) => this.#foldReplay(event),
+    )
   }
 
   /** How far a replay was asked for that no holder has taken up yet; 0: none was. */

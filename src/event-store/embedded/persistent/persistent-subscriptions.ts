@@ -4,14 +4,13 @@ import {
   InvalidSettingsError,
   type ParkedEvent,
   type PersistentConsumer,
-  PersistentSubscriptionMissingError,
   type PersistentSubscriptionInfo,
+  PersistentSubscriptionMissingError,
   type PersistentSubscriptionSettings,
   type PersistentSubscriptions,
   StoreUnavailableError,
 } from '../../event-store.js'
 import { readCheckpoint } from './checkpoints.js'
-import { GroupHold } from './hold.js'
 import type { GroupLog } from './log.js'
 import { ParkedEvents } from './parked-events.js'
 import { RunningGroup } from './running-group.js'
@@ -32,11 +31,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
   readonly #queues = new Map<string, Promise<unknown>>()
   #closed = false
 
-  /** @param directory where the log is; files by which a group is held are kept in `groups/` there. */
-  constructor(
-    private readonly log: GroupLog,
-    private readonly directory: string,
-  ) {
+  constructor(private readonly log: GroupLog) {
     this.#stored = new StoredGroups(log)
   }
 
@@ -127,19 +122,19 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     await this.#dropIfChanged(stored.group)
     const known = this.#running.get(stored.group)
     if (known?.isRunning) return known
-    const hold = GroupHold.acquire(this.directory, stored.group)
-    if (!hold) throw new GroupHeldElsewhereError(`group ${stored.group} is consumed by another thread or process`)
+    const lock = this.log.tryLock(lockOf(stored.group))
+    if (!lock) throw new GroupHeldElsewhereError(`group ${stored.group} is consumed by another thread or process`)
     try {
-      if (known && hold.epoch === known.epoch + 1) {
-        known.resume(hold)
+      if (known && lock.epoch === known.epoch + 1) {
+        known.resume(lock)
         return known
       }
       const onTick = (running: RunningGroup) => this.#lookAfter(running)
-      const running = await RunningGroup.load(this.log, stored, await this.#parkedOf(stored), hold, onTick)
+      const running = await RunningGroup.load(this.log, stored, await this.#parkedOf(stored), lock, onTick)
       this.#running.set(stored.group, running)
       return running
     } catch (error) {
-      hold.release()
+      lock.release()
       throw error
     }
   }
@@ -177,7 +172,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
   }
 
   #isHeld(stored: StoredGroup): boolean {
-    return this.#runningOf(stored) !== undefined || GroupHold.isHeld(this.directory, stored.group)
+    return this.#runningOf(stored) !== undefined || this.log.isLocked(lockOf(stored.group))
   }
 
   async #parkedOf(stored: StoredGroup): Promise<ParkedEvents> {
@@ -189,4 +184,9 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     await known.events.refresh()
     return known.events
   }
+}
+
+/** The operating system lets go of it when the holder dies, so nobody waits for a lease to run out. */
+function lockOf(group: string): string {
+  return `persistent-subscription ${group}`
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type ConsumerDroppedError,
   comparePositions,
@@ -7,18 +6,16 @@ import {
   type NackAction,
   type Position,
 } from '../../event-store.js'
+import type { ProcessLock } from '../process-lock.js'
 import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
 import { Consumer, type ConsumerGroup } from './consumer.js'
 import { Group, type Park } from './group.js'
-import type { GroupHold } from './hold.js'
 import type { GroupLog } from './log.js'
 import type { ParkedEvents } from './parked-events.js'
 import type { StoredGroup } from './stored-groups.js'
 import { Task } from './task.js'
 
 const tickMs = 1_000
-/** Work is done in microtasks as long as events and acks keep coming: timers and sockets get a turn this often. */
-const turnMs = 5
 const replayPageSize = 100
 /** Events looked at in one tick, at most, to learn how many did not match. */
 const maxCountedPerTick = 500
@@ -28,19 +25,26 @@ export class RunningGroup implements ConsumerGroup {
   readonly #group: Group
   readonly #consumers = new Map<number, Consumer>()
   #joined = 0
-  #running = false
-  #stopWatching: (() => void) | undefined
+  #running: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
-  #turnStartedMs = 0
   #lastConsumerLeftMs: number | undefined
 
+  readonly #watching = new Task(() => this.#watch())
   readonly #reading = new Task(() => this.#readOn())
   readonly #parking = new Task(() => this.#writeParks())
   readonly #checkpointing = new Task(() => this.#writeCheckpoint())
   readonly #replaying = new Task(() => this.#replay())
   readonly #finishing = new Task(() => this.#writeReplaysDone())
   readonly #counting = new Task(() => this.#countPassed())
-  readonly #tasks = [this.#reading, this.#parking, this.#checkpointing, this.#replaying, this.#finishing, this.#counting]
+  readonly #tasks = [
+    this.#watching,
+    this.#reading,
+    this.#parking,
+    this.#checkpointing,
+    this.#replaying,
+    this.#finishing,
+    this.#counting,
+  ]
 
   readonly #parks: { readonly park: Park; readonly id: string }[] = []
   #replaysDone: number[] = []
@@ -53,7 +57,7 @@ export class RunningGroup implements ConsumerGroup {
     private readonly log: GroupLog,
     readonly stored: StoredGroup,
     private readonly parked: ParkedEvents,
-    private hold: GroupHold,
+    private lock: ProcessLock,
     private readonly onTick: (group: RunningGroup) => void,
     checkpoint: Position | undefined,
   ) {
@@ -66,13 +70,13 @@ export class RunningGroup implements ConsumerGroup {
     log: GroupLog,
     stored: StoredGroup,
     parked: ParkedEvents,
-    hold: GroupHold,
+    lock: ProcessLock,
     onTick: (group: RunningGroup) => void,
   ): Promise<RunningGroup> {
     await parked.refresh()
     // What an earlier holder had begun to replay and did not finish is parked again.
     if (parked.startedUntil > 0 && parked.requestedUntil === 0) await parked.startReplay(0)
-    return new RunningGroup(log, stored, parked, hold, onTick, readCheckpoint(log, stored))
+    return new RunningGroup(log, stored, parked, lock, onTick, readCheckpoint(log, stored))
   }
 
   get checkpoint(): Position | undefined {
@@ -88,11 +92,11 @@ export class RunningGroup implements ConsumerGroup {
   }
 
   get epoch(): number {
-    return this.hold.epoch
+    return this.lock.epoch
   }
 
   get isRunning(): boolean {
-    return this.#running
+    return this.#running !== undefined
   }
 
   /** For how long it has had no consumer. */
@@ -144,7 +148,7 @@ export class RunningGroup implements ConsumerGroup {
     this.#consumers.clear()
     if (!this.#running) return
     await this.#stop()
-    this.hold.release()
+    this.lock.release()
   }
 
   /**
@@ -157,37 +161,35 @@ export class RunningGroup implements ConsumerGroup {
     await this.#stop()
     const checkpoint = this.#group.lastCheckpoint(performance.now())
     if (checkpoint) await writeCheckpoint(this.log, this.stored, checkpoint).then(...this.#checkpointOutcome())
-    this.hold.release()
+    this.lock.release()
   }
 
-  resume(hold: GroupHold): void {
-    this.hold = hold
+  resume(lock: ProcessLock): void {
+    this.lock = lock
     this.#start()
     this.#group.wake()
     this.#work()
   }
 
   #start(): void {
-    this.#running = true
+    this.#running = new AbortController()
     this.#timer = setInterval(() => this.#tick(), tickMs)
-    this.#stopWatching = this.log.onCommit(() => {
-      this.#group.wake()
-      this.#reading.start()
-    })
+    this.#watching.start()
     this.#reading.start()
     this.#replaying.start()
   }
 
   async #stop(): Promise<void> {
-    this.#running = false
+    this.#running?.abort()
+    this.#running = undefined
     clearInterval(this.#timer)
-    this.#stopWatching?.()
     while (this.#tasks.some((task) => task.isActive)) await Promise.all(this.#tasks.map((task) => task.settled()))
   }
 
   #tick(): void {
     this.#group.tick(performance.now())
     this.#work()
+    if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
     this.#replaying.start()
     this.#counting.start()
     this.onTick(this)
@@ -208,6 +210,17 @@ export class RunningGroup implements ConsumerGroup {
     if (this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) this.#replaying.start()
   }
 
+  async #watch(): Promise<void> {
+    const signal = this.#running?.signal
+    let seen: Position | undefined
+    while (signal && !signal.aborted) {
+      await this.log.waitForCommit(seen, signal)
+      seen = this.log.lastPosition()
+      this.#group.wake()
+      this.#reading.start()
+    }
+  }
+
   async #readOn(): Promise<void> {
     const { streamPrefixes } = this.stored.settings
     while (this.#running) {
@@ -225,10 +238,6 @@ export class RunningGroup implements ConsumerGroup {
         throw error
       }
       this.#work()
-      if (performance.now() - this.#turnStartedMs > turnMs) {
-        await nextTurn()
-        this.#turnStartedMs = performance.now()
-      }
     }
   }
 

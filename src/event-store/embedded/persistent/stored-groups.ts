@@ -111,13 +111,13 @@ export class StoredGroups {
     if (typeof startFrom === 'string') return
     if (startFrom.prepare > startFrom.commit) throw new InvalidSettingsError('a position cannot be prepared after it')
     if (startFrom.commit === 0n) return
-    const end = this.log.endPosition()
+    const end = this.log.lastPosition()
     if (!end || comparePositions(startFrom, end) > 0) throw new InvalidSettingsError('startFrom is beyond the end')
   }
 
   #resolve(startFrom: PersistentSubscriptionSettings['startFrom']): Position | undefined {
     if (startFrom === 'start') return undefined
-    if (startFrom === 'end') return this.log.endPosition()
+    if (startFrom === 'end') return this.log.lastPosition()
     // Inclusive, where reading is exclusive. Both halves of this engine's positions are the same whole number.
     return startFrom.commit === 0n ? undefined : { commit: startFrom.commit - 1n, prepare: startFrom.commit - 1n }
   }
