@@ -1,0 +1,264 @@
+import Database from 'better-sqlite3'
+import {
+  type Condition,
+  type Document,
+  DuplicateKeyError,
+  type WriteOperation,
+  type WriteResult,
+} from '../read-models.js'
+import type { Table } from './catalogue.js'
+import { type ColumnValue, decode, sameColumnValue, valueAt } from './columns.js'
+import type { Connection } from './connection.js'
+import { operatorsOf } from './filter-to-sql.js'
+import { meetsCondition } from './guard.js'
+import { applyUpdate, checkJson, setPath } from './update.js'
+
+/** MongoDB's own limits, smaller where nobody needs as much. */
+const OPERATIONS_MAX = 10_000
+const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
+const ID_LENGTH_MAX = 1024
+
+type Guarded = Exclude<WriteOperation, { insertOne: unknown }>
+type Filter = Extract<WriteOperation, { updateOne: unknown }>['updateOne']['filter']
+
+/** A document as the bulk sees it: what is stored, and what it is to become. */
+interface Entry {
+  readonly id: string
+  /** Undefined when the table has no such document. */
+  readonly rowid: number | undefined
+  readonly storedColumns: readonly ColumnValue[]
+  exists: boolean
+  /** Undefined until somebody needs more of the stored document than its columns. */
+  document: Document | undefined
+  /** The document as text; undefined when it must be made. */
+  text: string | undefined
+  changed: boolean
+}
+
+/**
+ * Applies operations in order, inside the caller's transaction. A document is read once and written once however often the bulk
+ * touches it (counters are touched by every event); with a unique index every operation is written at once instead, since which
+ * of two holds a value depends on the order.
+ *
+ * Like MongoDB's unordered bulk, one duplicate key stops only its own operation; it is returned for the caller to throw.
+ */
+export function bulkWrite(
+  connection: Connection,
+  table: Table,
+  operations: readonly WriteOperation[],
+): { readonly result: WriteResult; readonly duplicate: DuplicateKeyError | undefined } {
+  if (operations.length > OPERATIONS_MAX)
+    throw new TypeError(`read models: a bulk of ${operations.length} operations, more than ${OPERATIONS_MAX}`)
+  const bulk = new Bulk(connection, table)
+  let duplicate: DuplicateKeyError | undefined
+  for (const operation of operations) {
+    const before = { ...bulk.counts }
+    try {
+      bulk.apply(operation)
+      if (table.hasUniqueIndex) bulk.flush()
+    } catch (error) {
+      const failure = asDuplicate(error)
+      if (failure === undefined) throw error
+      duplicate ??= failure
+      bulk.counts = before
+      if (table.hasUniqueIndex) bulk.forget()
+    }
+  }
+  bulk.flush()
+  return { result: bulk.counts, duplicate }
+}
+
+class Bulk {
+  counts = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
+  readonly #connection: Connection
+  readonly #table: Table
+  readonly #entries = new Map<string, Entry>()
+  readonly #load: Database.Statement<unknown[]>
+  readonly #insert: Database.Statement<unknown[]>
+
+  constructor(connection: Connection, table: Table) {
+    this.#connection = connection
+    this.#table = table
+    this.#load = connection.statement(table.loadSql)
+    this.#insert = connection.statement(table.insertSql)
+  }
+
+  apply(operation: WriteOperation): void {
+    if ('insertOne' in operation) this.#insertOne(operation.insertOne.document)
+    else this.#guarded(operation)
+  }
+
+  flush(): void {
+    for (const entry of this.#entries.values()) if (entry.changed) this.#flushEntry(entry)
+    this.#entries.clear()
+  }
+
+  forget(): void {
+    this.#entries.clear()
+  }
+
+  #insertOne(document: Document): void {
+    checkId(document._id)
+    checkJson(document, '_id', 0)
+    const entry = this.#entry(document._id)
+    if (entry.exists) throw new DuplicateKeyError(`"${this.#table.name}" has a document with this _id already`)
+    this.#become(entry, document)
+    this.counts.insertedCount++
+  }
+
+  #guarded(operation: Guarded): void {
+    if ('updateOne' in operation) {
+      const { filter, update, upsert } = operation.updateOne
+      const entry = this.#found(filter)
+      if (entry.exists) this.#matched(entry, filter, () => applyUpdate(this.#document(entry), update, false))
+      else if (upsert === true) this.#upsert(entry, applyUpdate(equalitiesOf(filter), update, true))
+    } else if ('replaceOne' in operation) {
+      const { filter, replacement, upsert } = operation.replaceOne
+      if (replacement._id !== filter._id) throw new TypeError('read models: a replacement keeps its _id')
+      checkJson(replacement, '_id', 0)
+      const entry = this.#found(filter)
+      if (entry.exists) this.#matched(entry, filter, () => replacement)
+      else if (upsert === true) this.#upsert(entry, replacement)
+    } else if ('deleteOne' in operation) {
+      const { filter } = operation.deleteOne
+      const entry = this.#found(filter)
+      if (!entry.exists || !this.#meets(entry, filter)) return
+      entry.exists = false
+      entry.document = undefined
+      entry.text = undefined
+      entry.changed = true
+      this.counts.deletedCount++
+    } else {
+      operation satisfies never
+      throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
+    }
+  }
+
+  #matched(entry: Entry, filter: Filter, next: () => Document): void {
+    if (!this.#meets(entry, filter)) return
+    this.counts.matchedCount++
+    if (this.#become(entry, next())) this.counts.modifiedCount++
+  }
+
+  #upsert(entry: Entry, document: Document): void {
+    this.#become(entry, document)
+    this.counts.upsertedCount++
+  }
+
+  /** Whether this changes what the document was. An update that changed nothing hands back the very same object. */
+  #become(entry: Entry, document: Document): boolean {
+    if (entry.exists && document === entry.document) return false
+    const before = entry.exists ? entry.text : undefined
+    entry.document = document
+    entry.text = undefined
+    if (before !== undefined && before === this.#text(entry)) return false
+    entry.exists = true
+    entry.changed = true
+    return true
+  }
+
+  #found(filter: Filter): Entry {
+    checkId(filter._id)
+    return this.#entry(filter._id)
+  }
+
+  #entry(id: string): Entry {
+    let entry = this.#entries.get(id)
+    if (entry !== undefined) return entry
+    const row = this.#load.get(id) as [number, string, ...ColumnValue[]] | undefined
+    entry = {
+      id,
+      rowid: row?.[0],
+      storedColumns: row === undefined ? [] : (row.slice(2) as ColumnValue[]),
+      exists: row !== undefined,
+      text: row?.[1],
+      document: undefined,
+      changed: false,
+    }
+    this.#entries.set(id, entry)
+    return entry
+  }
+
+  #document(entry: Entry): Document {
+    entry.document ??= JSON.parse(entry.text!) as Document
+    return entry.document
+  }
+
+  #text(entry: Entry): string {
+    if (entry.text === undefined) {
+      entry.text = JSON.stringify(entry.document)
+      if (entry.text.length > DOCUMENT_CHARACTERS_MAX)
+        throw new TypeError(`read models: document "${entry.id}" has ${entry.text.length} characters, too many`)
+    }
+    return entry.text
+  }
+
+  #meets(entry: Entry, filter: Filter): boolean {
+    for (const path in filter) {
+      if (path === '_id') continue
+      if (path.startsWith('$')) throw new TypeError(`read models: ${path} is not supported in the filter of a write`)
+      const condition = filter[path] as Condition
+      if (!meetsCondition(path, condition, this.#value(entry, path, condition))) return false
+    }
+    return true
+  }
+
+  /** From the column where there is one: parsing a stored document costs more than the rest of the guard together. */
+  #value(entry: Entry, path: string, condition: Condition): unknown {
+    if (entry.document === undefined) {
+      const n = this.#table.fields.indexOf(path)
+      const tellsNullFromMissing = typeof condition === 'object' && condition !== null && '$exists' in condition
+      if (n >= 0 && !tellsNullFromMissing) return decode(entry.storedColumns[n]!)
+    }
+    return valueAt(this.#document(entry), path.split('.'))
+  }
+
+  #flushEntry(entry: Entry): void {
+    if (!entry.exists) {
+      if (entry.rowid !== undefined) this.#connection.statement(this.#table.deleteSql).run(entry.rowid)
+      return
+    }
+    const values = this.#table.columnValues(entry.document)
+    const text = this.#text(entry)
+    if (entry.rowid === undefined) {
+      this.#insert.run(entry.id, text, ...values)
+      return
+    }
+    // Only columns that differ: SQLite rewrites the index entries of every column an UPDATE names, changed or not.
+    let assignments = 'doc = ?'
+    const parameters: unknown[] = [text]
+    values.forEach((value, n) => {
+      if (sameColumnValue(value, entry.storedColumns[n]!)) return
+      assignments += `, f${n} = ?`
+      parameters.push(value)
+    })
+    parameters.push(entry.rowid)
+    this.#connection.statement(`UPDATE ${this.#table.sqlName} SET ${assignments} WHERE rowid = ?`).run(...parameters)
+  }
+}
+
+/** What MongoDB inserts for an upsert before it applies the update: `_id` and the fields the filter pins to one value. */
+function equalitiesOf(filter: Filter): Document {
+  const document: Record<string, unknown> = { _id: filter._id }
+  for (const path in filter) {
+    if (path === '_id') continue
+    for (const [operator, operand] of operatorsOf(path, filter[path] as Condition))
+      if (operator === '$eq') setPath(document, path, operand)
+  }
+  return document as unknown as Document
+}
+
+function checkId(id: unknown): void {
+  if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX)
+    throw new TypeError(
+      `read models: the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`,
+    )
+}
+
+/** The error as the port's, or undefined when it is another. */
+export function asDuplicate(error: unknown): DuplicateKeyError | undefined {
+  if (error instanceof DuplicateKeyError) return error
+  if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') return undefined
+  // SQLite's own message names our columns; the values are the documents' and stay out of messages.
+  return new DuplicateKeyError('two documents with the same value of a unique index', { cause: error })
+}

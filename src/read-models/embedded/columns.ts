@@ -1,0 +1,85 @@
+/**
+ * How a scalar of a document becomes a SQLite value, so that SQLite's own order of types is MongoDB's:
+ *
+ *     null and missing  -Infinity  (JSON has no infinities, so nothing else is stored there)
+ *     number            REAL or INTEGER
+ *     string            TEXT, compared as UTF-8 bytes by both
+ *     boolean           a BLOB of one byte
+ *
+ * Null is a value and not SQL's NULL because NULLs are distinct in a UNIQUE index (MongoDB lets one document lack a unique
+ * field, not two) and because `<>` and `IN` would silently skip them.
+ */
+
+export type ColumnValue = number | string | Buffer
+
+export const NULL_SQL = '-9e999'
+export const SMALLEST_STRING_SQL = "''"
+export const SMALLEST_BOOLEAN_SQL = "x''"
+
+const FALSE = Buffer.from([0])
+const TRUE = Buffer.from([1])
+const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/
+const FIELD_PATH_LENGTH_MAX = 120
+
+/** @throws TypeError at anything that is not a JSON scalar; `field` names it. */
+export function encode(value: unknown, field: string): ColumnValue {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError(`read models: field "${field}" holds ${value}`)
+      return value
+    case 'boolean':
+      return value ? TRUE : FALSE
+    case 'undefined':
+      return Number.NEGATIVE_INFINITY
+    default:
+      if (value === null) return Number.NEGATIVE_INFINITY
+      throw new TypeError(
+        `read models: field "${field}" is compared or indexed and must be a scalar, not ${kindOf(value)}`,
+      )
+  }
+}
+
+export function decode(value: ColumnValue): string | number | boolean | null {
+  if (value instanceof Uint8Array) return value[0] === 1
+  return value === Number.NEGATIVE_INFINITY ? null : value
+}
+
+export function sameColumnValue(a: ColumnValue, b: ColumnValue): boolean {
+  return a === b || (a instanceof Uint8Array && b instanceof Uint8Array && a[0] === b[0])
+}
+
+/** Field names reach SQL text only through this check. */
+export function checkFieldPath(path: string): void {
+  if (path.length > FIELD_PATH_LENGTH_MAX || !FIELD_PATH.test(path) || path.includes('__proto__'))
+    throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
+}
+
+export function jsonPathSql(path: string): string {
+  checkFieldPath(path)
+  return `'$.${path
+    .split('.')
+    .map((segment) => `"${segment}"`)
+    .join('.')}'`
+}
+
+/**
+ * The value at a dotted path; undefined where there is none.
+ * @throws TypeError where the path runs through an array: MongoDB would look into its elements, and SQL cannot.
+ */
+export function valueAt(document: unknown, segments: readonly string[]): unknown {
+  let value = document
+  for (const segment of segments) {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (Array.isArray(value)) throw new TypeError(`read models: path "${segments.join('.')}" runs through an array`)
+    value = Object.hasOwn(value, segment) ? (value as Record<string, unknown>)[segment] : undefined
+  }
+  return value
+}
+
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'object') return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return value.constructor?.name ?? 'object'
+}

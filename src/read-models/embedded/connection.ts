@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { ReadModelsUnavailableError } from '../read-models.js'
+
+const STATEMENTS_MAX = 256
+const BUSY_DEADLINE_MS = 5_000
+/** Short: waiting inside SQLite blocks the event loop, so the longer wait is ours, between attempts. */
+const BUSY_IN_SQLITE_MS = 10
+const CACHE_KIB = 131_072
+/** Pages written again and again (the inner ones of every index) reach the file once per checkpoint: measured 20 % over 1,000. */
+const CHECKPOINT_PAGES = 16_000
+const WAL_BYTES_MAX = 128 * 1024 * 1024
+
+/** One connection to the file: its statements, its transactions, and what becomes of its errors. */
+export class Connection {
+  readonly #file: string
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>()
+  #database: Database.Database | undefined
+  #closed = false
+  /** Grows with every opening and every rollback: what was learnt about the file before need not hold. */
+  generation = 0
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  get database(): Database.Database {
+    if (this.#closed) throw new ReadModelsUnavailableError('the read models are closed')
+    if (this.#database === undefined) {
+      this.#database = openFile(this.#file)
+      this.generation++
+    }
+    return this.#database
+  }
+
+  /** Rows come as arrays. The least recently used statement goes when there are too many. */
+  statement(sql: string): Database.Statement<unknown[]> {
+    const database = this.database
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = database.prepare(sql)
+      if (statement.reader) statement.raw(true)
+      if (this.#statements.size >= STATEMENTS_MAX) this.#statements.delete(this.#statements.keys().next().value!)
+    } else this.#statements.delete(sql)
+    this.#statements.set(sql, statement)
+    return statement
+  }
+
+  forgetStatements(): void {
+    this.#statements.clear()
+  }
+
+  /** Runs synchronous reads. @throws ReadModelsUnavailableError */
+  read<T>(work: () => T): Promise<T> {
+    return this.#attempt(work)
+  }
+
+  /** Runs synchronous work in one transaction that holds the write lock from its start. @throws ReadModelsUnavailableError */
+  write<T>(work: () => T): Promise<T> {
+    return this.#attempt(() => {
+      // Immediate: a transaction that reads first and writes later fails at once when another has written in between.
+      this.statement('BEGIN IMMEDIATE').run()
+      try {
+        const result = work()
+        this.statement('COMMIT').run()
+        return result
+      } catch (error) {
+        this.generation++
+        // A full disk may have rolled back already.
+        if (this.#database?.inTransaction === true) this.statement('ROLLBACK').run()
+        throw error
+      }
+    })
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#drop()
+  }
+
+  async #attempt<T>(work: () => T): Promise<T> {
+    const deadlineMs = performance.now() + BUSY_DEADLINE_MS
+    for (;;) {
+      try {
+        return work()
+      } catch (error) {
+        if (!(error instanceof Database.SqliteError) || !isUnavailable(error.code)) throw error
+        const busy = error.code.startsWith('SQLITE_BUSY')
+        if (!busy || performance.now() > deadlineMs) {
+          // After an I/O error SQLite's view of the file may be stale for good; a full disk or a lock leaves it sound.
+          if (!busy && error.code !== 'SQLITE_FULL') this.#drop()
+          throw new ReadModelsUnavailableError(`the read models are away: ${error.code}`, { cause: error })
+        }
+      }
+      await sleep(1 + Math.random() * 9)
+    }
+  }
+
+  #drop(): void {
+    this.#statements.clear()
+    const database = this.#database
+    this.#database = undefined
+    try {
+      database?.close()
+    } catch {
+      // Already unusable, which is why it is dropped.
+    }
+  }
+}
+
+function openFile(file: string): Database.Database {
+  const database = new Database(file, { timeout: BUSY_IN_SQLITE_MS })
+  try {
+    // NORMAL: see docs/decisions/0003-read-models.md for why a power cut only ever loses a suffix, checkpoint included.
+    for (const pragma of [
+      'journal_mode = WAL',
+      'synchronous = NORMAL',
+      `cache_size = -${CACHE_KIB}`,
+      `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+      `journal_size_limit = ${WAL_BYTES_MAX}`,
+    ])
+      database.pragma(pragma)
+    // AUTOINCREMENT: a number used again would let a connection that is behind read another collection's table.
+    database.exec(`CREATE TABLE IF NOT EXISTS collections(
+      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, fields TEXT NOT NULL, indexes TEXT NOT NULL)`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+function isUnavailable(code: string): boolean {
+  return /^SQLITE_(BUSY|FULL|IOERR|CANTOPEN|READONLY|LOCKED|PROTOCOL|NOMEM|CORRUPT|NOTADB|PERM)/.test(code)
+}

@@ -1,0 +1,71 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
+import { asDuplicate } from './bulk-write.js'
+import { Catalogue, checkCollectionName } from './catalogue.js'
+import { Connection } from './connection.js'
+import { EmbeddedCollection } from './embedded-collection.js'
+
+/**
+ * Opens `read-models.db` in `directory`, creating both. Any number of threads and processes may hold the same directory open.
+ * @throws ReadModelsUnavailableError
+ */
+export async function openEmbeddedReadModels({ directory }: { readonly directory: string }): Promise<ReadModels> {
+  try {
+    await mkdir(directory, { recursive: true })
+  } catch (error) {
+    throw new ReadModelsUnavailableError(`the directory of the read models is away: ${directory}`, { cause: error })
+  }
+  const readModels = new EmbeddedReadModels(new Connection(join(directory, 'read-models.db')))
+  await readModels.listCollections()
+  return readModels
+}
+
+/** The read-model port over SQLite. Every operation is synchronous inside; only waiting for another writer is not. */
+export class EmbeddedReadModels implements ReadModels {
+  readonly #connection: Connection
+  readonly #catalogue: Catalogue
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+    this.#catalogue = new Catalogue(connection)
+  }
+
+  collection(name: string): Collection {
+    checkCollectionName(name)
+    return new EmbeddedCollection(this.#connection, this.#catalogue, name)
+  }
+
+  async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
+    await this.#change(() => {
+      this.#catalogue.findOrCreate(name)
+      for (const index of indexes) this.#catalogue.createIndex(name, index)
+    })
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await this.#change(() => this.#catalogue.rename(from, to))
+  }
+
+  async drop(name: string): Promise<void> {
+    await this.#change(() => this.#catalogue.drop(name))
+  }
+
+  async listCollections(): Promise<readonly string[]> {
+    return this.#connection.read(() => this.#catalogue.names())
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close()
+  }
+
+  async #change(work: () => void): Promise<void> {
+    await this.#connection.write(() => {
+      try {
+        work()
+      } catch (error) {
+        throw asDuplicate(error) ?? error
+      }
+    })
+  }
+}

@@ -1,0 +1,474 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import {
+  type Collection,
+  type Document,
+  DuplicateKeyError,
+  type Filter,
+  type Index,
+  type ReadModels,
+  type Sort,
+} from '../../src/read-models/read-models.js'
+import { at, compareDocuments, compareValues, selects } from './reference-filter.js'
+
+export interface ReadModelsContract {
+  readonly name: string
+  /** Collection names are unique to a run, so the same database may be opened for every test. */
+  readonly open: (t: Test) => Promise<ReadModels>
+}
+
+const FIELDS = ['n', 's', 'mixed', 'sub.deep']
+const NO_COUNTS = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
+
+/** What every implementation of the read-model port answers, MongoDB's driver included. */
+export function readModelsContract(t: Test, { name, open }: ReadModelsContract): void {
+  const test = (title: string, body: (t: Test, use: Use) => Promise<void>): void => {
+    t.test(`${name}: ${title}`, async (t) => {
+      const readModels = await open(t)
+      const names: string[] = []
+      const collectionName = (): string => {
+        names.push(`contract_${randomUUID().replaceAll('-', '')}`)
+        return names.at(-1)!
+      }
+      try {
+        await body(t, {
+          readModels,
+          collectionName,
+          collection: async (indexes = []) => {
+            const created = collectionName()
+            await readModels.createIndexes(created, indexes)
+            return readModels.collection(created)
+          },
+        })
+      } finally {
+        for (const created of names) await readModels.drop(created)
+        await readModels.close()
+      }
+    })
+  }
+  queries(test)
+  writes(test)
+  updates(test)
+  collections(test)
+}
+
+interface Use {
+  readonly readModels: ReadModels
+  readonly collectionName: () => string
+  readonly collection: (indexes?: readonly Index[]) => Promise<Collection>
+}
+type DefineTest = (title: string, body: (t: Test, use: Use) => Promise<void>) => void
+
+const scalar = fc.oneof(
+  fc.constantFrom(null, true, false, 0, 1, -1, 1.5, 2 ** 40, '', 'a', 'b', 'B', 'é', '\u{1f600}', '\uffee', '1', '0'),
+  fc.integer({ min: -3, max: 3 }),
+)
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(value, { nil: undefined, freq: 3 })
+const generatedDocument = fc
+  .record({
+    n: optional(fc.integer({ min: -3, max: 3 })),
+    s: optional(fc.constantFrom('', 'a', 'b', 'B', 'é', '\u{1f600}', '\uffee')),
+    mixed: optional(scalar),
+    sub: optional(fc.oneof(fc.record({ deep: optional(scalar) }), fc.constantFrom(null, 7))),
+  })
+  .map((fields) => JSON.parse(JSON.stringify(fields)) as Record<string, unknown>)
+const condition = fc.oneof(
+  scalar,
+  fc
+    .tuple(fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'), scalar)
+    .map(([operator, operand]) => ({ [operator]: operand })),
+  fc.array(scalar, { maxLength: 5 }).map((values) => ({ $in: values })),
+  fc.boolean().map((exists) => ({ $exists: exists })),
+  fc.tuple(scalar, scalar).map(([from, to]) => ({ $gte: from, $lt: to })),
+)
+const generatedFilter = fc.letrec<{ filter: Filter }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 2, depthSize: 'small' },
+    fc.dictionary(fc.constantFrom(...FIELDS, '_id'), condition, { maxKeys: 2 }) as fc.Arbitrary<Filter>,
+    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($or) => ({ $or })),
+    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($and) => ({ $and })),
+  ),
+})).filter
+const generatedSort = fc.uniqueArray(fc.tuple(fc.constantFrom(...FIELDS), fc.constantFrom(1, -1)), {
+  selector: ([field]) => field,
+  maxLength: 3,
+})
+
+function queries(test: DefineTest): void {
+  test('generated filters, sorts and limits answer as MongoDB does', async (t, { collection }) => {
+    const subject = await collection(FIELDS.map((field) => ({ key: { [field]: 1 } })))
+    const stored = new Map<string, Document>()
+    const document = fc.tuple(fc.integer({ min: 0, max: 60 }), generatedDocument)
+    const property = fc.asyncProperty(
+      fc.array(document, { maxLength: 12 }),
+      fc.array(generatedFilter, { minLength: 4, maxLength: 4 }),
+      generatedSort,
+      fc.constantFrom(1, -1),
+      fc.integer({ min: 1, max: 30 }),
+      async (documents, filters, sortFields, idDirection, limit) => {
+        const replacements = documents.map(([n, fields]) => ({ ...fields, _id: `id-${n}` }))
+        await subject.bulkWrite(
+          replacements.map((replacement) => ({
+            replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
+          })),
+        )
+        for (const replacement of replacements) stored.set(replacement._id, replacement)
+        const sort = Object.fromEntries([...sortFields, ['_id', idDirection] as const]) as Sort
+        for (const filter of filters) {
+          const expected = [...stored.values()].filter((one) => selects(filter, one)).sort(compareDocuments(sort))
+          const found = await subject.find(filter, { sort, limit })
+          if (!same(t, found, expected.slice(0, limit))) return false
+          if ((await subject.countDocuments(filter)) !== expected.length) return false
+          const groups = await subject.group({ match: filter, by: 'mixed', sum: ['n'] })
+          if (!same(t, byId(groups), byId(referenceGroups(expected)))) return false
+        }
+        return true
+      },
+    )
+    await fc.assert(property, { numRuns: 80 })
+    t.ok(stored.size > 30, 'the queries ran over a good number of documents')
+  })
+
+  test('a collection nobody has written to is empty', async (t, { readModels, collectionName }) => {
+    const subject = readModels.collection(collectionName())
+    t.same(await subject.find({ merchantId: 'm' }, { sort: { createdAt: -1 }, limit: 5 }), [])
+    t.equal(await subject.findOne({ _id: 'a' }), null)
+    t.equal(await subject.countDocuments({}), 0)
+    t.same(await subject.group({ match: {}, by: 'status' }), [])
+  })
+
+  test('pages by a sort key and _id meet every document once', async (t, { collection }) => {
+    const subject = await collection([{ key: { merchantId: 1, createdAt: -1, _id: -1 } }])
+    const documents = Array.from({ length: 57 }, (_, n) => ({
+      _id: `t-${n}`,
+      merchantId: `m-${n % 2}`,
+      createdAt: n % 7,
+    }))
+    await subject.bulkWrite(documents.map((document) => ({ insertOne: { document } })))
+    const seen: string[] = []
+    let after: Document | undefined
+    for (let page = 0; page < 10; page++) {
+      const createdAt = after?.createdAt as number
+      const rest: Filter = after
+        ? { $or: [{ createdAt: { $lt: createdAt } }, { $and: [{ createdAt }, { _id: { $lt: after._id } }] }] }
+        : {}
+      const found = await subject.find(
+        { $and: [{ merchantId: 'm-1' }, rest] },
+        { sort: { createdAt: -1, _id: -1 }, limit: 5 },
+      )
+      seen.push(...found.map((document) => document._id))
+      after = found.at(-1)
+      if (found.length < 5) break
+    }
+    const expected = documents.filter((document) => document.merchantId === 'm-1')
+    t.same(
+      seen,
+      expected.sort(compareDocuments({ createdAt: -1, _id: -1 })).map((document) => document._id),
+    )
+  })
+
+  test('documents come back as they were written, nested values included', async (t, { collection }) => {
+    const subject = await collection()
+    const document = {
+      _id: 'a',
+      list: [1, 'two', null, { x: true }],
+      nested: { deep: { er: 'ü"\\\u0001' } },
+      big: 2 ** 52,
+      no: null,
+    }
+    await subject.bulkWrite([{ insertOne: { document } }])
+    t.strictSame(await subject.findOne({ _id: 'a' }), document)
+  })
+}
+
+function writes(test: DefineTest): void {
+  test('a guard decides whether a replacement happens, and a failed one inserts nothing', async (t, { collection }) => {
+    const subject = await collection([{ key: { revision: 1 } }])
+    const replace = (revision: number, value: string) =>
+      subject.bulkWrite([
+        {
+          replaceOne: {
+            filter: { _id: 'a', revision: { $lt: revision } },
+            replacement: { _id: 'a', revision, value },
+            upsert: true,
+          },
+        },
+      ])
+    t.match(await replace(3, 'first'), { ...NO_COUNTS, upsertedCount: 1 })
+    t.match(await replace(3, 'again'), NO_COUNTS)
+    t.match(await replace(2, 'late'), NO_COUNTS)
+    t.same(await subject.find({}), [{ _id: 'a', revision: 3, value: 'first' }])
+    t.match(await replace(4, 'next'), { ...NO_COUNTS, matchedCount: 1, modifiedCount: 1 })
+    t.same(await subject.find({ revision: 4 }), [{ _id: 'a', revision: 4, value: 'next' }])
+    t.same(await subject.find({ revision: 3 }), [])
+  })
+
+  test('guards on fields without an index work, since _id finds the document', async (t, { collection }) => {
+    const subject = await collection()
+    await subject.bulkWrite([{ insertOne: { document: { _id: 'a', owner: 'x', token: 1 } } }])
+    const update = (owner: string | null) =>
+      subject.bulkWrite([{ updateOne: { filter: { _id: 'a', owner }, update: { $inc: { token: 1 } } } }])
+    t.match(await update('y'), NO_COUNTS)
+    t.match(await update(null), NO_COUNTS)
+    t.match(await update('x'), { ...NO_COUNTS, matchedCount: 1, modifiedCount: 1 })
+    t.match(await subject.bulkWrite([{ deleteOne: { filter: { _id: 'a', token: 1 } } }]), NO_COUNTS)
+    t.match(await subject.bulkWrite([{ deleteOne: { filter: { _id: 'a', token: 2 } } }]), {
+      ...NO_COUNTS,
+      deletedCount: 1,
+    })
+    t.equal(await subject.findOne({ _id: 'a' }), null)
+  })
+
+  test('generated guards accept exactly what the same filter selects', async (t, { collection }) => {
+    const subject = await collection([{ key: { mixed: 1 } }])
+    const guard = fc.dictionary(fc.constantFrom('mixed', 's', 'sub.deep'), condition, { maxKeys: 2 })
+    await fc.assert(
+      fc.asyncProperty(generatedDocument, guard, async (fields, conditions) => {
+        await subject.bulkWrite([
+          { replaceOne: { filter: { _id: 'a' }, replacement: { ...fields, _id: 'a' }, upsert: true } },
+        ])
+        const filter = { ...conditions, _id: 'a' }
+        const { matchedCount } = await subject.bulkWrite([{ updateOne: { filter, update: { $set: { touched: 1 } } } }])
+        return matchedCount === (selects(filter, { ...fields, _id: 'a' }) ? 1 : 0)
+      }),
+      { numRuns: 150 },
+    )
+    t.pass('every guard agreed')
+  })
+
+  test('one bulk touches a document as often as it likes', async (t, { collection }) => {
+    const subject = await collection([{ key: { status: 1 } }])
+    const set = (revision: number, status: string) => ({
+      updateOne: { filter: { _id: 'a', revision: { $lt: revision } }, update: { $set: { revision, status } } },
+    })
+    await subject.bulkWrite([{ insertOne: { document: { _id: 'a', revision: 0, status: 'new' } } }])
+    const result = await subject.bulkWrite([
+      set(1, 'open'),
+      set(1, 'twice'),
+      set(2, 'done'),
+      { updateOne: { filter: { _id: 'count' }, update: { $inc: { n: 1 } }, upsert: true } },
+      { updateOne: { filter: { _id: 'count' }, update: { $inc: { n: 1 } }, upsert: true } },
+      { insertOne: { document: { _id: 'gone', status: 'done' } } },
+      { deleteOne: { filter: { _id: 'gone' } } },
+    ])
+    t.match(result, { insertedCount: 1, matchedCount: 3, modifiedCount: 3, upsertedCount: 1, deletedCount: 1 })
+    t.same(await subject.find({ status: 'done' }), [{ _id: 'a', revision: 2, status: 'done' }])
+    t.match(await subject.findOne({ _id: 'count' }), { n: 2 })
+  })
+
+  test('without upsert a write to a missing document does nothing', async (t, { collection }) => {
+    const subject = await collection()
+    const result = await subject.bulkWrite([
+      { updateOne: { filter: { _id: 'a' }, update: { $set: { x: 1 } } } },
+      { replaceOne: { filter: { _id: 'a' }, replacement: { _id: 'a' } } },
+      { deleteOne: { filter: { _id: 'a' } } },
+    ])
+    t.match(result, NO_COUNTS)
+    t.equal(await subject.countDocuments({}), 0)
+  })
+
+  test('a duplicate _id or unique value throws DuplicateKeyError and leaves the first document', async (t, {
+    collection,
+  }) => {
+    const subject = await collection([{ key: { email: 1 }, unique: true }])
+    const insert = (document: Document) => subject.bulkWrite([{ insertOne: { document } }])
+    await insert({ _id: 'a', email: 'a@example.com' })
+    await t.rejects(insert({ _id: 'a', email: 'other@example.com' }), DuplicateKeyError)
+    await t.rejects(insert({ _id: 'b', email: 'a@example.com' }), DuplicateKeyError)
+    await insert({ _id: 'c', email: 'c@example.com' })
+    const steal = { updateOne: { filter: { _id: 'c' }, update: { $set: { email: 'a@example.com' } } } }
+    await t.rejects(subject.bulkWrite([steal]), DuplicateKeyError)
+    t.same(await subject.find({}, { sort: { _id: 1 } }), [
+      { _id: 'a', email: 'a@example.com' },
+      { _id: 'c', email: 'c@example.com' },
+    ])
+    await subject.bulkWrite([{ deleteOne: { filter: { _id: 'a' } } }])
+    await subject.bulkWrite([steal])
+    t.match(await subject.findOne({ email: 'a@example.com' }), { _id: 'c' }, 'a value given up may be taken')
+  })
+
+  test('a duplicate key stops only its own operation', async (t, { collection }) => {
+    for (const indexes of [[], [{ key: { email: 1 as const }, unique: true }]]) {
+      const subject = await collection(indexes)
+      await subject.bulkWrite([{ insertOne: { document: { _id: 'a', email: 1 } } }])
+      const bulk = ['before', 'a', 'after'].map((_id) => ({ insertOne: { document: { _id, email: `of ${_id}` } } }))
+      await t.rejects(subject.bulkWrite(bulk), DuplicateKeyError)
+      const ids = (await subject.find({}, { sort: { _id: 1 } })).map((document) => document._id)
+      t.same(ids, ['a', 'after', 'before'])
+    }
+  })
+
+  test('a missing unique field counts as null, which one document may have', async (t, { collection }) => {
+    const subject = await collection([{ key: { email: 1 }, unique: true }])
+    await subject.bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
+    await t.rejects(subject.bulkWrite([{ insertOne: { document: { _id: 'b', email: null } } }]), DuplicateKeyError)
+  })
+}
+
+function updates(test: DefineTest): void {
+  test('update operators change what they name and nothing else', async (t, { collection }) => {
+    const subject = await collection([{ key: { 'sub.deep': 1 } }, { key: { n: 1 } }])
+    await subject.bulkWrite([
+      { insertOne: { document: { _id: 'a', n: 1, keep: [1, 2], sub: { keep: true, deep: 'x' } } } },
+    ])
+    const update = {
+      $set: { 'sub.deep': 'y', 'new.path': { z: 1 } },
+      $unset: { gone: '' as const },
+      $inc: { n: 2, 'counts.today': 5 },
+    }
+    await subject.bulkWrite([{ updateOne: { filter: { _id: 'a' }, update } }])
+    const expected = {
+      _id: 'a',
+      n: 3,
+      keep: [1, 2],
+      sub: { keep: true, deep: 'y' },
+      new: { path: { z: 1 } },
+      counts: { today: 5 },
+    }
+    t.same(await subject.find({ 'sub.deep': 'y', n: 3 }), [expected])
+    await subject.bulkWrite([{ updateOne: { filter: { _id: 'a' }, update: { $unset: { 'sub.deep': '', n: '' } } } }])
+    t.same(await subject.find({ 'sub.deep': { $exists: false }, n: null }), [
+      { _id: 'a', keep: [1, 2], sub: { keep: true }, new: { path: { z: 1 } }, counts: { today: 5 } },
+    ])
+  })
+
+  test('an upsert inserts what the filter pins, what is set, and what is set on insert only', async (t, {
+    collection,
+  }) => {
+    const subject = await collection([{ key: { kind: 1 } }])
+    const operation = {
+      updateOne: {
+        filter: { _id: 'a', kind: 'x', revision: { $lt: 5 } },
+        update: { $set: { revision: 5 }, $setOnInsert: { created: 1 }, $inc: { n: -2 } },
+        upsert: true,
+      },
+    }
+    t.match(await subject.bulkWrite([operation]), { ...NO_COUNTS, upsertedCount: 1 })
+    const expected = { _id: 'a', kind: 'x', revision: 5, created: 1, n: -2 }
+    t.same(await subject.find({ kind: 'x' }), [expected])
+    t.match(await subject.bulkWrite([operation]), NO_COUNTS, 'behind its guard the second time')
+    t.same(await subject.find({}), [expected])
+  })
+
+  test('an update that changes nothing matches and modifies nothing', async (t, { collection }) => {
+    const subject = await collection()
+    await subject.bulkWrite([{ insertOne: { document: { _id: 'a', x: { y: [1] } } } }])
+    const result = await subject.bulkWrite([
+      { updateOne: { filter: { _id: 'a' }, update: { $set: { x: { y: [1] } } } } },
+      { updateOne: { filter: { _id: 'a' }, update: { $inc: { 'x.z': 0 }, $unset: { w: '' } } } },
+      { replaceOne: { filter: { _id: 'a' }, replacement: { _id: 'a', x: { y: [1], z: 0 } } } },
+    ])
+    t.match(result, { ...NO_COUNTS, matchedCount: 3, modifiedCount: 1 })
+  })
+
+  test('updates that make no sense are refused', async (t, { collection }) => {
+    const subject = await collection()
+    const document = { _id: 'a', text: 'x', nothing: null }
+    await subject.bulkWrite([{ insertOne: { document } }])
+    for (const update of [
+      { $inc: { text: 1 } },
+      { $inc: { nothing: 1 } },
+      { $set: { 'text.deeper': 1 } },
+      { $set: { _id: 'b' } },
+      { $set: { n: 1 }, $inc: { n: 1 } },
+      { $set: { n: 1, 'n.deeper': 1 } },
+      {},
+    ])
+      await t.rejects(subject.bulkWrite([{ updateOne: { filter: { _id: 'a' }, update } }]), JSON.stringify(update))
+    t.same(await subject.find({}), [document])
+  })
+}
+
+function collections(test: DefineTest): void {
+  test('indexes may come after the documents, and twice', async (t, { readModels, collectionName }) => {
+    const name = collectionName()
+    const subject = readModels.collection(name)
+    const values = [null, true, false, 1, 2.5, 'x']
+    await subject.bulkWrite(values.map((value, n) => ({ insertOne: { document: { _id: `id-${n}`, sub: { value } } } })))
+    await subject.bulkWrite([{ insertOne: { document: { _id: 'id-9' } } }])
+    for (let n = 0; n < 2; n++) await readModels.createIndexes(name, [{ key: { 'sub.value': 1, _id: -1 } }])
+    const sorted = await subject.find({}, { sort: { 'sub.value': 1, _id: -1 } })
+    t.same(
+      sorted.map((document) => document._id),
+      ['id-9', 'id-0', 'id-3', 'id-4', 'id-5', 'id-2', 'id-1'],
+    )
+    t.same(
+      (await subject.find({ 'sub.value': { $exists: false } })).map((document) => document._id),
+      ['id-9'],
+    )
+  })
+
+  test('a unique index over documents that share a value is refused', async (t, { readModels, collectionName }) => {
+    const name = collectionName()
+    await readModels
+      .collection(name)
+      .bulkWrite(['a', 'b'].map((_id) => ({ insertOne: { document: { _id, email: 'same' } } })))
+    await t.rejects(readModels.createIndexes(name, [{ key: { email: 1 }, unique: true }]), DuplicateKeyError)
+    t.equal(await readModels.collection(name).countDocuments({}), 2)
+  })
+
+  test('rename replaces the target, indexes included, and the old name is empty', async (t, {
+    readModels,
+    collectionName,
+  }) => {
+    const [from, to] = [collectionName(), collectionName()]
+    await readModels.createIndexes(from, [{ key: { fresh: 1 }, unique: true }])
+    await readModels.collection(from).bulkWrite([{ insertOne: { document: { _id: 'new', fresh: 1 } } }])
+    await readModels.collection(to).bulkWrite([{ insertOne: { document: { _id: 'old' } } }])
+    await readModels.rename(from, to)
+    t.same(await readModels.collection(to).find({ fresh: 1 }), [{ _id: 'new', fresh: 1 }])
+    t.same(await readModels.collection(from).find({}), [])
+    const names = await readModels.listCollections()
+    t.notOk(names.includes(from))
+    t.ok(names.includes(to))
+    const again = { insertOne: { document: { _id: 'x', fresh: 1 } } }
+    await t.rejects(readModels.collection(to).bulkWrite([again]), DuplicateKeyError)
+    await t.rejects(readModels.rename(from, to), 'there is nothing under the old name')
+  })
+
+  test('a dropped collection is gone, and dropping it again does no harm', async (t, {
+    readModels,
+    collectionName,
+  }) => {
+    const name = collectionName()
+    await readModels.collection(name).bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
+    await readModels.drop(name)
+    await readModels.drop(name)
+    t.equal(await readModels.collection(name).countDocuments({}), 0)
+    t.notOk((await readModels.listCollections()).includes(name))
+  })
+}
+
+function referenceGroups(documents: readonly Document[]): { _id: unknown; count: number; n: number }[] {
+  const groups: { _id: unknown; count: number; n: number }[] = []
+  for (const document of documents) {
+    const value = at(document, 'mixed') ?? null
+    let group = groups.find((one) => compareValues(one._id, value) === 0)
+    if (group === undefined) {
+      group = { _id: value, count: 0, n: 0 }
+      groups.push(group)
+    }
+    group.count++
+    group.n += (document.n as number | null | undefined) ?? 0
+  }
+  return groups
+}
+
+function byId<T extends { readonly [field: string]: unknown }>(groups: readonly T[]): T[] {
+  return [...groups].sort((a, b) => compareValues(a._id, b._id))
+}
+
+/** Quiet unless they differ: thousands of passing comparisons would drown the report. */
+function same(t: Test, found: unknown, wanted: unknown): boolean {
+  const canonical = (value: unknown): string =>
+    JSON.stringify(value, (_, part) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
+    )
+  if (canonical(found) === canonical(wanted)) return true
+  t.comment(`found ${canonical(found)}\nwanted ${canonical(wanted)}`)
+  return false
+}
