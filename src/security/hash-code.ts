@@ -8,9 +8,12 @@ export function hashCode(secretKey: string, amountText: string, referenceId: str
   return createHash('md5').update(secretKey).update(amountText).update(referenceId).digest('hex').toUpperCase()
 }
 
-/** Compares a supplied hash, in either case, in constant time. */
+const hashCodeText = /^[0-9a-f]{32}$/i
+
+/**
+ * Compares a supplied hash, in either case, in constant time. The form is checked first: as latin1, `Ł` would be the same
+ * byte as `A`, and one hash in two spellings would be reserved in two streams.
+ */
 export function matchesHashCode(supplied: string, expected: string): boolean {
-  const a = Buffer.from(supplied.toUpperCase(), 'latin1')
-  const b = Buffer.from(expected, 'latin1')
-  return a.length === b.length && timingSafeEqual(a, b)
+  return hashCodeText.test(supplied) && timingSafeEqual(Buffer.from(supplied.toUpperCase()), Buffer.from(expected))
 }

@@ -31,15 +31,18 @@ export function createSecretBox(masterKey: Buffer): SecretBox {
       return ['v1', keyId, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
     },
     open(sealed, owner) {
-      const [version, sealedWith, iv, ciphertext, tag] = sealed.split('.')
-      if (version !== 'v1' || !iv || !ciphertext || !tag) throw new SecretBoxError('not a sealed secret')
+      const [version, sealedWith, iv, ciphertext, tag, ...more] = sealed.split('.')
+      if (version !== 'v1' || !iv || !ciphertext || !tag || more.length > 0) {
+        throw new SecretBoxError('not a sealed secret')
+      }
       if (sealedWith !== keyId) {
         throw new SecretBoxError(`sealed with master key ${sealedWith}, but TRANSFERD_MASTER_KEY is ${keyId}`)
       }
       try {
-        const decipher = createDecipheriv('aes-256-gcm', sealingKey, Buffer.from(iv, 'base64url'))
-        decipher.setAAD(Buffer.from(owner)).setAuthTag(Buffer.from(tag, 'base64url'))
-        return decipher.update(Buffer.from(ciphertext, 'base64url'), undefined, 'utf8') + decipher.final('utf8')
+        // Without authTagLength Node takes tags cut down to four bytes, which can be forged by trying.
+        const decipher = createDecipheriv('aes-256-gcm', sealingKey, bytes(iv), { authTagLength: 16 })
+        decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes(tag))
+        return decipher.update(bytes(ciphertext), undefined, 'utf8') + decipher.final('utf8')
       } catch {
         throw new SecretBoxError(`a sealed secret of ${owner} was altered or belongs to another owner`)
       }
@@ -53,4 +56,11 @@ export function createSecretBox(masterKey: Buffer): SecretBox {
       return createHmac('sha256', key).update(text).digest('base64url')
     },
   }
+}
+
+/** Buffer.from skips characters that are not base64url, so that many texts would open as one secret. */
+function bytes(text: string): Buffer {
+  const decoded = Buffer.from(text, 'base64url')
+  if (decoded.toString('base64url') !== text) throw new SecretBoxError('not base64url')
+  return decoded
 }
