@@ -80,9 +80,13 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
 }
 
 function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>): Partial<MerchantSettings> {
-  const entries = Object.entries(changes).filter(([name, value]) => {
-    const before = settings[name as keyof MerchantSettings]
-    return Array.isArray(value) ? value.join() !== (before as readonly string[]).join() : value !== before
-  })
+  const entries = Object.entries(changes).filter(
+    ([name, value]) => !same(value, settings[name as keyof MerchantSettings]),
+  )
   return Object.fromEntries(entries)
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b
+  return a.length === b.length && a.every((entry, index) => entry === b[index])
 }

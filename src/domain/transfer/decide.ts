@@ -63,15 +63,13 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
 
 function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
   const transactionAmountMinor = command.transactionAmountMinor ?? state.amountMinor
+  if (isCompletionRepeated(transactionAmountMinor, state)) return accept()
   const difference = transactionAmountMinor - state.amountMinor
   const { toleranceMinor, autoCancel } = command.mismatchPolicy
   const hasAmountMismatch = difference > toleranceMinor || -difference > toleranceMinor
-  if (hasAmountMismatch && autoCancel && state.kind === 'deposit') {
+  if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !isTerminal(state.status)) {
     const event = cancelled(state, command.at, command.message ?? 'amount mismatch')
-    return moveTo('Cancelled', state, {
-      ...event,
-      data: { ...event.data, transactionAmountMinor, hasAmountMismatch },
-    })
+    return accept({ ...event, data: { ...event.data, transactionAmountMinor, hasAmountMismatch } })
   }
   return moveTo('Completed', state, {
     type: 'TransferCompleted',
@@ -83,6 +81,16 @@ function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
       message: command.message,
     },
   })
+}
+
+/**
+ * What an earlier completion did stays its answer, whatever the merchant's policy has become since. A deposit cancelled in
+ * any other way is no repeat: to accept would tell the operator that money was booked which was not.
+ */
+function isCompletionRepeated(transactionAmountMinor: bigint, state: Transfer): boolean {
+  if (state.status === 'Completed') return true
+  const autoCancelled = state.status === 'Cancelled' && state.hasAmountMismatch
+  return autoCancelled && state.transactionAmountMinor === transactionAmountMinor
 }
 
 /** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */

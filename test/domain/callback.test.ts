@@ -1,0 +1,247 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type AttemptOutcome,
+  type CallbackCommand,
+  callbackDecider,
+  type Lane,
+  nextDelivery,
+} from '../../src/domain/callback/callback.js'
+import type { CallbackEvent, CallbackPayload } from '../../src/domain/callback/events.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(callbackDecider)
+const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
+const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+const at = '2026-03-01T10:00:00.000Z'
+const later = '2026-03-01T10:00:05.000Z'
+const payload: CallbackPayload = {
+  status: 2,
+  referenceId: 'order-1001',
+  message: null,
+  amountMinor: 10_000n,
+  transactionAmountMinor: 9_500n,
+  hasAmountMismatch: true,
+  receiptUrl: null,
+}
+
+const owner = { trackingId, merchantId }
+const recordedData = (webhookId: string, transferRevision: number) => ({
+  webhookId,
+  ...owner,
+  transferRevision,
+  payload,
+  at,
+})
+const record = (webhookId: string, transferRevision: number): CallbackCommand => ({
+  type: 'Record',
+  ...recordedData(webhookId, transferRevision),
+})
+const recorded = (webhookId: string, transferRevision: number): CallbackEvent => ({
+  type: 'CallbackRecorded',
+  data: recordedData(webhookId, transferRevision),
+})
+const report = (webhookId: string, outcome: AttemptOutcome, httpStatus: number | null = 200): CallbackCommand => ({
+  type: 'ReportAttempt',
+  webhookId,
+  httpStatus,
+  durationMs: 12.5,
+  outcome,
+  at: later,
+})
+const attempted = (webhookId: string, attempt: number, httpStatus: number | null = 200) => ({
+  webhookId,
+  ...owner,
+  at: later,
+  attempt,
+  httpStatus,
+  durationMs: 12.5,
+})
+const nextAttemptAt = '2026-03-01T10:05:05.000Z'
+const failed = (webhookId: string, attempt: number): CallbackEvent => ({
+  type: 'CallbackAttemptFailed',
+  data: { ...attempted(webhookId, attempt, null), reason: 'timeout', nextAttemptAt },
+})
+const delivered = (webhookId: string, attempt = 1): CallbackEvent => ({
+  type: 'CallbackDelivered',
+  data: attempted(webhookId, attempt),
+})
+const parked = (webhookId: string, attempt = 1): CallbackEvent => ({
+  type: 'CallbackParked',
+  data: { ...attempted(webhookId, attempt, 500), reason: 'answered 500' },
+})
+const requeued = (webhookId: string): CallbackEvent => ({
+  type: 'CallbackRequeued',
+  data: { webhookId, ...owner, at: later },
+})
+const requeue = (which: { webhookId: string } | 'latest' | 'parked'): CallbackCommand => ({
+  type: 'Requeue',
+  which,
+  at: later,
+})
+const asFailed: AttemptOutcome = { result: 'failed', reason: 'timeout', nextAttemptAt }
+const asParked: AttemptOutcome = { result: 'parked', reason: 'answered 500' }
+const order = (lane: Lane) => lane.deliveries.map((delivery) => delivery.webhookId)
+
+t.test('a callback is recorded once, whatever became of it or stands in the repeat', async () => {
+  given()
+    .when(record('a', 1))
+    .then([recorded('a', 1)])
+  for (const after of [[], [failed('a', 1)], [delivered('a')], [parked('a')], [parked('a'), requeued('a')]]) {
+    given(recorded('a', 1), ...after)
+      .when(record('a', 1))
+      .then([])
+  }
+  given(recorded('a', 1)).when(record('a', 2)).then([], 'another revision under the same id')
+  given(recorded('a', 1))
+    .when(record('b', 2))
+    .then([recorded('b', 2)])
+})
+
+t.test('a recorded callback waits from the moment it was recorded', async (t) => {
+  t.strictSame(fold([recorded('a', 1)]), {
+    ...owner,
+    deliveries: [
+      {
+        webhookId: 'a',
+        transferRevision: 1,
+        payload,
+        status: 'waiting',
+        attempts: 0,
+        nextAttemptAt: at,
+        lastFailure: null,
+      },
+    ],
+  })
+})
+
+t.test('deliveries go by transfer revision, in whatever order they were recorded', async (t) => {
+  fc.assert(
+    fc.property(fc.shuffledSubarray([1, 2, 3, 4, 5, 6], { minLength: 1 }), (revisions) => {
+      const lane = fold(revisions.map((revision) => recorded(`w${revision}`, revision)))
+      const sorted = [...revisions].sort((a, b) => a - b)
+      t.strictSame(
+        order(lane),
+        sorted.map((revision) => `w${revision}`),
+      )
+      t.equal(nextDelivery(lane)?.webhookId, `w${sorted[0]}`)
+    }),
+  )
+})
+
+t.test('attempts are counted, and keep what failed and when the next one is due', async (t) => {
+  given(recorded('a', 1))
+    .when(report('a', asFailed, null))
+    .then([failed('a', 1)])
+  given(recorded('a', 1), failed('a', 1))
+    .when(report('a', asFailed, null))
+    .then([failed('a', 2)])
+  given(recorded('a', 1), failed('a', 1))
+    .when(report('a', { result: 'delivered' }))
+    .then([delivered('a', 2)])
+  given(recorded('a', 1), failed('a', 1), failed('a', 2))
+    .when(report('a', asParked, 500))
+    .then([parked('a', 3)])
+  const lane = fold([recorded('a', 1), failed('a', 1), failed('a', 2)])
+  t.match(lane.deliveries[0], { status: 'waiting', attempts: 2, nextAttemptAt, lastFailure: 'timeout' })
+  t.match(fold([recorded('a', 1), failed('a', 1), delivered('a', 2)]).deliveries[0], {
+    status: 'delivered',
+    lastFailure: null,
+  })
+})
+
+t.test('a failing callback holds back those behind it; a delivered or parked one lets them go', async (t) => {
+  const two = [recorded('a', 1), recorded('b', 2)]
+  t.equal(nextDelivery(fold([...two, failed('a', 1)]))?.webhookId, 'a')
+  t.equal(nextDelivery(fold([...two, delivered('a')]))?.webhookId, 'b')
+  t.equal(nextDelivery(fold([...two, parked('a')]))?.webhookId, 'b')
+  t.equal(nextDelivery(fold([...two, parked('a'), delivered('b')])), undefined)
+  t.equal(nextDelivery(callbackDecider.initialState), undefined)
+})
+
+t.test(
+  'an attempt reported for what is no longer waiting changes nothing; for what is unknown it is refused',
+  async () => {
+    for (const end of [delivered('a'), parked('a')]) {
+      for (const outcome of [{ result: 'delivered' } as const, asFailed, asParked]) {
+        given(recorded('a', 1), end).when(report('a', outcome)).then([], `${end.type} then ${outcome.result}`)
+      }
+    }
+    given().when(report('a', asFailed)).then('not-found')
+    given(recorded('a', 1)).when(report('b', asFailed)).then('not-found')
+  },
+)
+
+t.test(
+  'one callback is taken up again by id: delivered, parked or waiting out a failure, not a fresh one',
+  async (t) => {
+    for (const after of [[delivered('a')], [parked('a')], [failed('a', 1)]]) {
+      given(recorded('a', 1), recorded('b', 2), ...after)
+        .when(requeue({ webhookId: 'a' }))
+        .then([requeued('a')])
+    }
+    given(recorded('a', 1))
+      .when(requeue({ webhookId: 'a' }))
+      .then([], 'about to be sent anyway')
+    given(recorded('a', 1))
+      .when(requeue({ webhookId: 'b' }))
+      .then('not-found')
+    given()
+      .when(requeue({ webhookId: 'a' }))
+      .then('not-found')
+    const lane = fold([recorded('a', 1), recorded('b', 2), failed('a', 1), parked('a', 2), requeued('a')])
+    t.match(lane.deliveries[0], { status: 'waiting', attempts: 0, nextAttemptAt: later })
+    t.equal(nextDelivery(lane)?.webhookId, 'a')
+  },
+)
+
+t.test('the attempts of a requeued callback are counted anew', async () => {
+  given(recorded('a', 1), failed('a', 1), parked('a', 2), requeued('a'))
+    .when(report('a', asFailed, null))
+    .then([failed('a', 1)])
+})
+
+t.test('the latest callback is the one of the highest revision, not the one recorded last', async () => {
+  const all = [recorded('b', 2), recorded('a', 1), delivered('a'), delivered('b')]
+  given(...all)
+    .when(requeue('latest'))
+    .then([requeued('b')])
+  given(recorded('a', 1)).when(requeue('latest')).then([])
+  given().when(requeue('latest')).then('not-found')
+})
+
+t.test('all parked callbacks are taken up again, in lane order, and none is no refusal', async () => {
+  const all = [recorded('c', 3), recorded('a', 1), recorded('b', 2), parked('c'), parked('a'), delivered('b')]
+  given(...all)
+    .when(requeue('parked'))
+    .then([requeued('a'), requeued('c')])
+  given(recorded('a', 1), delivered('a')).when(requeue('parked')).then([])
+  given().when(requeue('parked')).then([])
+})
+
+t.test('a history with an attempt of what was never recorded is damage, not a state', async (t) => {
+  for (const event of [failed('a', 1), delivered('a'), parked('a'), requeued('a')]) t.throws(() => fold([event]))
+})
+
+t.test('whatever comes: each callback is recorded once, and requeueing all parked leaves none parked', async (t) => {
+  const webhookId = fc.constantFrom('a', 'b', 'c')
+  const outcome = fc.constantFrom<AttemptOutcome>({ result: 'delivered' }, asFailed, asParked)
+  const which = fc.oneof(fc.record({ webhookId }), fc.constantFrom('latest' as const, 'parked' as const))
+  const command: fc.Arbitrary<CallbackCommand> = fc.oneof(
+    webhookId.map((id) => record(id, 'abc'.indexOf(id))),
+    fc.tuple(webhookId, outcome).map(([id, result]) => report(id, result)),
+    which.map(requeue),
+  )
+  const perform = (lane: Lane, next: CallbackCommand) => {
+    const decision = callbackDecider.decide(next, lane)
+    return decision.accepted ? decision.events.reduce(callbackDecider.evolve, lane) : lane
+  }
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 40 }), (asked) => {
+      const lane = asked.reduce(perform, callbackDecider.initialState)
+      t.strictSame(order(lane), [...new Set(order(lane))].sort(), 'each once, by revision')
+      const replayed = perform(lane, requeue('parked'))
+      t.notOk(replayed.deliveries.some((delivery) => delivery.status === 'parked'))
+    }),
+  )
+})

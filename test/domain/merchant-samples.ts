@@ -1,0 +1,32 @@
+import type { MerchantCommand } from '../../src/domain/merchant/decide.js'
+import type { MerchantRegistered, MerchantSettings } from '../../src/domain/merchant/events.js'
+
+export const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+export const registeredAt = '2026-03-01T09:00:00.000Z'
+
+export const settings: MerchantSettings = {
+  name: 'Blue Shop',
+  callbackUrl: 'https://shop.example/callbacks',
+  allowIps: ['203.0.113.7', '10.0.0.0/8'],
+  sandbox: false,
+  autoCancelMismatch: false,
+  mismatchToleranceMinor: 0n,
+  rateLimitPerSecond: 100,
+  depositExpiryMinutes: 30,
+  minAmountMinor: 100n,
+  maxAmountMinor: 99_999_999n,
+  requireNativeHash: false,
+  requireSignature: false,
+  callbackOnCreate: false,
+}
+
+const data = {
+  merchantId,
+  settings,
+  apiKeySha256: 'a'.repeat(64),
+  secretKey: 'v1.secret.1',
+  webhookSecret: 'v1.webhook.1',
+  at: registeredAt,
+}
+export const register: MerchantCommand = { type: 'Register', ...data }
+export const registered: MerchantRegistered = { type: 'MerchantRegistered', data }

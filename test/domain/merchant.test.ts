@@ -1,0 +1,191 @@
+import t from 'tap'
+import { type MerchantCommand, merchantDecider } from '../../src/domain/merchant/decide.js'
+import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/events.js'
+import { type Merchant, type Rotating, validValues } from '../../src/domain/merchant/merchant.js'
+import { specification } from '../support/given-when-then.js'
+import { merchantId, register, registered, registeredAt, settings } from './merchant-samples.js'
+
+const { given, fold } = specification(merchantDecider)
+const at = '2026-03-01T10:00:00.000Z'
+const validUntil = '2026-03-01T11:00:00.000Z'
+const merchant = (...events: MerchantEvent[]) => fold([registered, ...events]) as Merchant
+
+const changeSettings = (changes: Partial<MerchantSettings>): MerchantCommand => ({
+  type: 'ChangeSettings',
+  changes,
+  at,
+})
+const settingsChanged = (changes: Partial<MerchantSettings>): MerchantEvent => ({
+  type: 'MerchantSettingsChanged',
+  data: { merchantId, changes, at },
+})
+
+t.test('a merchant is registered once', async () => {
+  given().when(register).then([registered])
+  given(registered).when(register).then('conflict')
+})
+
+t.test(
+  'a registered merchant is neither suspended nor without callbacks, and has one of each credential',
+  async (t) => {
+    t.strictSame(merchant(), {
+      merchantId,
+      settings,
+      apiKeySha256: { current: 'a'.repeat(64) },
+      secretKey: { current: 'v1.secret.1' },
+      webhookSecret: { current: 'v1.webhook.1' },
+      suspended: false,
+      callbacksDisabled: null,
+      createdAt: registeredAt,
+    })
+  },
+)
+
+t.test('whatever is asked of a merchant that is not there is refused as not found', async () => {
+  const commands: MerchantCommand[] = [
+    changeSettings({ name: 'Other' }),
+    { type: 'RotateApiKey', apiKeySha256: 'b'.repeat(64), previousValidUntil: validUntil, at },
+    { type: 'RotateSecretKey', secretKey: 'v1.2', previousValidUntil: validUntil, at },
+    { type: 'RotateWebhookSecret', webhookSecret: 'v1.2', previousValidUntil: validUntil, at },
+    { type: 'Suspend', at },
+    { type: 'Resume', at },
+    { type: 'DisableCallbacks', reason: 'gone', at },
+    { type: 'EnableCallbacks', at },
+  ]
+  for (const command of commands) given().when(command).then('not-found', command.type)
+})
+
+t.test('a history that begins with a change is damage, not a state', async (t) => {
+  t.throws(() => fold([{ type: 'MerchantSuspended', data: { merchantId, at } }]), /before it was registered/)
+})
+
+t.test('each setting changes alone, only what differs is recorded, and nothing when nothing differs', async (t) => {
+  const others: MerchantSettings = {
+    name: 'Red Shop',
+    callbackUrl: 'https://shop.example/other',
+    allowIps: ['203.0.113.7'],
+    sandbox: true,
+    autoCancelMismatch: true,
+    mismatchToleranceMinor: 1n,
+    rateLimitPerSecond: 101,
+    depositExpiryMinutes: 31,
+    minAmountMinor: 101n,
+    maxAmountMinor: 99_999_998n,
+    requireNativeHash: true,
+    requireSignature: true,
+    callbackOnCreate: true,
+  }
+  for (const [name, value] of Object.entries(others)) {
+    const changes = { [name]: value }
+    given(registered)
+      .when(changeSettings(changes))
+      .then([settingsChanged(changes)], name)
+    given(registered)
+      .when(changeSettings({ ...settings, ...changes }))
+      .then([settingsChanged(changes)], `${name} among all`)
+    given(registered, settingsChanged(changes)).when(changeSettings(changes)).then([], `${name} again`)
+    t.strictSame(merchant(settingsChanged(changes)).settings, { ...settings, ...changes })
+  }
+  given(registered).when(changeSettings({})).then([])
+  given(registered).when(changeSettings(settings)).then([])
+})
+
+t.test('allow-lists are compared entry by entry, order included', async () => {
+  given(registered)
+    .when(changeSettings({ allowIps: [...settings.allowIps] }))
+    .then([], 'the same entries in another array')
+  for (const allowIps of [[], [...settings.allowIps].reverse(), [...settings.allowIps, '::1']]) {
+    given(registered)
+      .when(changeSettings({ allowIps }))
+      .then([settingsChanged({ allowIps })], allowIps.join())
+  }
+  given(registered, settingsChanged({ allowIps: ['a', 'b'] }))
+    .when(changeSettings({ allowIps: ['a,b'] }))
+    .then([settingsChanged({ allowIps: ['a,b'] })], 'one entry with a comma is not two')
+})
+
+const rotations = [
+  ['apiKeySha256', 'ApiKeyRotated', 'RotateApiKey', 'a'.repeat(64), ['b'.repeat(64), 'c'.repeat(64)]],
+  ['secretKey', 'SecretKeyRotated', 'RotateSecretKey', 'v1.secret.1', ['v1.secret.2', 'v1.secret.3']],
+  ['webhookSecret', 'WebhookSecretRotated', 'RotateWebhookSecret', 'v1.webhook.1', ['v1.webhook.2', 'v1.webhook.3']],
+] as const
+
+for (const [field, type, command, first, [second, third]] of rotations) {
+  const rotated = (value: string, previousValidUntil: string, rotatedAt = at) =>
+    ({ type, data: { merchantId, [field]: value, previousValidUntil, at: rotatedAt } }) as unknown as MerchantEvent
+  const valid = (moment: string, ...events: MerchantEvent[]) =>
+    validValues(merchant(...events)[field] as Rotating<string>, moment)
+
+  t.test(
+    `${command}: both are valid up to the boundary, the new one first; at the boundary only the new one`,
+    async (t) => {
+      given(registered)
+        .when({ type: command, [field]: second, previousValidUntil: validUntil, at } as unknown as MerchantCommand)
+        .then([rotated(second, validUntil)])
+      t.strictSame(valid(at, rotated(second, validUntil)), [second, first])
+      t.strictSame(valid('2026-03-01T10:59:59.999Z', rotated(second, validUntil)), [second, first])
+      t.strictSame(valid(validUntil, rotated(second, validUntil)), [second])
+      t.strictSame(valid('2026-03-02T00:00:00.000Z', rotated(second, validUntil)), [second])
+    },
+  )
+
+  t.test(`${command} without overlap revokes the one before at once, and all before it`, async (t) => {
+    t.strictSame(valid(at, rotated(second, at)), [second])
+    t.strictSame(valid(registeredAt, rotated(second, at)), [second], 'even by a clock that lags')
+    t.strictSame(valid(at, rotated(second, validUntil), rotated(third, at)), [third])
+    t.strictSame(valid(at, rotated(second, '2026-03-01T09:59:00.000Z')), [second], 'an overlap that ended before')
+  })
+
+  t.test(`${command} twice within the overlap keeps the newest two: never more than two are valid`, async (t) => {
+    const twice = [rotated(second, validUntil), rotated(third, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
+    t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [third, second])
+    t.strictSame(valid('2026-03-01T12:00:00.000Z', ...twice), [third])
+  })
+
+  t.test(`${command} leaves the other credentials and the settings alone`, async (t) => {
+    const { [field]: _before, ...before } = merchant()
+    const { [field]: _after, ...after } = merchant(rotated(second, validUntil))
+    t.strictSame(after, before)
+  })
+}
+
+t.test('suspending and resuming, and their repeats', async (t) => {
+  const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }
+  const resumed: MerchantEvent = { type: 'MerchantResumed', data: { merchantId, at } }
+  given(registered).when({ type: 'Suspend', at }).then([suspended])
+  given(registered, suspended).when({ type: 'Suspend', at }).then([])
+  given(registered, suspended).when({ type: 'Resume', at }).then([resumed])
+  given(registered).when({ type: 'Resume', at }).then([])
+  given(registered, suspended, resumed).when({ type: 'Suspend', at }).then([suspended])
+  t.equal(merchant(suspended).suspended, true)
+  t.equal(merchant(suspended, resumed).suspended, false)
+  t.strictSame({ ...merchant(suspended), suspended: false }, merchant(), 'nothing else changes')
+})
+
+t.test('a suspended merchant can still be set up: settings, rotations and callbacks go on', async () => {
+  const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }
+  given(registered, suspended)
+    .when(changeSettings({ name: 'Red Shop' }))
+    .then([settingsChanged({ name: 'Red Shop' })])
+  given(registered, suspended)
+    .when({ type: 'DisableCallbacks', reason: 'gone', at })
+    .then([{ type: 'CallbackEndpointDisabled', data: { merchantId, reason: 'gone', at } }])
+})
+
+t.test('disabling and enabling callbacks, and their repeats: the first reason stays', async (t) => {
+  const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '410 Gone', at } }
+  const enabled: MerchantEvent = { type: 'CallbackEndpointEnabled', data: { merchantId, at } }
+  given(registered).when({ type: 'DisableCallbacks', reason: '410 Gone', at }).then([disabled])
+  given(registered, disabled).when({ type: 'DisableCallbacks', reason: 'other', at }).then([])
+  given(registered, disabled).when({ type: 'EnableCallbacks', at }).then([enabled])
+  given(registered).when({ type: 'EnableCallbacks', at }).then([])
+  t.equal(merchant(disabled).callbacksDisabled, '410 Gone')
+  t.equal(merchant(disabled, enabled).callbacksDisabled, null)
+})
+
+t.test('callbacks disabled without a reason are disabled all the same', async () => {
+  const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '', at } }
+  given(registered, disabled)
+    .when({ type: 'EnableCallbacks', at })
+    .then([{ type: 'CallbackEndpointEnabled', data: { merchantId, at } }])
+})

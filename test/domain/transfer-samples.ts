@@ -1,0 +1,77 @@
+import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/commands.js'
+import type { DepositCreated, TransferEvent, WithdrawalCreated } from '../../src/domain/transfer/events.js'
+import type { Status } from '../../src/domain/transfer/transfer.js'
+
+export const createdAt = '2026-03-01T10:00:00.000Z'
+export const later = '2026-03-01T10:05:00.000Z'
+
+const request = {
+  trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10',
+  merchantId: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11',
+  referenceId: 'order-1001',
+  amountMinor: 10_000n,
+  userId: 'u-17',
+  name: 'Ayşe Yılmaz',
+  username: 'ayse',
+  paymentMethod: 1,
+  at: createdAt,
+}
+
+export const createDeposit: CreateDeposit = {
+  ...request,
+  type: 'CreateDeposit',
+  channel: 'hosted',
+  expiresAt: '2026-03-01T10:30:00.000Z',
+}
+export const createWithdrawal: CreateWithdrawal = {
+  ...request,
+  type: 'CreateWithdrawal',
+  accountNumber: 'TR330006100519786457841326',
+  identityNumber: null,
+}
+
+const { type: _deposit, ...deposit } = createDeposit
+const { type: _withdrawal, ...withdrawal } = createWithdrawal
+export const depositCreated: DepositCreated = { type: 'DepositCreated', data: { ...deposit, kind: 'deposit' } }
+export const withdrawalCreated: WithdrawalCreated = {
+  type: 'WithdrawalCreated',
+  data: { ...withdrawal, kind: 'withdrawal' },
+}
+
+export type Kind = 'deposit' | 'withdrawal'
+export const created = { deposit: depositCreated, withdrawal: withdrawalCreated }
+export const create = { deposit: createDeposit, withdrawal: createWithdrawal }
+
+export function common(kind: Kind, at = later) {
+  const { trackingId, merchantId, referenceId, amountMinor } = request
+  return { trackingId, merchantId, kind, referenceId, amountMinor, at }
+}
+
+export function completed(kind: Kind, changes: object = {}): TransferEvent {
+  const outcome = { transactionAmountMinor: 10_000n, hasAmountMismatch: false, receiptUrl: null, message: null }
+  return { type: 'TransferCompleted', data: { ...common(kind), ...outcome, ...changes } }
+}
+
+export function cancelled(kind: Kind, changes: object = {}): TransferEvent {
+  const outcome = { message: null, transactionAmountMinor: 0n, hasAmountMismatch: false }
+  return { type: 'TransferCancelled', data: { ...common(kind), ...outcome, ...changes } }
+}
+
+/** What leads to each status, after the creation. */
+export function eventsTo(kind: Kind): { readonly [status in Status]: readonly TransferEvent[] } {
+  return {
+    Pending: [],
+    ManualControl: [{ type: 'TransferSentToManualControl', data: { ...common(kind), message: null } }],
+    Completed: [completed(kind)],
+    Cancelled: [cancelled(kind)],
+    Failed: [{ type: 'TransferFailed', data: { ...common(kind), message: null } }],
+  }
+}
+
+export const complete: Complete = {
+  type: 'Complete',
+  receiptUrl: null,
+  message: null,
+  mismatchPolicy: { toleranceMinor: 0n, autoCancel: false },
+  at: later,
+}

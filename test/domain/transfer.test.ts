@@ -1,0 +1,280 @@
+import t from 'tap'
+import type { Complete, TransferCommand } from '../../src/domain/transfer/commands.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import { isTerminal, type Status, statusCodes, transactionType } from '../../src/domain/transfer/transfer.js'
+import { specification } from '../support/given-when-then.js'
+import {
+  cancelled,
+  complete,
+  completed,
+  create,
+  createDeposit,
+  created,
+  createdAt,
+  createWithdrawal,
+  depositCreated,
+  eventsTo,
+  type Kind,
+  later,
+  withdrawalCreated,
+} from './transfer-samples.js'
+
+const { given, fold } = specification(transferDecider)
+const kinds = ['deposit', 'withdrawal'] as const
+const statuses = Object.keys(statusCodes) as Status[]
+
+t.test('the status codes and transaction types are those of the specification', async (t) => {
+  t.strictSame(statusCodes, { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 })
+  t.equal(transactionType('deposit'), 1)
+  t.equal(transactionType('withdrawal'), 2)
+})
+
+t.test('a create on nothing records the request as it was sent', async () => {
+  given().when(createDeposit).then([depositCreated])
+  given().when(createWithdrawal).then([withdrawalCreated])
+})
+
+t.test('a created transfer is pending, with nothing transferred', async (t) => {
+  for (const kind of kinds) {
+    const { at: _, ...data } = created[kind].data
+    t.strictSame(fold([created[kind]]), {
+      ...data,
+      status: 'Pending',
+      transactionAmountMinor: 0n,
+      hasAmountMismatch: false,
+      receiptUrl: null,
+      message: null,
+      createdAt,
+      updatedAt: createdAt,
+    })
+  }
+})
+
+t.test('every other command on nothing is refused as not found', async () => {
+  for (const [name, command] of Object.entries(changes)) given().when(command).then('not-found', name)
+})
+
+t.test('a repeated create changes nothing, whatever became of the transfer', async () => {
+  for (const kind of kinds) {
+    for (const status of statuses) {
+      given(created[kind], ...eventsTo(kind)[status])
+        .when({ ...create[kind], at: later })
+        .then([], `${kind} ${status}`)
+    }
+  }
+})
+
+t.test('a repeated deposit request may name another expiry, which follows from its time', async () => {
+  given(depositCreated)
+    .when({ ...createDeposit, at: later, expiresAt: '2026-03-01T10:35:00.000Z' })
+    .then([])
+})
+
+t.test('a create repeated with other content is a conflict, for every field', async () => {
+  const others = {
+    merchantId: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12',
+    referenceId: 'order-1002',
+    amountMinor: 10_001n,
+    userId: 'u-18',
+    name: 'Ayse Yilmaz',
+    username: 'Ayse',
+    paymentMethod: 2,
+  }
+  for (const [field, value] of Object.entries(others)) {
+    for (const kind of kinds) {
+      given(created[kind])
+        .when({ ...create[kind], [field]: value } as TransferCommand)
+        .then('conflict', `${kind} ${field}`)
+    }
+  }
+  given(depositCreated)
+    .when({ ...createDeposit, channel: 'native' })
+    .then('conflict', 'channel')
+  given(withdrawalCreated)
+    .when({ ...createWithdrawal, accountNumber: 'TR330006100519786457841327' })
+    .then('conflict', 'accountNumber')
+  given(withdrawalCreated)
+    .when({ ...createWithdrawal, identityNumber: '10000000146' })
+    .then('conflict', 'identityNumber added')
+  given({ ...withdrawalCreated, data: { ...withdrawalCreated.data, identityNumber: '10000000146' } })
+    .when(createWithdrawal)
+    .then('conflict', 'identityNumber left out')
+})
+
+t.test('a deposit is never taken for a withdrawal with the same fields', async () => {
+  given(depositCreated).when(createWithdrawal).then('conflict')
+  given(withdrawalCreated).when(createDeposit).then('conflict')
+})
+
+const changes = {
+  Complete: complete,
+  SendToManualControl: { type: 'SendToManualControl', message: null, at: later },
+  Cancel: { type: 'Cancel', message: null, at: later },
+  Fail: { type: 'Fail', message: null, at: later },
+  Expire: { type: 'Expire', at: later },
+} as const satisfies { readonly [type: string]: TransferCommand }
+
+const leadsTo = { Complete: 'Completed', SendToManualControl: 'ManualControl', Cancel: 'Cancelled', Fail: 'Failed' }
+const legal: { readonly [status in Status]: readonly string[] } = {
+  Pending: ['Completed', 'ManualControl', 'Cancelled', 'Failed'],
+  ManualControl: ['Completed', 'Cancelled', 'Failed'],
+  Completed: [],
+  Cancelled: [],
+  Failed: [],
+}
+
+for (const kind of kinds) {
+  for (const status of statuses) {
+    t.test(`every change of a ${kind} that is ${status}: legal, repeated or refused`, async () => {
+      const history = [created[kind], ...eventsTo(kind)[status]]
+      for (const [command, target] of Object.entries(leadsTo)) {
+        const expected = legal[status].includes(target)
+          ? eventsTo(kind)[target as Status]
+          : target === status
+            ? []
+            : 'conflict'
+        given(...history)
+          .when(changes[command as keyof typeof leadsTo])
+          .then(expected, `${command} from ${status}`)
+      }
+    })
+  }
+}
+
+t.test('each event leads to its status, and carries its message and time into the state', async (t) => {
+  for (const kind of kinds) {
+    for (const status of statuses) {
+      const state = fold([created[kind], ...eventsTo(kind)[status]])
+      const updatedAt = status === 'Pending' ? createdAt : later
+      t.match(state, { kind, status, updatedAt, createdAt })
+    }
+    for (const type of ['Cancel', 'Fail', 'SendToManualControl'] as const) {
+      const decision = transferDecider.decide({ type, message: 'by phone', at: later }, fold([created[kind]]))
+      if (!decision.accepted) throw new Error('refused')
+      t.match(fold([created[kind], ...decision.events]), { message: 'by phone', updatedAt: later })
+    }
+  }
+  t.strictSame(statuses.filter(isTerminal), ['Completed', 'Cancelled', 'Failed'])
+})
+
+t.test('a completion carries amount, receipt and message', async () => {
+  given(withdrawalCreated)
+    .when({ ...complete, transactionAmountMinor: 10_000n, receiptUrl: 'https://bank.example/r/1', message: 'paid' })
+    .then([completed('withdrawal', { receiptUrl: 'https://bank.example/r/1', message: 'paid' })])
+})
+
+const policy = (toleranceMinor: bigint, autoCancel = false) => ({ mismatchPolicy: { toleranceMinor, autoCancel } })
+const completing = (transactionAmountMinor: bigint, toleranceMinor: bigint, autoCancel = false): Complete => ({
+  ...complete,
+  transactionAmountMinor,
+  ...policy(toleranceMinor, autoCancel),
+})
+
+t.test('another amount than requested is a mismatch; exactly at the tolerance is none, one beyond is', async () => {
+  const cases = [
+    [10_000n, 0n, false],
+    [9_999n, 0n, true],
+    [10_001n, 0n, true],
+    [9_950n, 50n, false],
+    [10_050n, 50n, false],
+    [9_949n, 50n, true],
+    [10_051n, 50n, true],
+    [1n, 0n, true],
+    [999_999_999n, 0n, true],
+  ] as const
+  for (const kind of kinds) {
+    for (const [transactionAmountMinor, toleranceMinor, hasAmountMismatch] of cases) {
+      given(created[kind])
+        .when(completing(transactionAmountMinor, toleranceMinor))
+        .then([completed(kind, { transactionAmountMinor, hasAmountMismatch })], `${kind} ${transactionAmountMinor}`)
+    }
+  }
+})
+
+t.test('automatic cancellation: only deposits, only beyond the tolerance, with the money that came', async () => {
+  const outcome = { transactionAmountMinor: 9_949n, hasAmountMismatch: true }
+  given(depositCreated)
+    .when(completing(9_949n, 50n, true))
+    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch' })])
+  given(depositCreated)
+    .when({ ...completing(9_949n, 50n, true), message: 'short by 0.51' })
+    .then([cancelled('deposit', { ...outcome, message: 'short by 0.51' })])
+  given(depositCreated, ...eventsTo('deposit').ManualControl)
+    .when(completing(9_949n, 50n, true))
+    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch' })])
+  given(depositCreated)
+    .when(completing(9_950n, 50n, true))
+    .then([completed('deposit', { transactionAmountMinor: 9_950n })])
+  given(withdrawalCreated)
+    .when(completing(9_949n, 50n, true))
+    .then([completed('withdrawal', outcome)])
+})
+
+t.test('a repeated completion is answered by what the first one did, under any policy since', async () => {
+  const short = completed('deposit', { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
+  given(depositCreated, short)
+    .when(completing(9_500n, 0n, false))
+    .then([])
+  given(depositCreated, short)
+    .when(completing(9_500n, 0n, true))
+    .then([], 'automatic cancellation switched on since')
+  given(depositCreated, short)
+    .when(completing(9_500n, 500n, false))
+    .then([], 'tolerance raised since')
+  const refunded = cancelled('deposit', { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
+  given(depositCreated, refunded)
+    .when(completing(9_500n, 0n, true))
+    .then([])
+  given(depositCreated, refunded)
+    .when(completing(9_500n, 0n, false))
+    .then([], 'automatic cancellation switched off since')
+  given(depositCreated, refunded)
+    .when(completing(9_400n, 0n, true))
+    .then('conflict', 'another amount')
+  given(depositCreated, refunded).when(complete).then('conflict', 'the full amount')
+})
+
+t.test('a mismatching completion of a deposit cancelled by hand or expired is refused, not swallowed', async () => {
+  for (const message of [null, 'expired']) {
+    given(depositCreated, cancelled('deposit', { message }))
+      .when(completing(9_500n, 0n, true))
+      .then('conflict', `cancelled: ${message}`)
+  }
+  given(depositCreated, ...eventsTo('deposit').Failed)
+    .when(completing(9_500n, 0n, true))
+    .then('conflict')
+})
+
+t.test('a deposit expires exactly at its time, not a millisecond before', async () => {
+  const expire = (at: string) => ({ type: 'Expire', at }) as const
+  const expired = (at: string) => [cancelled('deposit', { message: 'expired', at })]
+  given(depositCreated).when(expire('2026-03-01T10:29:59.999Z')).then([])
+  given(depositCreated).when(expire('2026-03-01T10:30:00.000Z')).then(expired('2026-03-01T10:30:00.000Z'))
+  given(depositCreated).when(expire('2026-03-09T00:00:00.000Z')).then(expired('2026-03-09T00:00:00.000Z'))
+})
+
+t.test('expiry touches nothing but pending deposits, and is never refused', async () => {
+  const expire = { type: 'Expire', at: '2026-03-02T00:00:00.000Z' } as const
+  for (const status of statuses.filter((status) => status !== 'Pending')) {
+    given(depositCreated, ...eventsTo('deposit')[status])
+      .when(expire)
+      .then([], status)
+  }
+  for (const status of statuses) {
+    given(withdrawalCreated, ...eventsTo('withdrawal')[status])
+      .when(expire)
+      .then([], status)
+  }
+})
+
+t.test('money that comes after the time but before the expiry ran still completes the deposit', async () => {
+  given(depositCreated)
+    .when({ ...complete, at: '2026-03-01T11:00:00.000Z' })
+    .then([completed('deposit', { at: '2026-03-01T11:00:00.000Z' })])
+})
+
+t.test('a history that begins with a change is damage, not a state', async (t) => {
+  for (const kind of kinds as readonly Kind[]) {
+    for (const event of Object.values(eventsTo(kind)).flat()) t.throws(() => fold([event]), /before it was created/)
+  }
+})

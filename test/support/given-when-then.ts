@@ -1,0 +1,36 @@
+import { deepStrictEqual, match } from 'node:assert/strict'
+import type { Decider, RefusalReason } from '../../src/domain/decision.js'
+
+/**
+ * `given(events).when(command).then(events | reason)`: exact events in exact order, or the reason of the refusal. Throws when
+ * it is not so, which fails the test around it. Everything is deep-frozen: a decider that changes its input fails.
+ */
+export function specification<State, Command, Event>(decider: Decider<State, Command, Event>) {
+  const fold = (events: readonly Event[]) =>
+    events.reduce((state, event) => deepFreeze(decider.evolve(state, deepFreeze(event))), decider.initialState)
+  return {
+    fold,
+    given: (...history: Event[]) => ({
+      when: (command: Command) => ({
+        // biome-ignore lint/suspicious/noThenProperty: the words of the specification; nobody awaits it
+        then(expected: readonly Event[] | RefusalReason, name?: string) {
+          const decision = decider.decide(deepFreeze(command), fold(history))
+          if (typeof expected !== 'string') {
+            deepStrictEqual(decision, { accepted: true, events: expected }, name)
+            return
+          }
+          deepStrictEqual(decision.accepted || decision.refusal.reason, expected, name)
+          if (!decision.accepted) match(decision.refusal.message, /^[A-Z].*\.$/)
+        },
+      }),
+    }),
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const part of Object.values(value)) deepFreeze(part)
+  }
+  return value
+}
