@@ -14,7 +14,7 @@ import { answered, answerLength, type Batch, type FromWriter } from './messages.
 
 /** Calls in one message. More, and the writer idles while the message is made; fewer, and it syncs too often. */
 const batchUnits = 256
-/** UTF-16 units in one message, unless a single call brings more. */
+/** A message with as many UTF-16 units takes no further calls. */
 const batchSize = 4 * 1024 * 1024
 /** Messages the writer has not answered. With two it works on one while the answers to the other are handed out. */
 const maxInFlight = 2
@@ -87,11 +87,8 @@ export class AppendClient {
       if (this.#waitingUnits >= maxWaitingUnits || this.#waitingSize >= maxWaitingSize) {
         throw new StoreUnavailableError(`${this.#waitingUnits} appends wait for the log already`)
       }
-      const encoded: Batch = [appends.length]
-      let size = 0
-      for (const append of appends) size += encodeAppend(append, encoded)
-      const message = this.#messageFor(size)
-      for (const part of encoded) message.batch.push(part)
+      const message = this.#message()
+      const size = encodeUnit(appends, message.batch)
       message.units.push({ appends, resolve, reject })
       message.size += size
       this.#waitingUnits += 1
@@ -111,9 +108,10 @@ export class AppendClient {
     this.disconnected(closedReason)
   }
 
-  #messageFor(size: number): Message {
+  /** The one that collects calls. */
+  #message(): Message {
     const last = this.#collected.at(-1)
-    if (last !== undefined && last.units.length < batchUnits && last.size + size <= batchSize) return last
+    if (last !== undefined && last.units.length < batchUnits && last.size < batchSize) return last
     const message: Message = { batch: [], units: [], size: 0 }
     this.#collected.push(message)
     return message
@@ -202,7 +200,21 @@ function settle(unit: Unit, answers: readonly number[], from: number): void {
   unit.resolve(results)
 }
 
-/** Answers the size. @throws AppendTooLargeError, TypeError */
+/** Answers the size; leaves the batch as it was when it throws. @throws AppendTooLargeError, TypeError */
+function encodeUnit(appends: readonly Append[], batch: Batch): number {
+  const before = batch.length
+  try {
+    batch.push(appends.length)
+    let size = 0
+    for (const append of appends) size += encodeAppend(append, batch)
+    return size
+  } catch (error) {
+    batch.length = before
+    throw error
+  }
+}
+
+/** Answers the size. */
 function encodeAppend(append: Append, batch: Batch): number {
   checkText('a stream name', append.stream)
   batch.push(append.stream, encodeExpected(append.expectedRevision), append.events.length)

@@ -81,10 +81,11 @@ export class StreamNumbers {
     const young = this.#young.get(name)
     if (young !== undefined) return young
     if (this.#indexedThrough === 0) return undefined
-    for (const number of this.#byHash.all(streamHash(name))) {
-      if (this.#nameOf.get(number) === name) return number
-    }
-    return undefined
+    const hash = streamHash(name)
+    const first = this.#byHash.get(hash)
+    if (first === undefined) return undefined
+    if (this.#nameOf.get(first) === name) return first
+    return this.#byHash.all(hash).find((number) => this.#nameOf.get(number) === name)
   }
 
   *young(): Iterable<[string, number]> {

@@ -1,0 +1,743 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import {
+  AppendTooLargeError,
+  comparePositions,
+  type EventStore,
+  type ExpectedRevision,
+  maxAppendBytes,
+  type NewEvent,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+  WrongExpectedRevisionError,
+} from '../../src/event-store/event-store.js'
+
+interface Adapter {
+  readonly name: string
+  /** A store that may hold events of others already. */
+  readonly open: () => Promise<EventStore>
+}
+
+/** Names of this run: a real server may hold streams of earlier runs. */
+function newStream(kind = 'x'): string {
+  return `${kind}-${randomUUID()}`
+}
+
+/** Events whose ids are told by a letter: the same letter of the same list is the same event. */
+class Letters {
+  readonly #ids = new Map<string, string>()
+
+  id(letter: string): string {
+    const id = this.#ids.get(letter) ?? randomUUID()
+    this.#ids.set(letter, id)
+    return id
+  }
+
+  /** `a'` has the id of `a` and other content. */
+  events(...letters: string[]): NewEvent[] {
+    return letters.map((letter) => ({
+      id: this.id(letter.slice(0, 1)),
+      type: `T-${letter}`,
+      data: { letter },
+      metadata: { by: 'contract' },
+    }))
+  }
+
+  show(events: readonly RecordedEvent[]): string {
+    return events.map((event) => `${event.revision}:${event.type.slice(2)}`).join(' ')
+  }
+}
+
+/** `ok <revision>@<revision of the event at the position>`, or what was refused. */
+async function attempt(
+  store: EventStore,
+  stream: string,
+  expected: ExpectedRevision,
+  events: readonly NewEvent[],
+): Promise<string> {
+  try {
+    const { revision, position } = await store.append(stream, expected, events)
+    const at = (await store.readStream(stream)).find((event) => comparePositions(event.position, position) === 0)
+    return `ok ${revision}@${at?.revision ?? 'none'}`
+  } catch (error) {
+    if (!(error instanceof WrongExpectedRevisionError)) throw error
+    return `wrong: expected ${error.expected}, actual ${error.actual}`
+  }
+}
+
+function data(bytes: number): { readonly text: string } {
+  const empty = Buffer.byteLength(JSON.stringify({ text: '' }))
+  return { text: 'x'.repeat(bytes - empty) }
+}
+
+async function allOf(store: EventStore, options: Omit<ReadAllOptions, 'maxCount'>, maxCount = 100) {
+  const events: RecordedEvent[] = []
+  let after = options.after
+  for (;;) {
+    const page: Page = await store.readAll({ ...options, maxCount, ...(after === undefined ? {} : { after }) })
+    events.push(...page.events)
+    after = page.checkpoint ?? after
+    if (page.atEnd) return { events, checkpoint: after }
+  }
+}
+
+/** The end of the log: what comes behind it is this test's. */
+async function endOf(store: EventStore): Promise<Position> {
+  const marker = await store.append(newStream('marker'), 'no_stream', new Letters().events('m'))
+  return marker.position
+}
+
+/** Iterates in the background; what came is in `events`. */
+function follow(pages: AsyncIterable<Page>) {
+  const seen = { events: [] as RecordedEvent[], pages: [] as Page[], ended: Promise.resolve() }
+  seen.ended = (async () => {
+    for await (const page of pages) {
+      seen.pages.push(page)
+      seen.events.push(...page.events)
+    }
+  })()
+  return seen
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadlineMs = Date.now() + 10_000
+  while (!condition()) {
+    if (Date.now() > deadlineMs) throw new Error(`did not happen: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The rules every event store keeps. They are what EventStoreDB 23.10 does with exact revisions and no_stream. */
+export function eventStoreContract(t: Test, { name, open }: Adapter): void {
+  t.test(name, async (t) => {
+    const store = await open()
+    t.teardown(() => store.close())
+    appendRules(t, store)
+    idempotencyRules(t, store)
+    limitRules(t, store)
+    readRules(t, store)
+    readAllRules(t, store)
+    subscriptionRules(t, store)
+  })
+}
+
+function appendRules(t: Test, store: EventStore): void {
+  const table: [state: string, before: string[], expected: ExpectedRevision, answer: string][] = [
+    ['a missing stream', [], 'no_stream', 'ok 0@0'],
+    ['a missing stream', [], 0, 'wrong: expected 0, actual no_stream'],
+    ['a missing stream', [], 7, 'wrong: expected 7, actual no_stream'],
+    ['a stream with two events', ['a', 'b'], 'no_stream', 'wrong: expected no_stream, actual 1'],
+    ['a stream with two events', ['a', 'b'], 0, 'wrong: expected 0, actual 1'],
+    ['a stream with two events', ['a', 'b'], 1, 'ok 2@2'],
+    ['a stream with two events', ['a', 'b'], 2, 'wrong: expected 2, actual 1'],
+    ['a stream with two events', ['a', 'b'], 2 ** 31, 'wrong: expected 2147483648, actual 1'],
+    ['a stream with two events', ['a', 'b'], 2 ** 53 - 1, 'wrong: expected 9007199254740991, actual 1'],
+  ]
+  for (const [state, before, expected, answer] of table) {
+    t.test(`a new event on ${state}, expected revision ${expected}: ${answer}`, async (t) => {
+      const letters = new Letters()
+      const stream = newStream()
+      if (before.length > 0) await store.append(stream, 'no_stream', letters.events(...before))
+      t.equal(await attempt(store, stream, expected, letters.events('n')), answer)
+      const stored = answer.startsWith('ok') ? [...before, 'n'] : before
+      t.equal(letters.show(await store.readStream(stream)), stored.map((letter, i) => `${i}:${letter}`).join(' '))
+    })
+  }
+
+  const none: [before: string[], expected: ExpectedRevision, answer: string][] = [
+    [[], 'no_stream', 'ok 0'],
+    [[], 0, 'wrong: expected 0, actual no_stream'],
+    [['a', 'b'], 1, 'ok 1'],
+    [['a', 'b'], 0, 'wrong: expected 0, actual 1'],
+    [['a', 'b'], 2, 'wrong: expected 2, actual 1'],
+    [['a', 'b'], 'no_stream', 'wrong: expected no_stream, actual 1'],
+  ]
+  for (const [before, expected, answer] of none) {
+    t.test(
+      `no events on a stream with ${before.length}, expected ${expected}: ${answer}, nothing stored`,
+      async (t) => {
+        const letters = new Letters()
+        const stream = newStream()
+        if (before.length > 0) await store.append(stream, 'no_stream', letters.events(...before))
+        t.equal((await attempt(store, stream, expected, [])).replace(/@.*/, ''), answer)
+        t.equal((await store.readStream(stream)).length, before.length)
+        const next = before.length === 0 ? 'no_stream' : before.length - 1
+        t.equal(await attempt(store, stream, next, letters.events('z')), `ok ${before.length}@${before.length}`)
+      },
+    )
+  }
+
+  t.test('an append of several events answers with the last one', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a')), 'ok 0@0')
+    t.equal(await attempt(store, stream, 0, letters.events('b', 'c', 'd')), 'ok 3@3')
+  })
+
+  t.test('positions rise with every event, whatever its stream', async (t) => {
+    const letters = new Letters()
+    const [x, y] = [newStream(), newStream()]
+    await store.append(x, 'no_stream', letters.events('a', 'b'))
+    await store.append(y, 'no_stream', letters.events('c'))
+    await store.append(x, 1, letters.events('d'))
+    const inOrder = [...(await store.readStream(x)), ...(await store.readStream(y))].sort((a, b) =>
+      comparePositions(a.position, b.position),
+    )
+    t.same(
+      inOrder.map((event) => event.data.letter),
+      ['a', 'b', 'c', 'd'],
+    )
+  })
+
+  t.test('of twenty appends with the same expected revision at once, one wins', async (t) => {
+    const stream = newStream()
+    await store.append(stream, 'no_stream', new Letters().events('a'))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => attempt(store, stream, 0, new Letters().events('n'))),
+    )
+    t.equal(answers.filter((answer) => answer === 'ok 1@1').length, 1)
+    t.equal(answers.filter((answer) => answer === 'wrong: expected 0, actual 1').length, 19)
+    t.equal((await store.readStream(stream)).length, 2)
+  })
+
+  t.test('three hundred appends to as many streams at once are all stored', async (t) => {
+    const streams = Array.from({ length: 300 }, () => newStream())
+    const answers = await Promise.all(
+      streams.map((stream) => attempt(store, stream, 'no_stream', new Letters().events('a', 'b'))),
+    )
+    t.same([...new Set(answers)], ['ok 1@1'])
+  })
+
+  t.test('appends in order are done one after the other', async (t) => {
+    const letters = new Letters()
+    const [x, y] = [newStream(), newStream()]
+    const results = await store.appendInOrder([
+      { stream: x, expectedRevision: 'no_stream', events: letters.events('a') },
+      { stream: y, expectedRevision: 'no_stream', events: letters.events('b', 'c') },
+      { stream: x, expectedRevision: 0, events: letters.events('d') },
+    ])
+    t.same(
+      results.map(({ revision }) => revision),
+      [0, 1, 1],
+    )
+    t.equal(comparePositions(results[0]!.position, results[1]!.position), -1)
+    t.equal(comparePositions(results[1]!.position, results[2]!.position), -1)
+    t.same(await store.appendInOrder([]), [])
+  })
+
+  t.test('appends in order stop at the first refusal; what was before it stays', async (t) => {
+    const letters = new Letters()
+    const [x, y, z] = [newStream(), newStream(), newStream()]
+    await store.append(y, 'no_stream', letters.events('o'))
+    const appends = [
+      { stream: x, expectedRevision: 'no_stream', events: letters.events('a') },
+      { stream: y, expectedRevision: 'no_stream', events: letters.events('b') },
+      { stream: z, expectedRevision: 'no_stream', events: letters.events('c') },
+    ] as const
+    const refusal = await store.appendInOrder(appends).catch((error: unknown) => error)
+    t.match(refusal, { name: 'WrongExpectedRevisionError', stream: y, expected: 'no_stream', actual: 0 })
+    t.same(await Promise.all([x, y, z].map(async (s) => letters.show(await store.readStream(s)))), ['0:a', '0:o', ''])
+  })
+
+  t.test('a refused append does not disturb others of the same moment', async (t) => {
+    const good = Array.from({ length: 20 }, () => newStream())
+    const taken = newStream()
+    await store.append(taken, 'no_stream', new Letters().events('a'))
+    const answers = await Promise.all(
+      good.flatMap((stream) => [
+        attempt(store, stream, 'no_stream', new Letters().events('a')),
+        attempt(store, taken, 'no_stream', new Letters().events('b')),
+      ]),
+    )
+    t.equal(answers.filter((answer) => answer === 'ok 0@0').length, 20)
+    t.equal(answers.filter((answer) => answer === 'wrong: expected no_stream, actual 0').length, 20)
+  })
+}
+
+function idempotencyRules(t: Test, store: EventStore): void {
+  // The stream is 0:a 1:b 2:c. At 2, its last revision, any list is appended; everywhere else by ids.
+  const matrix: [pattern: string, list: string[], done: Partial<Record<string, string>>][] = [
+    ['the whole', ['a', 'b', 'c'], { no_stream: 'ok 2@2' }],
+    ['its first event', ['a'], { no_stream: 'ok 0@0' }],
+    ['its first two', ['a', 'b'], { no_stream: 'ok 1@1' }],
+    ['its last event', ['c'], { 1: 'ok 2@2' }],
+    ['its last two', ['b', 'c'], { 0: 'ok 2@2' }],
+    ['its middle', ['b'], { 0: 'ok 1@1' }],
+    ['its end and a new one', ['b', 'c', 'd'], {}],
+    ['its beginning and a new one', ['a', 'd'], {}],
+    ['the whole and a new one', ['a', 'b', 'c', 'd'], {}],
+    ['a new one and an old one', ['d', 'a'], {}],
+    ['the whole in another order', ['b', 'a', 'c'], {}],
+    ['a list with a gap', ['a', 'c'], {}],
+    ['an old one twice', ['a', 'a'], {}],
+    ['the last one twice', ['c', 'c'], {}],
+    ['a new one twice', ['d', 'd'], {}],
+    ['new, old, new', ['d', 'c', 'e'], {}],
+    ['the whole with other content', ["a'", "b'", "c'"], { no_stream: 'ok 2@2' }],
+  ]
+  for (const [pattern, list, done] of matrix) {
+    t.test(`appended again: ${pattern} (${list.join('')} on abc)`, async (t) => {
+      for (const expected of ['no_stream', 0, 1, 2, 3, 9] as const) {
+        const letters = new Letters()
+        const stream = newStream()
+        await store.append(stream, 'no_stream', letters.events('a', 'b', 'c'))
+        const end = 2 + list.length
+        const refused = `wrong: expected ${expected}, actual 2`
+        const answer = expected === 2 ? `ok ${end}@${end}` : (done[expected] ?? refused)
+        t.equal(await attempt(store, stream, expected, letters.events(...list)), answer, `expected ${expected}`)
+        const stored = ['a', 'b', 'c', ...(expected === 2 ? list : [])].map((letter, i) => `${i}:${letter}`)
+        t.equal(letters.show(await store.readStream(stream)), stored.join(' '), `stored, expected ${expected}`)
+      }
+    })
+  }
+
+  t.test('how the events were grouped the first time does not matter', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    await store.append(stream, 'no_stream', letters.events('a'))
+    await store.append(stream, 0, letters.events('b'))
+    await store.append(stream, 1, letters.events('c'))
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b', 'c')), 'ok 2@2')
+    t.equal(await attempt(store, stream, 0, letters.events('b')), 'ok 1@1')
+  })
+
+  t.test('others in between break a list that was two appends', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    await store.append(stream, 'no_stream', letters.events('a'))
+    await store.append(stream, 0, letters.events('x', 'y'))
+    await store.append(stream, 2, letters.events('b'))
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b')), 'wrong: expected no_stream, actual 3')
+    t.equal(await attempt(store, stream, 2, letters.events('b')), 'ok 3@3')
+  })
+
+  t.test('an id belongs to its stream', async (t) => {
+    const letters = new Letters()
+    const [x, y] = [newStream(), newStream()]
+    await store.append(x, 'no_stream', letters.events('a'))
+    t.equal(await attempt(store, y, 'no_stream', letters.events('a')), 'ok 0@0')
+    t.equal((await store.readStream(y)).length, 1)
+    t.equal(await attempt(store, x, 'no_stream', letters.events('a')), 'ok 0@0')
+  })
+
+  t.test('the same id twice in one new append is stored twice, and done when it comes again', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b', 'a')), 'ok 2@2')
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b', 'a')), 'ok 2@2')
+    t.equal(await attempt(store, stream, 'no_stream', letters.events('a')), 'ok 0@0')
+    t.equal(letters.show(await store.readStream(stream)), '0:a 1:b 2:a')
+  })
+
+  t.test('a repeated append answers with its own revision, which is no longer the one to append at', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    const first = await store.append(stream, 'no_stream', letters.events('a', 'b'))
+    await store.append(stream, 1, letters.events('c'))
+    const again = await store.append(stream, 'no_stream', letters.events('a', 'b'))
+    t.same(again, first)
+    t.equal(await attempt(store, stream, again.revision, letters.events('d')), 'wrong: expected 1, actual 2')
+  })
+
+  t.test('ten identical appends at once leave one event, and each is answered alike', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => attempt(store, stream, 'no_stream', letters.events('a'))),
+    )
+    t.same([...new Set(answers)], ['ok 0@0'])
+    t.equal((await store.readStream(stream)).length, 1)
+  })
+
+  t.test('ten thousand other events later an append is still known', async (t) => {
+    const letters = new Letters()
+    const [stream, others] = [newStream(), newStream()]
+    const first = await store.append(stream, 'no_stream', letters.events('a'))
+    for (let i = 0; i < 10; i++) {
+      const events = Array.from({ length: 1_000 }, () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} }))
+      await store.append(others, i === 0 ? 'no_stream' : i * 1_000 - 1, events)
+    }
+    t.same(await store.append(stream, 'no_stream', letters.events('a')), first)
+    t.equal((await store.readStream(stream)).length, 1)
+  })
+}
+
+function limitRules(t: Test, store: EventStore): void {
+  const event = (bytes: number, more: Partial<NewEvent> = {}): NewEvent => ({
+    id: randomUUID(),
+    type: 'T',
+    data: data(bytes),
+    metadata: {},
+    ...more,
+  })
+  const half = maxAppendBytes / 2
+  const sizes: [what: string, events: () => NewEvent[], fits: boolean][] = [
+    ['1 MiB of data exactly', () => [event(maxAppendBytes)], true],
+    ['1 MiB and a byte', () => [event(maxAppendBytes + 1)], false],
+    ['two halves', () => [event(half), event(half)], true],
+    ['two halves and a byte', () => [event(half), event(half + 1)], false],
+    ['1100 events of 1000 bytes', () => Array.from({ length: 1_100 }, () => event(1_000)), false],
+    ['1 MiB of metadata', () => [event(20, { metadata: data(maxAppendBytes) })], true],
+    ['a type of 100,000 characters', () => [event(20, { type: 't'.repeat(100_000) })], true],
+    // Counted in bytes, not in characters: each of these is three.
+    ['400,000 characters of three bytes', () => [event(20, { data: { text: '€'.repeat(400_000) } })], false],
+  ]
+  for (const [what, events, fits] of sizes) {
+    t.test(`${what} ${fits ? 'fits' : 'does not fit'} in one append`, async (t) => {
+      const stream = newStream()
+      const list = events()
+      if (fits) {
+        t.equal((await store.append(stream, 'no_stream', list)).revision, list.length - 1)
+        t.same((await store.readStream(stream)).at(-1)?.data, list.at(-1)?.data)
+      } else {
+        await t.rejects(store.append(stream, 'no_stream', list), AppendTooLargeError)
+        t.equal((await store.readStream(stream)).length, 0)
+      }
+    })
+  }
+
+  t.test('ten thousand events in one append are stored in order', async (t) => {
+    const stream = newStream()
+    const events = Array.from({ length: 10_000 }, (_, n) => ({
+      id: randomUUID(),
+      type: 'T',
+      data: { n },
+      metadata: {},
+    }))
+    await store.append(stream, 'no_stream', events)
+    const stored = await store.readStream(stream)
+    t.equal(stored.length, 10_000)
+    t.ok(stored.every((event, i) => event.revision === i && event.data.n === i && event.id === events[i]?.id))
+  })
+
+  const bad: [what: string, event: NewEvent][] = [
+    ['an id that is no UUID', event(20, { id: 'not-a-uuid' })],
+    ['an empty id', event(20, { id: '' })],
+    ['an empty type', event(20, { type: '' })],
+  ]
+  for (const [what, wrong] of bad) {
+    t.test(`${what} is refused, with all of its append`, async (t) => {
+      const stream = newStream()
+      await t.rejects(store.append(stream, 'no_stream', [event(20), wrong]))
+      t.equal((await store.readStream(stream)).length, 0)
+      t.equal((await store.append(stream, 'no_stream', [event(20)])).revision, 0)
+    })
+  }
+
+  t.test('a stream without a name is refused', async (t) => {
+    await t.rejects(store.append('', 'no_stream', [event(20)]))
+  })
+}
+
+function readRules(t: Test, store: EventStore): void {
+  t.test('a missing stream reads as empty', async (t) => {
+    t.same(await store.readStream(newStream()), [])
+    t.same(await store.readStream(newStream(), { fromRevision: 3, maxCount: 2 }), [])
+  })
+
+  t.test('a stream reads from a revision, inclusive, at most as many as asked for', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd', 'e'))
+    const reads: [fromRevision: number, maxCount: number, letters: string][] = [
+      [0, 1_000, '0:a 1:b 2:c 3:d 4:e'],
+      [2, 1_000, '2:c 3:d 4:e'],
+      [4, 1_000, '4:e'],
+      [5, 1_000, ''],
+      [1_000, 5, ''],
+      [2 ** 53 - 1, 5, ''],
+      [0, 1, '0:a'],
+      [0, 5, '0:a 1:b 2:c 3:d 4:e'],
+      [3, 1, '3:d'],
+      [3, 4, '3:d 4:e'],
+    ]
+    for (const [fromRevision, maxCount, expected] of reads) {
+      const events = await store.readStream(stream, { fromRevision, maxCount })
+      t.equal(letters.show(events), expected, `${maxCount} from ${fromRevision}`)
+    }
+  })
+
+  t.test('no event is lost or doubled where a long read is cut into pages', async (t) => {
+    const stream = newStream()
+    const events = Array.from({ length: 2_345 }, () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} }))
+    await store.append(stream, 'no_stream', events)
+    for (const [fromRevision, maxCount, count] of [
+      [0, 10_000, 2_345],
+      [345, 1_000, 1_000],
+      [0, 1_000, 1_000],
+      [0, 2_001, 2_001],
+      [0, 33, 33],
+    ] as const) {
+      const read = await store.readStream(stream, { fromRevision, maxCount })
+      t.equal(read.length, count)
+      t.ok(read.every((event, i) => event.revision === fromRevision + i))
+    }
+  })
+
+  t.test('an event reads back as it was appended', async (t) => {
+    const stream = newStream()
+    const event = {
+      id: randomUUID(),
+      type: 'Häuschen 日本',
+      data: { t: 'häuschen 日本 😀 \u0000 \ud800', n: [1, 1e21, -0.5, true, null], deep: { a: { b: {} } } },
+      metadata: { m: 'x', $correlationId: 'c' },
+    }
+    const before = Date.now()
+    const { position } = await store.append(stream, 'no_stream', [event])
+    const [stored] = await store.readStream(stream)
+    t.match(stored, { ...event, stream, revision: 0, position })
+    t.ok(Math.abs((stored?.recordedAtMs ?? 0) - before) < 60_000)
+  })
+
+  const names = [
+    'häuschen-日本-😀-',
+    '  spaces  ',
+    'a/b/c-',
+    'new\nline-',
+    '"quotes\'-',
+    'at@sign-',
+    'nul\u0000-',
+    '%_-',
+  ]
+  for (const prefix of names) {
+    t.test(`a stream may be called ${JSON.stringify(prefix)}`, async (t) => {
+      const name = `${prefix}${randomUUID()}`
+      await store.append(name, 'no_stream', new Letters().events('a'))
+      t.equal((await store.readStream(name))[0]?.stream, name)
+    })
+  }
+
+  t.test('names are case-sensitive, and long ones are told apart at their end', async (t) => {
+    const letters = new Letters()
+    const name = newStream('MiXed')
+    await store.append(name, 'no_stream', letters.events('a'))
+    t.same(await store.readStream(name.toLowerCase()), [])
+    const long = `${'x'.repeat(5_000)}${randomUUID()}`
+    await store.append(`${long}1`, 'no_stream', letters.events('b'))
+    await store.append(`${long}2`, 'no_stream', letters.events('c'))
+    t.equal(letters.show(await store.readStream(`${long}1`)), '0:b')
+    t.equal(letters.show(await store.readStream(`${long}2`)), '0:c')
+  })
+
+  t.test('event types that begin with $ are ordinary in an ordinary stream', async (t) => {
+    const stream = newStream()
+    await store.append(stream, 'no_stream', [{ id: randomUUID(), type: '$own', data: {}, metadata: {} }])
+    t.equal((await store.readStream(stream))[0]?.type, '$own')
+  })
+}
+
+function readAllRules(t: Test, store: EventStore): void {
+  t.test('the global order is that in which appends were answered, with every event once', async (t) => {
+    const after = await endOf(store)
+    const ids: string[] = []
+    for (let i = 0; i < 40; i++) {
+      const event = { id: randomUUID(), type: 'T', data: { i }, metadata: {} }
+      ids.push(event.id)
+      await store.append(newStream(), 'no_stream', [event])
+    }
+    const { events } = await allOf(store, { after }, 7)
+    t.same(
+      events.map(({ id }) => id),
+      ids,
+    )
+    t.ok(events.every((event, i) => i === 0 || comparePositions(events[i - 1]!.position, event.position) < 0))
+  })
+
+  t.test('a page begins behind the position, exclusive, and has at most as many as asked for', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    const after = await endOf(store)
+    const { position } = await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd'))
+    const one = await store.readAll({ after, maxCount: 1 })
+    t.equal(letters.show(one.events), '0:a')
+    t.equal(one.atEnd, false)
+    t.same(one.checkpoint, one.events[0]?.position)
+    const three = await store.readAll({ after: one.events[0]!.position, maxCount: 3 })
+    t.equal(letters.show(three.events), '1:b 2:c 3:d')
+    const none = await store.readAll({ after: position, maxCount: 10 })
+    t.same(none.events, [])
+    t.equal(none.atEnd, true)
+    t.same(none.checkpoint, position)
+  })
+
+  t.test('behind the end there is nothing', async (t) => {
+    const end = await endOf(store)
+    const beyond = { commit: end.commit + 1_000_000n, prepare: end.prepare + 1_000_000n }
+    const page = await store.readAll({ after: beyond, maxCount: 10 })
+    t.same(page.events, [])
+    t.equal(page.atEnd, true)
+  })
+
+  t.test('stream prefixes are or-ed and case-sensitive', async (t) => {
+    const letters = new Letters()
+    const after = await endOf(store)
+    const run = randomUUID()
+    const append = (name: string, letter: string) => store.append(name, 'no_stream', letters.events(letter))
+    await append(`apple-${run}`, 'a')
+    await append(`apples-${run}`, 'b')
+    await append(`Apple-${run}`, 'c')
+    await append(`pear-${run}`, 'd')
+    await append(`\u{10ffff}end-${run}`, 'e')
+    const seen = async (...streamPrefixes: string[]) =>
+      (await allOf(store, { after, streamPrefixes })).events.map(({ data }) => data.letter).join('')
+    t.equal(await seen('apple-'), 'a')
+    t.equal(await seen('apple'), 'ab')
+    t.equal(await seen('apple-', 'pear-'), 'ad')
+    t.equal(await seen('apple', 'apple-'), 'ab')
+    t.equal(await seen('Apple'), 'c')
+    t.equal(await seen(`pear-${run}`), 'd')
+    t.equal(await seen('\u{10ffff}'), 'e')
+    t.equal(await seen(''), 'abcde')
+    t.equal(await seen('nothing-has-this-'), '')
+    t.equal(await seen(), '', 'an empty list matches nothing')
+  })
+
+  t.test('system streams come only when a prefix asks for them', async (t) => {
+    const letters = new Letters()
+    const after = await endOf(store)
+    const system = `$contract-${randomUUID()}`
+    await store.append(system, 'no_stream', letters.events('s'))
+    await store.append(newStream(), 'no_stream', letters.events('a'))
+    const seen = async (filter: Omit<ReadAllOptions, 'maxCount'>) =>
+      (await allOf(store, { after, ...filter })).events.map(({ data }) => data.letter).join('')
+    t.equal(await seen({}), 'a')
+    t.equal(await seen({ streamPrefixes: [''] }), 'a')
+    t.equal(await seen({ streamPrefixes: ['$contract-'] }), 's')
+    t.equal(await seen({ streamPrefixes: ['$contract-', 'x-'] }), 'sa')
+    t.equal(letters.show(await store.readStream(system)), '0:s')
+  })
+
+  t.test('a checkpoint covers what was filtered out, and reading goes on from it without loss', async (t) => {
+    const letters = new Letters()
+    const after = await endOf(store)
+    const run = randomUUID()
+    const noise = Array.from({ length: 500 }, () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} }))
+    await store.append(`noise-${run}`, 'no_stream', noise)
+    await store.append(`hit-${run}`, 'no_stream', letters.events('a'))
+    const { position } = await store.append(newStream('noise'), 'no_stream', letters.events('n'))
+    const filter = { streamPrefixes: [`hit-${run}`] }
+    const { events, checkpoint } = await allOf(store, { after, ...filter }, 10)
+    t.equal(letters.show(events), '0:a')
+    t.ok(comparePositions(checkpoint!, position) >= 0)
+    await store.append(`hit-${run}`, 0, letters.events('b'))
+    t.equal(letters.show((await allOf(store, { after: checkpoint!, ...filter })).events), '1:b')
+  })
+}
+
+function subscriptionRules(t: Test, store: EventStore): void {
+  t.test('a subscription shows what was there behind its position, then what comes', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    const after = await endOf(store)
+    await store.append(stream, 'no_stream', letters.events('a', 'b'))
+    const stop = new AbortController()
+    const seen = follow(store.subscribeToAll({ after, streamPrefixes: [stream], signal: stop.signal }))
+    await until(() => seen.events.length === 2, 'two events of the past')
+    await store.append(stream, 1, letters.events('c'))
+    await until(() => seen.events.length === 3, 'a live event')
+    t.equal(letters.show(seen.events), '0:a 1:b 2:c')
+    stop.abort()
+    await seen.ended
+  })
+
+  t.test('from the end, a subscription shows only what is appended later', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    await store.append(stream, 'no_stream', letters.events('a'))
+    const stop = new AbortController()
+    const seen = follow(store.subscribeToAll({ after: 'end', streamPrefixes: [stream], signal: stop.signal }))
+    await until(() => seen.pages.some(({ atEnd }) => atEnd), 'the page that says: at the end')
+    await store.append(stream, 0, letters.events('b'))
+    await until(() => seen.events.length > 0, 'a live event')
+    t.equal(letters.show(seen.events), '1:b')
+    stop.abort()
+    await seen.ended
+  })
+
+  t.test('without a position, a subscription begins at the first event of the log', async (t) => {
+    const first = await store.readAll({ maxCount: 3 })
+    const stop = new AbortController()
+    const pages: Page[] = []
+    for await (const page of store.subscribeToAll({ pageSize: 3, signal: stop.signal })) {
+      pages.push(page)
+      if (pages.length === 2) break
+    }
+    t.same(pages[0]?.events, first.events)
+    t.ok(comparePositions(pages[1]!.events[0]!.position, first.checkpoint!) > 0)
+  })
+
+  t.test(
+    'a page is yielded when the end is first reached, even an empty one, then nothing while nothing happens',
+    async (t) => {
+      const stop = new AbortController()
+      const streamPrefixes = [newStream('never')]
+      const seen = follow(store.subscribeToAll({ after: await endOf(store), streamPrefixes, signal: stop.signal }))
+      await until(() => seen.pages.length > 0, 'a first page')
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      t.equal(seen.pages.filter(({ atEnd }) => atEnd).length, 1)
+      t.same(seen.events, [])
+      stop.abort()
+      await seen.ended
+    },
+  )
+
+  t.test('an aborted subscription ends quietly, before its first page too', async (t) => {
+    const stop = new AbortController()
+    const seen = follow(store.subscribeToAll({ after: 'end', signal: stop.signal }))
+    await until(() => seen.pages.length > 0, 'the first page')
+    stop.abort()
+    await t.resolves(seen.ended)
+    const never = follow(store.subscribeToAll({ signal: AbortSignal.abort() }))
+    await t.resolves(never.ended)
+    t.equal(never.pages.length, 0)
+  })
+
+  t.test('ten subscriptions see the same, in order, without gap or doublet, while appends go on', async (t) => {
+    const after = await endOf(store)
+    const run = randomUUID()
+    const stop = new AbortController()
+    const append = async (writer: number) => {
+      for (let n = 0; n < 50; n++) {
+        const event = { id: randomUUID(), type: 'T', data: { n }, metadata: {} }
+        await store.append(`run-${run}-${writer}`, n === 0 ? 'no_stream' : n - 1, [event])
+      }
+    }
+    const writing = Promise.all(Array.from({ length: 16 }, (_, writer) => append(writer)))
+    const options = { after, streamPrefixes: [`run-${run}`], pageSize: 20, signal: stop.signal }
+    const subscribers = Array.from({ length: 10 }, () => follow(store.subscribeToAll(options)))
+    await writing
+    await until(() => subscribers.every(({ events }) => events.length >= 800), 'all events at all subscribers')
+    const log = (await allOf(store, { after, streamPrefixes: [`run-${run}`] })).events.map(({ id }) => id)
+    for (const { events } of subscribers)
+      t.same(
+        events.map(({ id }) => id),
+        log,
+      )
+    stop.abort()
+    await Promise.all(subscribers.map(({ ended }) => ended))
+  })
+
+  t.test('a slow reader gets pages of the asked size, and loses nothing', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    const after = await endOf(store)
+    await store.append(stream, 'no_stream', letters.events(...'abcdefghij'))
+    const stop = new AbortController()
+    const seen: RecordedEvent[] = []
+    for await (const page of store.subscribeToAll({
+      after,
+      streamPrefixes: [stream],
+      pageSize: 2,
+      signal: stop.signal,
+    })) {
+      t.ok(page.events.length <= 2)
+      seen.push(...page.events)
+      if (seen.length === 4) await store.append(stream, 9, letters.events('k', 'l'))
+      if (seen.length === 12) break
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    t.equal(letters.show(seen), [...'abcdefghijkl'].map((letter, i) => `${i}:${letter}`).join(' '))
+  })
+}
