@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  fastify,
+  type RawReplyDefaultExpression,
+  type RawRequestDefaultExpression,
+  type RawServerDefault,
+} from 'fastify'
+import type { HttpDependencies } from './dependencies.js'
+import { failureEnvelope } from './errors.js'
+import { registerFailing } from './plugins/failing.js'
+import { registerGate } from './plugins/gate.js'
+import { registerJsonBodies } from './plugins/json-bodies.js'
+import { registerMetrics } from './plugins/metrics.js'
+import { registerUnknownRoutes } from './plugins/unknown-routes.js'
+import { registerDocumentation } from './routes/documentation.js'
+import { registerMerchantApi } from './routes/merchant-api.js'
+import { registerObservability } from './routes/observability.js'
+import { registerPayPage } from './routes/pay-page.js'
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression<RawServerDefault>,
+  RawReplyDefaultExpression<RawServerDefault>,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+const bodyLimit = 16 * 1024
+const requestTimeoutMs = 30_000
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
+
+/** The whole HTTP surface. It never listens: the caller does, and `close()` lets requests under way finish. */
+export async function buildApp(deps: HttpDependencies): Promise<App> {
+  const app: App = fastify({
+    // Fastify's own request log costs 40 % of the throughput; what is worth a line is logged where it happens.
+    logger: false,
+    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
+    bodyLimit,
+    requestTimeout: requestTimeoutMs,
+    // Requests on connections that are still open are served while others finish; the listener is closed already.
+    return503OnClosing: false,
+    genReqId,
+    requestIdHeader: false,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    frameworkErrors: (error, request, reply) => {
+      const { failure, particulars } = failWith(error, request, reply)
+      reply.type('application/json; charset=utf-8').send(failureEnvelope(failure, particulars) as never)
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  registerJsonBodies(app)
+  const gate = registerGate(app, deps)
+  const failWith = registerFailing(app, deps, gate)
+  const metrics = registerMetrics(app, deps)
+  registerUnknownRoutes(app)
+  await registerDocumentation(app, deps.publicUrl)
+  registerMerchantApi(app, deps, gate, metrics)
+  registerPayPage(app, deps, gate, failWith)
+  registerObservability(app, deps)
+  await app.ready()
+  return app
+}
+
+/** The caller's X-Request-Id where it is harmless to log and store; it becomes the events' correlation id. */
+function genReqId(raw: IncomingMessage): string {
+  const sent = raw.headers['x-request-id']
+  return typeof sent === 'string' && requestIdPattern.test(sent) ? sent : randomUUID()
+}

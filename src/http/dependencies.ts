@@ -1,0 +1,29 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { CallbackCommands } from '../commands/callbacks.js'
+import type { Clock } from '../commands/handle-command.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { TransferCommands } from '../commands/transfers.js'
+import type { PaymentMethod } from '../domain/payment-method.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import type { SecretBox } from '../security/secret-box.js'
+
+export interface HttpDependencies {
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  /** Started. */
+  readonly directory: MerchantDirectory
+  readonly readModels: ReadModels
+  readonly secretBox: Pick<SecretBox, 'mac'>
+  readonly paymentMethods: readonly PaymentMethod[]
+  /** What customers' browsers reach, without a slash at the end. */
+  readonly publicUrl: string
+  /** CIDR ranges of the proxies whose X-Forwarded-For is believed; nobody's when empty. */
+  readonly trustedProxies: readonly string[]
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Exposed at /metrics; http adds its own. One registry for each app. */
+  readonly metrics: Registry
+  /** What keeps the rest of the process from being ready, in words; empty when nothing does. */
+  readonly readiness: () => Promise<readonly string[]>
+}

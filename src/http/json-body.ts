@@ -1,0 +1,155 @@
+import { isUtf8 } from 'node:buffer'
+
+const maxDepth = 20
+
+/** Why a body is refused, and the top-level field to blame; `body` when it is none. */
+export class JsonBodyError extends Error {
+  override readonly name = 'JsonBodyError'
+  constructor(
+    message: string,
+    readonly member: string,
+  ) {
+    super(message)
+  }
+}
+
+export interface JsonBody {
+  readonly value: unknown
+  /** The raw text of the top-level `amount`, e.g. `100.00`, which JSON.parse turns into 100; undefined unless a number. */
+  readonly amountText: string | undefined
+}
+
+/**
+ * Parses a request's JSON once, strictly: JSON.parse keeps the last of duplicate keys, so a checker and a reader may see
+ * different requests; these are refused at any depth, as are `__proto__`, `constructor.prototype` and deep nesting.
+ * @throws JsonBodyError
+ */
+export function parseJsonBody(bytes: Buffer): JsonBody {
+  if (!isUtf8(bytes)) throw new JsonBodyError('The body is not valid UTF-8.', 'body')
+  const text = bytes.toString('utf8')
+  const scanned = scan(text)
+  if (scanned.tooDeep) throw new JsonBodyError(`JSON is nested deeper than ${maxDepth} levels.`, scanned.lastField)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new JsonBodyError('The body is not valid JSON.', scanned.lastField)
+  }
+  if (countKeys(value) !== scanned.colons) refuseDuplicates(text)
+  return { value, amountText: scanned.amountText }
+}
+
+interface Scan {
+  /** Outside strings: as many as there are keys written. */
+  colons: number
+  tooDeep: boolean
+  /** The last top-level field that was begun, where a syntax error must be. */
+  lastField: string
+  amountText: string | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const colon = 0x3a
+
+/** One pass over text that may not even be JSON: this runs on every request, so it looks at characters only. */
+function scan(text: string): Scan {
+  const result: Scan = { colons: 0, tooDeep: false, lastField: 'body', amountText: undefined }
+  let depth = 0
+  let stringStart = 0
+  let stringEnd = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === quote) {
+      stringStart = i
+      i = endOfString(text, i + 1)
+      stringEnd = i + 1
+    } else if (char === colon) {
+      result.colons++
+      if (depth === 1) {
+        result.lastField = keyAt(text, stringStart, stringEnd)
+        if (result.lastField === 'amount') result.amountText = numberAt(text, i + 1)
+      }
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth > maxDepth) {
+        result.tooDeep = true
+        return result
+      }
+    } else if (char === 0x7d || char === 0x5d) depth--
+  }
+  return result
+}
+
+/** The place of the closing quote; the end of the text when there is none. */
+function endOfString(text: string, from: number): number {
+  for (let i = from; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === quote) return i
+    if (char === backslash) i++
+  }
+  return text.length
+}
+
+/** A key may be written with escapes: `"\u0061mount"` is `amount` too. */
+function keyAt(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1)
+  if (!raw.includes('\\')) return raw
+  try {
+    return JSON.parse(text.slice(start, end))
+  } catch {
+    return raw
+  }
+}
+
+const numberToken = /[ \t\n\r]*(-?[0-9][0-9.eE+-]*)/y
+
+function numberAt(text: string, from: number): string | undefined {
+  numberToken.lastIndex = from
+  return numberToken.exec(text)?.[1]
+}
+
+/** Keys at all depths. @throws JsonBodyError at one that could reach a prototype */
+function countKeys(value: unknown, field = 'body'): number {
+  if (value === null || typeof value !== 'object') return 0
+  let keys = 0
+  if (Array.isArray(value)) {
+    for (const item of value) keys += countKeys(item, field)
+    return keys
+  }
+  for (const key in value) {
+    if (key === '__proto__') throw new JsonBodyError('The key __proto__ is refused.', key)
+    const item = (value as Record<string, unknown>)[key]
+    keys++
+    if (item !== null && typeof item === 'object') {
+      if (key === 'constructor' && Object.hasOwn(item, 'prototype')) {
+        throw new JsonBodyError('The key constructor.prototype is refused.', key)
+      }
+      keys += countKeys(item, field === 'body' ? key : field)
+    }
+  }
+  return keys
+}
+
+/** Finds the duplicate that the count gave away. @throws JsonBodyError always */
+function refuseDuplicates(text: string): never {
+  const seen: Set<string>[] = []
+  let field = 'body'
+  let start = 0
+  let end = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === quote) {
+      start = i
+      i = endOfString(text, i + 1)
+      end = i + 1
+    } else if (char === 0x7b || char === 0x5b) seen.push(new Set())
+    else if (char === 0x7d || char === 0x5d) seen.pop()
+    else if (char === colon) {
+      const key = keyAt(text, start, end)
+      if (seen.length === 1) field = key
+      if (seen.at(-1)?.has(key)) throw new JsonBodyError(`The key ${JSON.stringify(key)} appears twice.`, field)
+      seen.at(-1)?.add(key)
+    }
+  }
+  throw new JsonBodyError('A key appears twice.', field)
+}

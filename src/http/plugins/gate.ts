@@ -1,0 +1,96 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
+import type { App } from '../app.js'
+import type { HttpDependencies } from '../dependencies.js'
+import { failures, RequestError } from '../errors.js'
+import { TokenBuckets } from '../token-buckets.js'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whose request it is; null until that is known. */
+    merchant: Merchant | null
+  }
+}
+
+/** Guesses at keys: a burst of five, then one every twelve seconds, for each address. */
+const guesses = { perSecond: 5 / 60, burst: 5 }
+/** Failures that belong to no merchant, and pages for customers, for each address. */
+const anonymous = { perSecond: 100, burst: 500 }
+const merchantBurstSeconds = 5
+const maxKeys = 100_000
+
+/** Who may come in, and how often. */
+export class Gate {
+  private readonly merchants: TokenBuckets
+  private readonly addresses: TokenBuckets
+  private readonly guesses: TokenBuckets
+
+  constructor(
+    private readonly directory: HttpDependencies['directory'],
+    nowMs: () => number,
+  ) {
+    this.merchants = new TokenBuckets(nowMs, maxKeys)
+    this.addresses = new TokenBuckets(nowMs, maxKeys)
+    this.guesses = new TokenBuckets(nowMs, maxKeys)
+  }
+
+  /** Route hook: a valid WebApiKey from an allowed address, or nothing. Before the body is read, so strangers cost little. */
+  readonly requireKey = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    try {
+      this.identify(request, request.headers.webapikey)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+
+  /** Route hook: as above when a key was sent; otherwise the handler finds out whose request it is. */
+  readonly acceptKey = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    if (request.headers.webapikey === undefined) done()
+    else this.requireKey(request, reply, done)
+  }
+
+  /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
+  admit(request: FastifyRequest, merchant: Merchant): void {
+    if (merchant.suspended) throw new RequestError(failures.merchantSuspended)
+    if (!this.directory.allowsAddress(merchant.merchantId, request.ip)) {
+      throw new RequestError(failures.addressNotAllowed)
+    }
+    request.merchant = merchant
+    const { rateLimitPerSecond: perSecond } = merchant.settings
+    refuse(this.merchants.take(merchant.merchantId, perSecond, perSecond * merchantBurstSeconds))
+  }
+
+  /** Counts what belongs to no merchant. @throws RequestError when the address has done that too often */
+  chargeAddress(request: FastifyRequest): void {
+    refuse(this.addresses.take(bucketOf(request.ip), anonymous.perSecond, anonymous.burst))
+  }
+
+  /** @throws RequestError when the address has guessed too often */
+  chargeGuess(request: FastifyRequest): void {
+    refuse(this.guesses.take(bucketOf(request.ip), guesses.perSecond, guesses.burst))
+  }
+
+  private identify(request: FastifyRequest, key: string | string[] | undefined): void {
+    const merchant = typeof key === 'string' ? this.directory.byApiKey(key) : undefined
+    if (!merchant) throw new RequestError(failures.unknownKey)
+    this.admit(request, merchant)
+  }
+}
+
+export function registerGate(app: App, deps: HttpDependencies): Gate {
+  app.decorateRequest('merchant', null)
+  return new Gate(deps.directory, () => performance.now())
+}
+
+function refuse(retryAfterSeconds: number): void {
+  if (retryAfterSeconds > 0) throw new RequestError(failures.tooManyRequests, { retryAfterSeconds })
+}
+
+/** IPv6 callers by their /64: a host has 2^64 addresses to choose from. */
+function bucketOf(address: string): string {
+  if (!ipaddr.isValid(address)) return 'unknown'
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':')
+}

@@ -1,0 +1,56 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { App } from '../app.js'
+
+const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
+
+Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
+
+/** The document is generated from the routes' schemas, so this comes before any route. */
+export async function registerDocumentation(app: App, publicUrl: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'transferd',
+        version: '1',
+        description,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicUrl }],
+      tags: [
+        { name: 'Merchant API', description: 'The creates.' },
+        { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
+        { name: 'Payment page', description: 'What customers see.' },
+        { name: 'Health', description: 'For operators.' },
+      ],
+      components: {
+        securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+      },
+      security: [{ WebApiKey: [] }],
+    },
+    transform: ({ schema, url, route }) => ({
+      url,
+      schema: route.method === 'POST' ? { ...schema, headers: createHeaders } : schema,
+    }),
+  })
+  await app.register(swaggerUi, { routePrefix: '/documentation', staticCSP: true, uiConfig: { validatorUrl: null } })
+}
+
+/** For the document only: checking headers by schema would cost every request, and the routes read them strictly. */
+const createHeaders = {
+  type: 'object',
+  properties: {
+    'X-Signature': {
+      type: 'string',
+      pattern: '^t=\\d{1,12},v1=[0-9a-fA-F]{64}$',
+      description:
+        'Optional unless your settings require it: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>", keyed with the SecretKey>`; at most five minutes old.',
+    },
+    'X-Request-Id': {
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{1,64}$',
+      description: 'Comes back in the answer and as correlationId in the history; made up when absent.',
+    },
+  },
+}

@@ -1,0 +1,60 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { App } from '../app.js'
+import type { HttpDependencies } from '../dependencies.js'
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+const readinessTimeoutMs = 2_000
+
+export function registerObservability(app: App, deps: HttpDependencies): void {
+  const Health = Type.Object({ status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) })
+
+  app.route({
+    method: 'GET',
+    url: '/health/live',
+    schema: { tags: ['Health'], summary: 'The process answers', security: [], response: { 200: Health } },
+    handler: async () => ({ status: 'ok', problems: [] }),
+  })
+  app.route({
+    method: 'GET',
+    url: '/health/ready',
+    schema: {
+      tags: ['Health'],
+      summary: 'Requests can be served',
+      security: [],
+      response: { 200: Health, 503: Type.Object(Health.properties, { description: 'Not now; `problems` says why.' }) },
+    },
+    handler: async (_request, reply): Promise<Static<typeof Health>> => {
+      const problems = await readinessProblems(deps)
+      if (problems.length > 0) reply.code(503).header('retry-after', '2')
+      return { status: problems.length === 0 ? 'ok' : 'unavailable', problems: [...problems] }
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    schema: { tags: ['Health'], summary: 'Prometheus metrics', security: [] },
+    handler: async (_request, reply) => {
+      reply.header('content-type', deps.metrics.contentType)
+      return deps.metrics.metrics()
+    },
+  })
+}
+
+async function readinessProblems({ transfers, readiness }: HttpDependencies): Promise<readonly string[]> {
+  const [log, rest] = await Promise.all([
+    inTime(transfers.find(nobody)).then(
+      () => [],
+      () => ['the event log cannot be read'],
+    ),
+    inTime(readiness()).catch(() => ['readiness cannot be told']),
+  ])
+  return [...log, ...rest]
+}
+
+async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('too late')), readinessTimeoutMs)
+  })
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,31 @@
+interface Bucket {
+  tokens: number
+  filledAtMs: number
+}
+
+/** Token buckets by key, in bounded memory: beyond `maxKeys` the one that was made first is forgotten, and starts full. */
+export class TokenBuckets {
+  private readonly buckets = new Map<string, Bucket>()
+
+  constructor(
+    /** Monotonic. */
+    private readonly nowMs: () => number,
+    private readonly maxKeys: number,
+  ) {}
+
+  /** Takes a token. 0 when there was one, otherwise the whole seconds until there is. */
+  take(key: string, perSecond: number, burst: number): number {
+    const now = this.nowMs()
+    let bucket = this.buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { tokens: burst, filledAtMs: now }
+      if (this.buckets.size >= this.maxKeys) this.buckets.delete(this.buckets.keys().next().value!)
+      this.buckets.set(key, bucket)
+    }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAtMs) / 1000) * perSecond)
+    bucket.filledAtMs = now
+    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond)
+    bucket.tokens--
+    return 0
+  }
+}

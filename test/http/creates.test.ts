@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+} from '../support/test-service.js'
+
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app } = service
+const { webApiKey: key, secretKey, id: merchantId } = await service.merchant()
+
+/** The specification's sample headers. */
+const sampleHeaders = { accept: 'text/plain', 'X-XSRF-TOKEN': 'null' }
+
+t.test('a hosted deposit with the sample headers and no key answers unwrapped, with a url', async (t) => {
+  const referenceId = randomUUID()
+  const body = createBody('hosted', secretKey, { referenceId })
+  const answer = await post(app, paths.hosted, body, { headers: sampleHeaders })
+  t.equal(answer.statusCode, 200)
+  t.match(answer.headers['content-type'], /^application\/json/)
+  const json = answer.json()
+  t.same(Object.keys(json), ['url', 'trackingId', 'referenceId', 'status', 'statusDescription', 'amount', 'expiresAt'])
+  t.match(json, { referenceId, status: 1, statusDescription: 'Pending', amount: 100.5 })
+  t.match(json.url, new RegExp(`^https://pay\\.example/pay/${json.trackingId}\\.[A-Za-z0-9_-]{22}$`))
+  t.ok(Date.parse(json.expiresAt) > Date.now() + 29 * 60_000)
+})
+
+for (const kind of ['native', 'withdrawal'] as const) {
+  t.test(`a ${kind} create with the sample headers answers in the envelope`, async (t) => {
+    const referenceId = randomUUID()
+    const body = createBody(kind, secretKey, { referenceId })
+    const answer = await post(app, paths[kind], body, { key, headers: sampleHeaders })
+    t.equal(answer.statusCode, 200)
+    const { trackingId } = answer.json().result
+    t.same(answer.json(), {
+      result: {
+        transactionId: trackingId,
+        trackingId,
+        referenceId,
+        status: 1,
+        statusDescription: 'Pending',
+        amount: 100.5,
+      },
+      targetUrl: null,
+      success: true,
+      error: null,
+      unAuthorizedRequest: false,
+      __abp: true,
+    })
+    const found = await service.transfers.find(trackingId)
+    t.match(found?.transfer, { merchantId, amountMinor: 10050n, status: 'Pending' })
+  })
+}
+
+t.test('both content types, with and without parameters, are plain JSON', async (t) => {
+  const types = ['application/json', 'application/json-patch+json', 'application/json; charset=utf-8']
+  for (const contentType of [...types, 'application/json-patch+json;charset=UTF-8', 'APPLICATION/JSON']) {
+    const answer = await post(app, paths.hosted, createBody('hosted', secretKey), { contentType })
+    t.equal(answer.statusCode, 200, contentType)
+  }
+})
+
+t.test('a native deposit needs no hashCode, but a wrong one is refused', async (t) => {
+  const without = createBody('native', secretKey, { hashCode: undefined })
+  t.equal((await post(app, paths.native, without, { key })).statusCode, 200)
+  const wrong = await post(app, paths.native, createBody('native', 'another secret'), { key })
+  t.equal(wrong.statusCode, 400)
+  t.match(wrong.json().error, { code: 40003, validationErrors: [{ members: ['hashCode'] }] })
+})
+
+t.test('a withdrawal keeps its account and identity number; null is none', async (t) => {
+  for (const identityNumber of ['10000000146', null, undefined]) {
+    const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber }), { key })
+    t.equal(answer.statusCode, 200)
+    const found = await service.transfers.find(answer.json().result.trackingId)
+    t.match(found?.transfer, { accountNumber: 'TR330006100519786457841326', identityNumber: identityNumber ?? null })
+  }
+})
+
+t.test('unknown fields are ignored, and do not make another request of it', async (t) => {
+  const referenceId = randomUUID()
+  const first = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId, extra: { a: [1] } }))
+  const second = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }))
+  t.equal(first.statusCode, 200)
+  t.equal(second.body, first.body)
+})
+
+t.test('a hundred parallel creates with one referenceId: one event, one answer', async (t) => {
+  for (const kind of Object.keys(paths) as CreateKind[]) {
+    const body = createBody(kind, secretKey)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => post(app, paths[kind], body, { key })))
+    t.same([...new Set(answers.map(({ statusCode }) => statusCode))], [200], kind)
+    t.equal(new Set(answers.map((answer) => answer.body)).size, 1)
+    const json = answers[0]?.json()
+    const { trackingId } = json.result ?? json
+    t.equal((await service.store.readStream(`transfer-${trackingId}`)).length, 1)
+  }
+})
+
+t.test('a repeat answers as the first create did, whatever became of the transfer', async (t) => {
+  const body = createBody('hosted', secretKey)
+  const first = await post(app, paths.hosted, body)
+  await service.transfers.complete(first.json().trackingId, {}, context)
+  t.equal((await post(app, paths.hosted, body)).body, first.body)
+})
+
+t.test('the same amount written otherwise is the same request', async (t) => {
+  const referenceId = randomUUID()
+  const first = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }, '100.50'))
+  const second = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }, '100.5'))
+  t.equal(second.body, first.body)
+})
+
+t.test('a changed body is a conflict, field by field', async (t) => {
+  const referenceId = randomUUID()
+  t.equal((await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })).statusCode, 200)
+  for (const change of [{ userId: 'x' }, { name: 'x' }, { username: 'x' }]) {
+    const answer = await post(app, paths.native, createBody('native', secretKey, { referenceId, ...change }), { key })
+    t.match(answer.json(), { success: false, error: { code: 40901 } }, JSON.stringify(change))
+    t.equal(answer.statusCode, 409)
+  }
+  const amount = await post(app, paths.native, createBody('native', secretKey, { referenceId }, '7'), { key })
+  t.equal(amount.statusCode, 409)
+  const channel = await post(app, paths.hosted, createBody('hosted', secretKey, { referenceId }))
+  t.equal(channel.statusCode, 409)
+})
+
+t.test('a deposit and a withdrawal may share a referenceId', async (t) => {
+  const referenceId = randomUUID()
+  const deposit = await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })
+  const withdrawal = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { referenceId }), { key })
+  t.equal(deposit.statusCode, 200)
+  t.equal(withdrawal.statusCode, 200)
+  t.not(withdrawal.json().result.trackingId, deposit.json().result.trackingId)
+})
+
+t.test('two requests that share a hashCode preimage: the second is refused with a code of its own', async (t) => {
+  const first = createBody('hosted', secretKey, { referenceId: '23' }, '1')
+  const second = createBody('hosted', secretKey, { referenceId: '3' }, '12')
+  t.equal((await post(app, paths.hosted, first)).statusCode, 200)
+  const refused = await post(app, paths.hosted, second)
+  t.equal(refused.statusCode, 409)
+  t.equal(refused.json().error.code, 40902)
+  t.equal((await post(app, paths.hosted, first)).statusCode, 200)
+})
+
+t.test('the request id comes back, and is the correlation id of the events', async (t) => {
+  const body = createBody('native', secretKey)
+  const answer = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'order-7.1' } })
+  t.equal(answer.headers['x-request-id'], 'order-7.1')
+  const [event] = await service.store.readStream(`transfer-${answer.json().result.trackingId}`)
+  t.match(event?.metadata, { $correlationId: 'order-7.1', actor: `merchant:${merchantId}` })
+  const odd = await post(app, paths.native, body, { key, headers: { 'x-request-id': 'a b' } })
+  t.match(odd.headers['x-request-id'], /^[0-9a-f-]{36}$/)
+})
+
+t.test('after a restart a repeat answers the same, and a changed body is still a conflict', async (t) => {
+  const first = await startTestService()
+  const merchant = await first.merchant()
+  const referenceId = randomUUID()
+  const body = createBody('hosted', merchant.secretKey, { referenceId })
+  const answer = await post(first.app, paths.hosted, body)
+  t.equal(answer.statusCode, 200)
+  await first.stop()
+
+  const second = await startTestService({ path: first.path, masterKey: first.masterKey })
+  t.teardown(() => destroyTestService(second))
+  t.equal((await post(second.app, paths.hosted, body)).body, answer.body)
+  const changed = createBody('hosted', merchant.secretKey, { referenceId, name: 'Somebody else' })
+  t.equal((await post(second.app, paths.hosted, changed)).statusCode, 409)
+})
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }

@@ -1,0 +1,189 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { CallbackCommands } from '../../src/commands/callbacks.js'
+import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
+import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import type { MerchantSettings } from '../../src/domain/merchant/events.js'
+import type { PaymentMethod } from '../../src/domain/payment-method.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
+import { type App, buildApp } from '../../src/http/app.js'
+import type { HttpDependencies } from '../../src/http/dependencies.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import type { ReadModels } from '../../src/read-models/read-models.js'
+import { hashCode } from '../../src/security/hash-code.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+export const paymentMethods: readonly PaymentMethod[] = [
+  { code: 1, name: 'Wallet', kinds: ['deposit', 'withdrawal'], minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
+  { code: 2, name: 'Bank transfer', kinds: ['withdrawal'], minAmountMinor: 100n, maxAmountMinor: 5_000_000n },
+]
+
+export const merchantSettings: MerchantSettings = {
+  name: 'Shop',
+  callbackUrl: 'http://127.0.0.1:1/callback',
+  allowIps: ['127.0.0.1'],
+  sandbox: true,
+  autoCancelMismatch: false,
+  mismatchToleranceMinor: 0n,
+  rateLimitPerSecond: 10_000,
+  depositExpiryMinutes: 30,
+  minAmountMinor: 1n,
+  maxAmountMinor: 99_999_999n,
+  requireNativeHash: false,
+  requireSignature: false,
+  callbackOnCreate: false,
+}
+
+export const paths = {
+  hosted: '/Transaction/CreateDeposit',
+  native: '/api/services/app/TransactionRequests/CreateDeposit',
+  withdrawal: '/api/services/app/TransactionRequests/CreateWithdraw',
+} as const
+
+export type CreateKind = keyof typeof paths
+
+export interface TestService {
+  readonly app: App
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly directory: MerchantDirectory
+  readonly merchants: MerchantCommands
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly logLines: string[]
+  /** Registers a merchant and waits until requests can be authenticated as it. */
+  merchant(settings?: Partial<MerchantSettings>): Promise<IssuedCredentials>
+  /** Waits until the directory knows what the condition asks for. */
+  until(condition: () => boolean): Promise<void>
+  /** Everything but merchants. */
+  log(): Promise<readonly RecordedEvent[]>
+  /** Keeps the directory on disk. */
+  stop(): Promise<void>
+  readonly path: string
+  readonly masterKey: Buffer
+}
+
+export interface TestServiceOptions {
+  readonly path?: string
+  readonly masterKey?: Buffer
+  readonly wrapStore?: (store: EventStore) => EventStore
+  readonly overrides?: Partial<HttpDependencies>
+}
+
+/** The HTTP application over a real log and real read models in a directory of their own. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const path = options.path ?? mkdtempSync(join(tmpdir(), 'transferd-http-'))
+  const masterKey = options.masterKey ?? randomBytes(32)
+  const engine = await openEmbeddedEventStore({ directory: path })
+  const store = options.wrapStore?.(engine) ?? engine
+  const readModels = await openEmbeddedReadModels({ directory: path })
+  const clock = () => new Date().toISOString()
+  const secretBox = createSecretBox(masterKey)
+  const merchants = new MerchantCommands(engine, clock, secretBox)
+  const directory = new MerchantDirectory(engine, secretBox, clock, () => {})
+  await directory.start()
+  const transfers = new TransferCommands(store, clock, async (id) => directory.byId(id)?.settings)
+  const callbacks = new CallbackCommands(store, clock)
+  const logLines: string[] = []
+  const app = await buildApp({
+    transfers,
+    callbacks,
+    directory,
+    readModels,
+    secretBox,
+    paymentMethods,
+    publicUrl: 'https://pay.example',
+    trustedProxies: [],
+    clock,
+    logger: pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) }),
+    metrics: new Registry(),
+    readiness: async () => [],
+    ...options.overrides,
+  })
+  const until = async (condition: () => boolean) => {
+    for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
+    if (!condition()) throw new Error('waited 5 s in vain')
+  }
+  return {
+    app,
+    store,
+    readModels,
+    directory,
+    merchants,
+    transfers,
+    callbacks,
+    logLines,
+    path,
+    masterKey,
+    until,
+    async merchant(settings = {}) {
+      const issued = await merchants.register({ ...merchantSettings, ...settings }, context)
+      await until(() => directory.byId(issued.id) !== undefined)
+      return issued
+    },
+    async log() {
+      const { events } = await store.readAll({ streamPrefixes: ['transfer-', 'hash-', 'callback-'], maxCount: 10_000 })
+      return events
+    },
+    async stop() {
+      await app.close()
+      await directory.stop()
+      await readModels.close()
+      await engine.close()
+    },
+  }
+}
+
+export async function destroyTestService(service: TestService): Promise<void> {
+  await service.stop()
+  rmSync(service.path, { recursive: true })
+}
+
+/** A request body with a valid hashCode over `amountText`; fields may be overridden, `undefined` leaves one out. */
+export function createBody(
+  kind: CreateKind,
+  secretKey: string,
+  fields: { readonly [name: string]: unknown } = {},
+  amountText = '100.50',
+): string {
+  const referenceId = typeof fields.referenceId === 'string' ? fields.referenceId : randomUUID()
+  const body: Record<string, unknown> = {
+    userId: '8412',
+    name: 'Ada Lovelace',
+    username: 'ada',
+    referenceId,
+    transactionType: kind === 'withdrawal' ? 2 : 1,
+    paymentMethod: 1,
+    hashCode: hashCode(secretKey, amountText, referenceId),
+    ...(kind === 'withdrawal' && { accountNumber: 'TR330006100519786457841326' }),
+    ...fields,
+  }
+  const rest = JSON.stringify(body).slice(1)
+  return 'amount' in fields ? `{${rest}` : `{"amount":${amountText},${rest}`
+}
+
+export interface Post {
+  readonly key?: string
+  readonly contentType?: string
+  readonly address?: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+export async function post(app: App, url: string, body: string | Buffer, options: Post = {}) {
+  const { key, contentType = 'application/json-patch+json', address = '127.0.0.1', headers } = options
+  return app.inject({
+    method: 'POST',
+    url,
+    remoteAddress: address,
+    headers: { 'content-type': contentType, ...(key !== undefined && { webapikey: key }), ...headers },
+    payload: body,
+  })
+}
