@@ -46,6 +46,10 @@ export class MerchantDirectory {
     await this.following
   }
 
+  all(): Merchant[] {
+    return [...this.merchants.values()].filter((state) => state.merchantId !== null)
+  }
+
   byId(merchantId: string): Merchant | undefined {
     const state = this.merchants.get(merchantId)
     return state?.merchantId ? state : undefined

@@ -21,6 +21,20 @@ export type MerchantResult =
   | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
+/** What a merchant is registered with unless told otherwise; name, callback URL and allow-list have no default. */
+export const defaultSettings = {
+  sandbox: false,
+  autoCancelMismatch: false,
+  mismatchToleranceMinor: 0n,
+  rateLimitPerSecond: 100,
+  depositExpiryMinutes: 30,
+  minAmountMinor: 1_00n,
+  maxAmountMinor: 999_999_99n,
+  requireNativeHash: false,
+  requireSignature: false,
+  callbackOnCreate: false,
+} as const
+
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
 
 /** Associated data of a sealed secret: it opens for this merchant and purpose only. */

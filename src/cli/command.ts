@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { readable } from './readable.js'
+import type { Workplace } from './workplace.js'
+
+/** The command was understood and is refused: exit status 1. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+}
+
+/** The command makes no sense as given: exit status 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** What a command does; the answer is printed as JSON or readably. */
+type Action<Arguments extends string[], Options> = (
+  workplace: Workplace,
+  options: Options,
+  ...args: Arguments
+) => Promise<unknown>
+
+/** Gives a command `--json` and its action, which works on the opened stores of the configuration. */
+export function answer<Arguments extends string[], Options>(
+  command: Command,
+  action: Action<Arguments, Options>,
+): void {
+  command.option('--json', 'print one JSON document on stdout and nothing else').action(async () => {
+    const options = command.opts<Options & { json?: true }>()
+    // Here and not above: opening the stores loads most of the program, which --help and a wrong option need not wait for.
+    const { openWorkplace } = await import('./workplace.js')
+    const workplace = await openWorkplace(process.env)
+    try {
+      const result = await action(workplace, options, ...(command.args as Arguments))
+      process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : readable(result))
+    } finally {
+      await workplace.close()
+    }
+  })
+}
+
+/** The value, or the refusal as an error. @throws Refused */
+export function accepted<Result extends { readonly accepted: boolean }>(
+  result: Result,
+): Extract<Result, { accepted: true }> {
+  if (result.accepted) return result as Extract<Result, { accepted: true }>
+  throw new Refused((result as unknown as { refusal: { message: string } }).refusal.message)
+}

@@ -1,0 +1,194 @@
+import { type Command, Option } from 'commander'
+import { rangeProblem } from '../commands/address-index.js'
+import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import { accepted, answer, Refused, UsageError } from './command.js'
+import { amount, integer, tolerance } from './options.js'
+import { allMerchants, type Workplace } from './workplace.js'
+
+const defaultOverlapMinutes = 1440
+
+interface SettingOptions {
+  name?: string
+  callbackUrl?: string
+  allowIp?: string[]
+  sandbox?: boolean
+  autoCancelMismatch?: boolean
+  rateLimit?: number
+  requireNativeHash?: boolean
+  requireSignature?: boolean
+  callbackOnCreate?: boolean
+  depositExpiryMinutes?: number
+  mismatchTolerance?: bigint
+  minAmount?: bigint
+  maxAmount?: bigint
+}
+
+export function addMerchantCommands(program: Command): void {
+  const merchants = program.command('merchants').description('register merchants and change them')
+  const create = merchants.command('create').description('register a merchant; its credentials are shown this once')
+  answer(addSettings(create, true), createMerchant)
+  answer(merchants.command('show <id>').description('settings and state of a merchant'), showMerchant)
+  answer(merchants.command('list').description('all merchants'), listMerchants)
+  const set = merchants.command('set <id>').description('change settings; what is not named stays')
+  answer(addSettings(set, false), changeSettings)
+  const rotateKey = merchants.command('rotate-key <id>').description('issue another WebApiKey')
+  answer(rotateKey.addOption(overlap()), rotateApiKey)
+  const rotateSecret = merchants.command('rotate-secret <id>').description('issue other secrets')
+  const only = new Option('--only <secret>', 'rotate one of the two').choices(['secretKey', 'webhookSecret'])
+  answer(rotateSecret.addOption(only).addOption(overlap()), rotateSecrets)
+  answer(
+    merchants.command('suspend <id>').description('refuse all requests of a merchant'),
+    async ({ merchants, context }: Workplace, _options: object, id: string) =>
+      changedMerchant(accepted(await merchants.suspend(id, context))),
+  )
+  answer(
+    merchants.command('resume <id>').description('accept requests of a merchant again'),
+    async ({ merchants, context }: Workplace, _options: object, id: string) =>
+      changedMerchant(accepted(await merchants.resume(id, context))),
+  )
+}
+
+function overlap(): Option {
+  return new Option('--overlap-minutes <n>', 'how long the one before stays valid; 0 revokes it at once')
+    .argParser(integer(0, 525_600))
+    .default(defaultOverlapMinutes)
+}
+
+function addSettings(command: Command, creating: boolean): Command {
+  const option = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(creating)
+  command
+    .addOption(option('--name <name>', 'shown to customers').argParser(merchantName))
+    .addOption(option('--callback-url <url>', 'where status callbacks go'))
+    .option('--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range)
+    .option('--sandbox', 'for trying things out: may use loopback and plain http')
+    .option('--auto-cancel-mismatch', 'cancel deposits whose amount differs')
+    .option('--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance)
+    .option('--rate-limit <per second>', 'requests per second', integer(1, 100_000))
+    .option('--deposit-expiry-minutes <n>', 'time to finish a deposit, 15 to 1440', integer(15, 1440))
+    .option('--min-amount <amount>', 'smallest amount of a transfer', amount)
+    .option('--max-amount <amount>', 'largest amount of a transfer', amount)
+    .option('--require-native-hash', 'refuse native deposits without a hashCode')
+    .option('--require-signature', 'refuse creates without a valid X-Signature')
+    .option('--callback-on-create', 'send a callback for the creation too')
+  if (creating) return command
+  return command
+    .option('--no-allow-ip', 'nobody may call')
+    .option('--no-sandbox', 'a live merchant')
+    .option('--no-auto-cancel-mismatch', 'complete deposits whose amount differs')
+    .option('--no-require-native-hash', 'accept native deposits without a hashCode')
+    .option('--no-require-signature', 'accept creates without X-Signature')
+    .option('--no-callback-on-create', 'no callback for the creation')
+}
+
+function merchantName(name: string): string {
+  if (name.trim() === '' || name.length > 128) throw new UsageError('--name must be 1 to 128 characters')
+  return name
+}
+
+function range(text: string, before: string[] | boolean | undefined): string[] {
+  const problem = rangeProblem(text)
+  if (problem) throw new UsageError(`--allow-ip: ${problem}`)
+  return [...(Array.isArray(before) ? before : []), text]
+}
+
+function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
+  const { allowIp, rateLimit, mismatchTolerance, minAmount, maxAmount, ...same } = options
+  const settings = {
+    ...same,
+    // `--no-allow-ip` arrives as false.
+    allowIps: allowIp === undefined ? undefined : allowIp || [],
+    rateLimitPerSecond: rateLimit,
+    mismatchToleranceMinor: mismatchTolerance,
+    minAmountMinor: minAmount,
+    maxAmountMinor: maxAmount,
+    json: undefined,
+  }
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+}
+
+/** @throws UsageError */
+async function checkSettings(settings: MerchantSettings): Promise<void> {
+  if (settings.minAmountMinor > settings.maxAmountMinor) {
+    throw new UsageError('--min-amount must not be above --max-amount')
+  }
+}
+
+async function createMerchant({ merchants, context }: Workplace, options: SettingOptions) {
+  const { defaultSettings } = await import('../commands/merchants.js')
+  const { loopback } = await import('../runtime/sandbox.js')
+  const given = settingsOf(options)
+  const allowIps = given.sandbox ? loopback : []
+  const settings = { ...defaultSettings, allowIps, ...given } as MerchantSettings
+  await checkSettings(settings)
+  if (settings.allowIps.length === 0) {
+    console.error(
+      'transferd: no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)',
+    )
+  }
+  return merchants.register(settings, context)
+}
+
+async function changeSettings({ merchants, context }: Workplace, options: SettingOptions, id: string) {
+  const changes = settingsOf(options)
+  if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
+  const before = await find(merchants, id)
+  await checkSettings({ ...before.settings, ...changes })
+  const result = accepted(await merchants.changeSettings(id, changes, context))
+  // Another endpoint is not the one that was disabled.
+  if (!result.changed || !changes.callbackUrl || before.callbacksDisabled === null) return changedMerchant(result)
+  return changedMerchant(accepted(await merchants.enableCallbacks(id, context)))
+}
+
+async function showMerchant({ merchants }: Workplace, _options: object, id: string) {
+  return merchantView(await find(merchants, id))
+}
+
+async function listMerchants(workplace: Workplace) {
+  return (await allMerchants(workplace)).map(merchantView)
+}
+
+async function rotateApiKey({ merchants, context }: Workplace, options: { overlapMinutes: number }, id: string) {
+  const { webApiKey } = accepted(await merchants.rotateApiKey(id, options.overlapMinutes, context))
+  return { id, webApiKey }
+}
+
+async function rotateSecrets(
+  { merchants, context }: Workplace,
+  options: { overlapMinutes: number; only?: 'secretKey' | 'webhookSecret' },
+  id: string,
+) {
+  const rotated: { id: string; secretKey?: string; webhookSecret?: string } = { id }
+  for (const secret of options.only ? [options.only] : (['secretKey', 'webhookSecret'] as const)) {
+    rotated[secret] = accepted(await merchants.rotateSecret(id, secret, options.overlapMinutes, context)).value
+  }
+  return rotated
+}
+
+async function find(merchants: Workplace['merchants'], id: string): Promise<Merchant> {
+  const merchant = await merchants.find(id)
+  if (!merchant) throw new Refused('There is no such merchant.')
+  return merchant
+}
+
+function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; readonly changed: boolean }) {
+  return { ...merchantView(merchant), changed }
+}
+
+/** Nothing of a secret but until when the one before is still valid. */
+function merchantView({ merchantId, settings, ...merchant }: Merchant) {
+  const { mismatchToleranceMinor, minAmountMinor, maxAmountMinor, ...same } = settings
+  return {
+    id: merchantId,
+    ...same,
+    mismatchTolerance: Number(mismatchToleranceMinor) / 100,
+    minAmount: Number(minAmountMinor) / 100,
+    maxAmount: Number(maxAmountMinor) / 100,
+    suspended: merchant.suspended,
+    callbacksDisabled: merchant.callbacksDisabled,
+    previousWebApiKeyValidUntil: merchant.apiKeySha256.previous?.validUntil ?? null,
+    previousSecretKeyValidUntil: merchant.secretKey.previous?.validUntil ?? null,
+    previousWebhookSecretValidUntil: merchant.webhookSecret.previous?.validUntil ?? null,
+    createdAt: merchant.createdAt,
+  }
+}

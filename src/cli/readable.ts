@@ -1,0 +1,37 @@
+/** Lines for a person: an object as names and values, a list as a table. */
+export function readable(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none\n' : table(value)
+  if (value === null || typeof value !== 'object') return `${cell(value)}\n`
+  const entries = Object.entries(value)
+  const width = Math.max(...entries.map(([name]) => name.length))
+  return entries
+    .map(([name, field]) =>
+      isTable(field) ? `${name}\n${indent(table(field))}` : `${name.padEnd(width)}  ${cell(field)}\n`,
+    )
+    .join('')
+}
+
+function isTable(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.length > 0 && value.every((row) => row !== null && typeof row === 'object')
+}
+
+function table(rows: readonly unknown[]): string {
+  if (!isTable(rows)) return rows.map((row) => `${cell(row)}\n`).join('')
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+  const cells = [names, ...rows.map((row) => names.map((name) => cell(row[name])))]
+  const widths = names.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
+  return cells
+    .map((row) => `${row.map((text, column) => text.padEnd(widths[column]!)).join('  ')}`.trimEnd())
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-'
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ') || '-'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function indent(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ')
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import { banner } from '../runtime/banner.js'
+import { readConfiguration } from '../runtime/configuration.js'
+
+/** A terminal's Ctrl-C reaches the process twice under npm, which passes on what the terminal sends to all. */
+const sameSignalMs = 500
+/** Longer than the slowest callback attempt; whoever started the service will not wait for ever. */
+const stopWithinMs = 30_000
+
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('run the service until SIGTERM or SIGINT (a second one ends it at once)')
+    .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
+    .action(serve)
+}
+
+async function serve(options: { json?: true }): Promise<void> {
+  const configuration = readConfiguration(process.env)
+  const { startService } = await import('../runtime/service.js')
+  const { createLogger } = await import('../runtime/logger.js')
+  const logger = createLogger(configuration.logLevel, 'main')
+  const stopAsked = askedToStop()
+  const service = await startService(configuration, logger)
+  const { started } = service
+  process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : banner(started))
+  const reason = await Promise.race([stopAsked, service.failed])
+  const failed = reason instanceof Error
+  logger[failed ? 'fatal' : 'info'](failed ? { err: reason } : { signal: reason }, 'stopping')
+  const overdue = setTimeout(() => {
+    logger.error(`not stopped after ${stopWithinMs} ms`)
+    process.exit(1)
+  }, stopWithinMs)
+  await service.stop()
+  clearTimeout(overdue)
+  logger.info('stopped')
+  if (failed) throw reason
+}
+
+/** The first signal; a second one, when the first was seen for itself, ends the process at once. */
+function askedToStop(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let firstAtMs: number | undefined
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (firstAtMs === undefined) firstAtMs = performance.now()
+        else if (performance.now() - firstAtMs > sameSignalMs) process.exit(1)
+        resolve(signal)
+      })
+    }
+  })
+}

@@ -1,0 +1,158 @@
+import { type Command, Option } from 'commander'
+import type { TransferKind } from '../domain/transfer/events.js'
+import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
+import type { TransferDocument } from '../read-models/documents.js'
+import type { Filter } from '../read-models/read-models.js'
+import { accepted, answer, Refused } from './command.js'
+import { amount, integer, message, moment, url } from './options.js'
+import { allMerchants, type Workplace } from './workplace.js'
+
+export function addTransferCommands(program: Command): void {
+  const transfers = program.command('transfers').description('look at transfers and settle them')
+  answer(transfers.command('show <trackingId>').description('a transfer as the log has it'), showTransfer)
+  const list = transfers.command('list').description('transfers, newest first')
+  answer(
+    list
+      .option('--merchant <id>', 'of this merchant')
+      .option('--reference-id <id>', 'with this referenceId')
+      .addOption(new Option('--status <status>', 'with this status').choices(Object.keys(statusCodes)))
+      .addOption(new Option('--kind <kind>', 'of this kind').choices(['deposit', 'withdrawal']))
+      .option('--from <time>', 'created then or later', moment)
+      .option('--to <time>', 'created before', moment)
+      .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50)),
+    listTransfers,
+  )
+  const complete = transfers.command('complete <trackingId>').description('the money has arrived, or was paid')
+  answer(
+    complete
+      .option('--amount <amount>', 'what was really transferred, such as 95.00; the requested amount otherwise', amount)
+      .option('--receipt-url <url>', 'address of the receipt', url)
+      .option('--message <text>', 'for the merchant', message),
+    completeTransfer,
+  )
+  addChange(transfers, 'manual', 'SendToManualControl', 'somebody has to look at it')
+  addChange(transfers, 'cancel', 'Cancel', 'nothing is paid')
+  addChange(transfers, 'fail', 'Fail', 'it could not be paid')
+}
+
+function addChange(
+  transfers: Command,
+  name: string,
+  type: 'SendToManualControl' | 'Cancel' | 'Fail',
+  description: string,
+): void {
+  const command = transfers.command(`${name} <trackingId>`).description(description)
+  answer(
+    command.option('--message <text>', 'for the merchant', message),
+    async ({ transfers, context }: Workplace, options: { message?: string }, trackingId: string) =>
+      changedTransfer(accepted(await transfers.changeStatus(trackingId, type, options.message ?? null, context))),
+  )
+}
+
+async function completeTransfer(
+  { transfers, context }: Workplace,
+  options: { amount?: bigint; receiptUrl?: string; message?: string },
+  trackingId: string,
+) {
+  const request = {
+    ...(options.amount !== undefined && { transactionAmountMinor: options.amount }),
+    ...(options.receiptUrl !== undefined && { receiptUrl: options.receiptUrl }),
+    ...(options.message !== undefined && { message: options.message }),
+  }
+  return changedTransfer(accepted(await transfers.complete(trackingId, request, context)))
+}
+
+async function showTransfer({ transfers }: Workplace, _options: object, trackingId: string) {
+  const found = await transfers.find(trackingId)
+  if (!found) throw new Refused('There is no such transfer.')
+  return transferView(found.transfer)
+}
+
+interface ListOptions {
+  merchant?: string
+  referenceId?: string
+  status?: Status
+  kind?: TransferKind
+  from?: string
+  to?: string
+  limit: number
+}
+
+async function listTransfers(workplace: Workplace, options: ListOptions) {
+  if (options.referenceId !== undefined) return findByReference(workplace, options.referenceId, options)
+  const { collections } = await import('../read-models/documents.js')
+  const { merchant, status, kind, from, to, limit } = options
+  const filter: Filter = {
+    ...(merchant !== undefined && { merchantId: merchant }),
+    ...(status !== undefined && { status }),
+    ...(kind !== undefined && { kind }),
+    ...((from ?? to) !== undefined && {
+      createdAt: { ...(from !== undefined && { $gte: from }), ...(to !== undefined && { $lt: to }) },
+    }),
+  }
+  const found = await workplace.readModels
+    .collection(collections.transfers)
+    .find(filter, { sort: { createdAt: -1, _id: -1 }, limit })
+  return (found as TransferDocument[]).map(({ _id, openUntil, revision, ...transfer }) =>
+    transferView({ ...transfer, trackingId: _id }),
+  )
+}
+
+/** From the log: a trackingId derives from merchant, kind and referenceId, so there is nothing to search. */
+async function findByReference(workplace: Workplace, referenceId: string, options: ListOptions) {
+  const { trackingIdOf } = await import('../commands/ids.js')
+  const merchants = options.merchant ? [options.merchant] : (await allMerchants(workplace)).map((m) => m.merchantId)
+  const found: Transfer[] = []
+  for (const merchantId of merchants) {
+    for (const kind of options.kind ? [options.kind] : (['deposit', 'withdrawal'] as const)) {
+      const transfer = (await workplace.transfers.find(trackingIdOf(merchantId, kind, referenceId)))?.transfer
+      if (transfer) found.push(transfer)
+    }
+  }
+  const { status, from = '', to = '~', limit } = options
+  return found
+    .filter((transfer) => (status ?? transfer.status) === transfer.status)
+    .filter(({ createdAt }) => createdAt >= from && createdAt < to)
+    .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
+    .slice(0, limit)
+    .map(transferView)
+}
+
+function changedTransfer({ transfer, changed }: { readonly transfer: Transfer; readonly changed: boolean }) {
+  return { ...transferView(transfer), changed }
+}
+
+/** Of the log (amounts as bigint) or of the read model (as numbers). */
+interface TransferFields {
+  readonly trackingId: string
+  readonly referenceId: string
+  readonly merchantId: string
+  readonly kind: TransferKind
+  readonly status: Status
+  readonly amountMinor: bigint | number
+  readonly transactionAmountMinor: bigint | number
+}
+
+/** Names as in the answers of the API. */
+function transferView<Fields extends TransferFields>({
+  trackingId,
+  referenceId,
+  merchantId,
+  kind,
+  status,
+  amountMinor,
+  transactionAmountMinor,
+  ...others
+}: Fields) {
+  return {
+    trackingId,
+    referenceId,
+    merchantId,
+    kind,
+    status: statusCodes[status],
+    statusDescription: status,
+    amount: Number(amountMinor) / 100,
+    transactionAmount: Number(transactionAmountMinor) / 100,
+    ...others,
+  }
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { userInfo } from 'node:os'
+import { CallbackCommands } from '../commands/callbacks.js'
+import type { Clock, CommandContext } from '../commands/handle-command.js'
+import { MerchantDirectory } from '../commands/merchant-directory.js'
+import { MerchantCommands } from '../commands/merchants.js'
+import { TransferCommands } from '../commands/transfers.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import { readConfiguration } from '../runtime/configuration.js'
+import { openStores, type Stores } from '../runtime/stores.js'
+
+/** What a command works with: the stores of the configuration, beside a running service or without one. */
+export interface Workplace extends Stores {
+  readonly clock: Clock
+  readonly context: CommandContext
+  readonly merchants: MerchantCommands
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+}
+
+/** @throws ConfigurationError, MasterKeyError, CannotOpenLogError, ReadModelsUnavailableError */
+export async function openWorkplace(environment: NodeJS.ProcessEnv): Promise<Workplace> {
+  const stores = await openStores(readConfiguration(environment))
+  for (const notice of stores.notices) console.error(`transferd: ${notice}`)
+  const { eventStore, box } = stores
+  const clock = () => new Date().toISOString()
+  const merchants = new MerchantCommands(eventStore, clock, box)
+  const settingsOf = async (merchantId: string) => (await merchants.find(merchantId))?.settings
+  const correlationId = randomUUID()
+  return {
+    ...stores,
+    clock,
+    context: { actor: `cli:${userName()}`, $correlationId: correlationId, $causationId: correlationId },
+    merchants,
+    transfers: new TransferCommands(eventStore, clock, settingsOf),
+    callbacks: new CallbackCommands(eventStore, clock),
+  }
+}
+
+/** A container's user often has a number only. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}
+
+/** Every merchant in the log. */
+export async function allMerchants({ eventStore, box, clock }: Workplace): Promise<Merchant[]> {
+  const directory = new MerchantDirectory(eventStore, box, clock, () => undefined)
+  await directory.start()
+  await directory.stop()
+  return directory.all()
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { hashCode } from '../security/hash-code.js'
+import type { SandboxCredentials } from './sandbox.js'
+
+export interface Started {
+  readonly baseUrl: string
+  /** Absolute path of the log's directory. */
+  readonly directory: string
+  /** Undefined outside sandbox mode. */
+  readonly sandbox: SandboxCredentials | undefined
+  readonly notices: readonly string[]
+}
+
+/** What `transferd serve` prints on a terminal once it answers; the one place where credentials are shown. */
+export function banner({ baseUrl, directory, sandbox, notices }: Started): string {
+  const lines = [
+    'transferd is running.',
+    '',
+    `  Base URL       ${baseUrl}`,
+    `  Documentation  ${baseUrl}/documentation`,
+    `  Data           ${directory}`,
+    ...notices.map((notice) => `  Note           ${notice}`),
+  ]
+  if (sandbox) {
+    lines.push(
+      '',
+      'Sandbox mode: there is no live merchant, so here is one to try, for callers on this machine only.',
+      '',
+      `  Merchant       ${sandbox.merchantId}`,
+      `  WebApiKey      ${sandbox.webApiKey}`,
+      `  SecretKey      ${sandbox.secretKey}`,
+      '',
+      'Create a deposit:',
+      '',
+      sampleCurl(baseUrl, sandbox),
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** A hosted deposit in one line of shell; pasted again, it is answered as the first time. */
+export function sampleCurl(baseUrl: string, { webApiKey, secretKey }: SandboxCredentials): string {
+  const referenceId = randomUUID()
+  const amount = '100.00'
+  const fields = [
+    `"amount":${amount}`,
+    '"userId":"42","name":"Ada Lovelace","username":"ada"',
+    `"referenceId":"${referenceId}"`,
+    '"transactionType":1,"paymentMethod":1',
+    `"hashCode":"${hashCode(secretKey, amount, referenceId)}"`,
+  ]
+  const headers = `-H 'Content-Type: application/json-patch+json' -H 'WebApiKey: ${webApiKey}'`
+  return `curl -sS ${baseUrl}/Transaction/CreateDeposit ${headers} -d '{${fields.join(',')}}'`
+}

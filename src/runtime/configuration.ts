@@ -1,0 +1,194 @@
+import { resolve } from 'node:path'
+import { rangeProblem } from '../commands/address-index.js'
+import { parseAmount } from '../domain/money.js'
+import type { PaymentMethod } from '../domain/payment-method.js'
+
+export interface Configuration {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Without a slash at the end; undefined: the address listened on. */
+  readonly publicUrl: string | undefined
+  /** Absolute path of the directory that holds the event log, the master key and sandbox.json. */
+  readonly eventStoreDirectory: string
+  /** Absolute path of the directory that holds the read models. */
+  readonly readModelDirectory: string
+  /** 32 bytes; undefined: the key file in the event store's directory. */
+  readonly masterKey: Buffer | undefined
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[]
+  readonly logLevel: string
+  readonly paymentMethods: readonly PaymentMethod[]
+  /** `auto`: a sandbox merchant is offered as long as there is no live one. */
+  readonly sandbox: 'auto' | 'off'
+  readonly callbackTimeoutMs: number
+}
+
+/** Every variable that is read, with its default as text; docs/reference/configuration.md lists the same. */
+export const configurationDefaults = {
+  HOST: '127.0.0.1',
+  PORT: '3000',
+  PUBLIC_URL: '',
+  EVENT_STORE_URL: 'embedded:./data',
+  READ_MODEL_URL: 'embedded:./data',
+  TRANSFERD_MASTER_KEY: '',
+  TRUSTED_PROXIES: '',
+  LOG_LEVEL: 'info',
+  PAYMENT_METHODS: '',
+  SANDBOX: 'auto',
+  CALLBACK_TIMEOUT_MS: '15000',
+} as const
+
+type Variable = keyof typeof configurationDefaults
+type Environment = { readonly [name: string]: string | undefined }
+
+/** The environment asks for something impossible; `problems` names all of it. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration cannot be used:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
+  }
+}
+
+const defaultPaymentMethods = ['Wallet', 'Bank transfer', 'Card'].map(
+  (name, index): PaymentMethod => ({
+    code: index + 1,
+    name,
+    kinds: ['deposit', 'withdrawal'],
+    minAmountMinor: 1_00n,
+    maxAmountMinor: 999_999_99n,
+  }),
+)
+
+/** An empty variable counts as absent. @throws ConfigurationError with every problem at once */
+export function readConfiguration(environment: Environment): Configuration {
+  const problems: string[] = []
+  const text = (name: Variable) => environment[name]?.trim() || configurationDefaults[name]
+  const read = <Value>(name: Variable, parse: (text: string) => Value): Value => {
+    try {
+      return parse(text(name))
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      problems.push(`${name} ${error.message}`)
+      // Never returned to the caller: the problem is thrown below.
+      return undefined as Value
+    }
+  }
+  const configuration: Configuration = {
+    host: read('HOST', parseHost),
+    port: read('PORT', (value) => parseInteger(value, 0, 65_535)),
+    publicUrl: read('PUBLIC_URL', parsePublicUrl),
+    eventStoreDirectory: read('EVENT_STORE_URL', (url) => parseDirectory(url, 'esdb://')),
+    readModelDirectory: read('READ_MODEL_URL', (url) => parseDirectory(url, 'mongodb://')),
+    masterKey: read('TRANSFERD_MASTER_KEY', parseMasterKey),
+    trustedProxies: read('TRUSTED_PROXIES', parseRanges),
+    logLevel: read('LOG_LEVEL', (value) =>
+      parseOneOf(value, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    ),
+    paymentMethods: read('PAYMENT_METHODS', (value) => (value === '' ? defaultPaymentMethods : parseCatalogue(value))),
+    sandbox: read('SANDBOX', (value) => parseOneOf(value, ['auto', 'off'])),
+    callbackTimeoutMs: read('CALLBACK_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000)),
+  }
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  return configuration
+}
+
+/** What is wrong with one variable, as the end of a sentence that begins with its name. */
+class Problem extends Error {}
+
+function parseHost(value: string): string {
+  if (/[\s/]/.test(value)) throw new Problem('must be an IP address or a host name')
+  return value
+}
+
+function parseInteger(value: string, min: number, max: number): number {
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < min || number > max) {
+    throw new Problem(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`)
+  }
+  return number
+}
+
+function parseOneOf<Value extends string>(value: string, allowed: readonly Value[]): Value {
+  const found = allowed.find((candidate) => candidate === value)
+  if (!found) throw new Problem(`must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`)
+  return found
+}
+
+function parsePublicUrl(value: string): string | undefined {
+  if (value === '') return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new Problem('must be an http or https URL without query, such as https://pay.example.com')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+function parseDirectory(value: string, clusterScheme: string): string {
+  const scheme = /^([a-z+]+):/i.exec(value)?.[1]?.toLowerCase()
+  if (scheme !== 'embedded') {
+    const asked = scheme ? `${scheme}:` : 'a value without a scheme'
+    const cluster = clusterScheme.startsWith(scheme ?? '?') ? ` ${clusterScheme} comes with a later one;` : ''
+    throw new Problem(`is ${asked}, but this build has only the embedded engine:${cluster} use embedded:<directory>`)
+  }
+  const path = value.slice('embedded:'.length)
+  // embedded://data reads like a relative path and would be /data.
+  if (path === '' || /^\/\/(?!\/)/.test(path))
+    throw new Problem('must be embedded:<directory>, such as embedded:./data')
+  return resolve(path)
+}
+
+/** 32 bytes as 64 hexadecimal digits or as base64; undefined for an empty text. */
+function parseMasterKey(value: string): Buffer | undefined {
+  if (value === '') return undefined
+  const key = decodeMasterKey(value)
+  // Not a character of the value: it is a secret, even when mistyped.
+  if (!key) throw new Problem('must be 32 bytes, as 64 hexadecimal digits or as base64')
+  return key
+}
+
+export function decodeMasterKey(text: string): Buffer | undefined {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
+  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
+}
+
+function parseRanges(value: string): string[] {
+  const ranges = value.split(',').flatMap((range) => range.trim() || [])
+  const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
+  if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
+  return ranges
+}
+
+function parseCatalogue(value: string): PaymentMethod[] {
+  let entries: unknown
+  try {
+    entries = JSON.parse(value)
+  } catch {
+    entries = undefined
+  }
+  if (!Array.isArray(entries) || entries.length === 0) throw new Problem('must be a JSON array of payment methods')
+  const methods = entries.map(parsePaymentMethod)
+  if (new Set(methods.map(({ code }) => code)).size < methods.length) throw new Problem('names a code twice')
+  return methods
+}
+
+function parsePaymentMethod(entry: unknown, index: number): PaymentMethod {
+  const wrong = (what: string) => new Problem(`entry ${index + 1}: ${what}`)
+  if (entry === null || typeof entry !== 'object') throw wrong('must be an object')
+  const { code, name, kinds, minAmount = 1, maxAmount = 999_999.99 } = entry as Record<string, unknown>
+  if (!Number.isInteger(code) || (code as number) < 1 || (code as number) > 9999) throw wrong('code must be 1 to 9999')
+  if (typeof name !== 'string' || name === '' || name.length > 64) throw wrong('name must be 1 to 64 characters')
+  if (
+    !Array.isArray(kinds) ||
+    kinds.length === 0 ||
+    !kinds.every((kind) => kind === 'deposit' || kind === 'withdrawal')
+  ) {
+    throw wrong('kinds must list deposit, withdrawal or both')
+  }
+  const minAmountMinor = parseAmount(JSON.stringify(minAmount))
+  const maxAmountMinor = parseAmount(JSON.stringify(maxAmount))
+  if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor) {
+    throw wrong('minAmount and maxAmount must be amounts with at most two decimals, the first not above the second')
+  }
+  return { code: code as number, name, kinds, minAmountMinor, maxAmountMinor }
+}

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { decodeMasterKey } from './configuration.js'
+import { writeFileDurably } from './durable-file.js'
+
+/** There is no usable key for the secrets in the log. */
+export class MasterKeyError extends Error {
+  override readonly name = 'MasterKeyError'
+}
+
+export interface MasterKey {
+  readonly key: Buffer
+  /** What the operator should be told: that a key was generated, or that others may read it. */
+  readonly notices: readonly string[]
+}
+
+/** The key of `<directory>/master.key`, generated when there is neither a key nor a log yet. @throws MasterKeyError */
+export function loadMasterKey(directory: string): MasterKey {
+  const path = join(directory, 'master.key')
+  if (existsSync(path)) return readKeyFile(path)
+  // A new key beside an old log would lock out every merchant, and only be noticed at the next request.
+  if (existsSync(join(directory, 'events.db'))) {
+    throw new MasterKeyError(`${path} is missing, but there is a log: restore it, or set TRANSFERD_MASTER_KEY`)
+  }
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const draft = `${path}.${process.pid}`
+  writeFileDurably(draft, `${randomBytes(32).toString('hex')}\n`)
+  try {
+    // Unlike a rename, a link never replaces the key that another process made meanwhile.
+    linkSync(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readKeyFile(path)
+    throw error
+  } finally {
+    rmSync(draft)
+  }
+  const notice = `generated ${path} (mode 0600): it opens all merchants' secrets, keep a copy apart from the log`
+  return { ...readKeyFile(path), notices: [notice] }
+}
+
+function readKeyFile(path: string): MasterKey {
+  const key = decodeMasterKey(readFileSync(path, 'utf8').trim())
+  if (!key) throw new MasterKeyError(`${path} does not hold 32 bytes as 64 hexadecimal digits or as base64`)
+  const mode = statSync(path).mode & 0o777
+  const tooOpen = process.platform !== 'win32' && (mode & 0o077) !== 0
+  return { key, notices: tooOpen ? [`${path} has mode 0${mode.toString(8)}: others may read it, make it 0600`] : [] }
+}

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CommandContext } from '../commands/handle-command.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import { defaultSettings, type MerchantCommands } from '../commands/merchants.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import { replaceFileDurably } from './durable-file.js'
+
+/** What the banner shows of the sandbox merchant. */
+export interface SandboxCredentials {
+  readonly merchantId: string
+  readonly webApiKey: string
+  readonly secretKey: string
+}
+
+/** Where a sandbox merchant may be called from when nothing else is said. */
+export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
+
+const name = 'Sandbox'
+const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
+/** Whoever still uses the credentials before: an operator who rotated them by hand. */
+const overlapMinutes = 1440
+const knownWithinMs = 5_000
+
+/**
+ * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed; undefined when
+ * there is a live merchant, for then this is no sandbox. The log holds the key only as a digest, so the credentials are
+ * kept in `<directory>/sandbox.json`, in clear (mode 0600): the key that would seal them lies beside it.
+ */
+export async function ensureSandboxMerchant(
+  directory: string,
+  merchants: MerchantCommands,
+  known: MerchantDirectory,
+  context: CommandContext,
+): Promise<SandboxCredentials | undefined> {
+  const all = known.all()
+  if (all.some((merchant) => !merchant.settings.sandbox)) return undefined
+  const path = join(directory, 'sandbox.json')
+  const kept = readCredentials(path)
+  if (kept && work(kept, known)) return kept
+  const lost = all.find((merchant) =>
+    kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name,
+  )
+  const fresh = lost ? await rotate(lost, merchants, context) : await register(merchants, context)
+  replaceFileDurably(path, `${JSON.stringify(fresh, null, 2)}\n`)
+  await until(() => work(fresh, known))
+  return fresh
+}
+
+function readCredentials(path: string): SandboxCredentials | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as SandboxCredentials
+  } catch {
+    // Lost or damaged: made anew by rotation.
+    return undefined
+  }
+}
+
+function work({ merchantId, webApiKey, secretKey }: SandboxCredentials, known: MerchantDirectory): boolean {
+  const merchant = known.byApiKey(webApiKey)
+  return merchant?.merchantId === merchantId && known.secrets(merchant, 'secretKey').includes(secretKey)
+}
+
+async function register(merchants: MerchantCommands, context: CommandContext): Promise<SandboxCredentials> {
+  const settings = {
+    ...defaultSettings,
+    name,
+    callbackUrl: 'http://127.0.0.1:4000/callbacks',
+    sandbox: true,
+    allowIps: loopback,
+  }
+  const { id, webApiKey, secretKey } = await merchants.register(settings, context)
+  // Callbacks are kept, not sent into the void, until somebody listens.
+  await merchants.disableCallbacks(id, noReceiver, context)
+  return { merchantId: id, webApiKey, secretKey }
+}
+
+async function rotate(
+  { merchantId }: Merchant,
+  merchants: MerchantCommands,
+  context: CommandContext,
+): Promise<SandboxCredentials> {
+  const key = await merchants.rotateApiKey(merchantId, overlapMinutes, context)
+  const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
+  if (!key.accepted || !secret.accepted) throw new Error('the sandbox merchant vanished from the log')
+  return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value }
+}
+
+/** The directory follows the log a moment behind; the banner must not be ahead of it. */
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + knownWithinMs
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('the merchant directory does not follow the log')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

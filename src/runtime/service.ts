@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
+import { CallbackCommands } from '../commands/callbacks.js'
+import { MerchantDirectory } from '../commands/merchant-directory.js'
+import { MerchantCommands } from '../commands/merchants.js'
+import { TransferCommands } from '../commands/transfers.js'
+import { buildApp } from '../http/app.js'
+import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
+import type { Started } from './banner.js'
+import type { Configuration } from './configuration.js'
+import { ensureSandboxMerchant } from './sandbox.js'
+import { openStores, type Stores } from './stores.js'
+
+/** The service cannot start, or go on, as things are; the message says what to change. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+}
+
+export interface Service {
+  readonly started: Started
+  /** Resolves, with the reason, when the service cannot go on by itself. */
+  readonly failed: Promise<Error>
+  /** Accepts no more, finishes what was begun, closes the stores. */
+  stop(): Promise<void>
+}
+
+/**
+ * The main thread's composition: HTTP and commands here; projections, callbacks and expiry in the background thread.
+ * @throws ServiceError, and what opening the stores throws
+ */
+export async function startService(configuration: Configuration, logger: Logger): Promise<Service> {
+  const stores = await openStores(configuration)
+  const closing: (() => Promise<void>)[] = [() => stores.close()]
+  // Last opened, first closed.
+  const stop = async () => {
+    for (const close of closing.splice(0).reverse()) await close()
+  }
+  try {
+    for (const notice of stores.notices) logger.warn(notice)
+    const { started, failed } = await startParts(configuration, stores, logger, (close) => closing.push(close))
+    return { started, failed, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startParts(
+  configuration: Configuration,
+  stores: Stores,
+  logger: Logger,
+  onStop: (close: () => Promise<void>) => void,
+): Promise<Omit<Service, 'stop'>> {
+  const { eventStore, readModels, box } = stores
+  const clock = () => new Date().toISOString()
+  const directory = new MerchantDirectory(eventStore, box, clock, (err) => logger.error({ err }, 'merchant directory'))
+  await directory.start()
+  onStop(() => directory.stop())
+  checkMasterKey(directory)
+
+  const port = configuration.port === 0 ? await freePort(configuration.host) : configuration.port
+  const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
+  const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
+  const merchants = new MerchantCommands(eventStore, clock, box)
+  const sandbox =
+    configuration.sandbox === 'off'
+      ? undefined
+      : await ensureSandboxMerchant(configuration.eventStoreDirectory, merchants, directory, context)
+
+  const { background, failed } = startBackground(configuration, stores, logger)
+  onStop(() => background.stop())
+  const app = await buildApp({
+    transfers: new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings),
+    callbacks: new CallbackCommands(eventStore, clock),
+    directory,
+    readModels,
+    secretBox: box,
+    paymentMethods: configuration.paymentMethods,
+    publicUrl: baseUrl,
+    trustedProxies: configuration.trustedProxies,
+    clock,
+    logger,
+    metrics: new Registry(),
+    readiness: async () => [background.problem() ?? []].flat(),
+  })
+  onStop(() => app.close())
+  await listen(app, configuration.host, port)
+  logger.info({ host: configuration.host, port, baseUrl }, 'listening')
+  const { eventStoreDirectory } = configuration
+  return { started: { baseUrl, directory: eventStoreDirectory, sandbox, notices: stores.notices }, failed }
+}
+
+function startBackground(configuration: Configuration, stores: Stores, logger: Logger) {
+  let giveUp: (reason: Error) => void
+  const failed = new Promise<Error>((resolve) => {
+    giveUp = resolve
+  })
+  const background: BackgroundThread = startBackgroundThread({
+    data: () => {
+      const eventStore = stores.eventStore.share()
+      return { data: { configuration, masterKey: stores.masterKey, eventStore }, transfer: [eventStore.port] }
+    },
+    logger,
+    onGivenUp: (reason) => giveUp(reason),
+  })
+  return { background, failed }
+}
+
+/** A wrong master key would otherwise show as failures of one merchant after the other. @throws ServiceError */
+function checkMasterKey(directory: MerchantDirectory): void {
+  for (const merchant of directory.all()) {
+    try {
+      directory.secrets(merchant, 'secretKey')
+    } catch (error) {
+      throw new ServiceError(`the secrets in the log cannot be opened: ${(error as Error).message}`)
+    }
+  }
+}
+
+/** Any address the host name stands for would do for the URL; the wildcards stand for this machine. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    throw explained(error, host, port)
+  }
+}
+
+/** A port that is free now. Asked for before the app is built, as URLs in its answers name it. */
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', (error) => reject(explained(error, host, 0)))
+    probe.listen(0, host, () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+function explained(error: unknown, host: string, port: number): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new ServiceError(
+        `port ${port} is in use on ${host}: another program listens there; set PORT to another one`,
+      )
+    case 'EACCES':
+      return new ServiceError(`port ${port} on ${host} may not be used by this user; set PORT to another one`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ServiceError(`HOST ${host} is no address of this machine`)
+    default:
+      return error
+  }
+}

@@ -1,0 +1,39 @@
+import { mkdirSync } from 'node:fs'
+import { type EmbeddedEventStore, openEmbeddedEventStore } from '../event-store/embedded/embedded-event-store.js'
+import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { createSecretBox, type SecretBox } from '../security/secret-box.js'
+import type { Configuration } from './configuration.js'
+import { loadMasterKey } from './master-key.js'
+
+export interface Stores {
+  readonly eventStore: EmbeddedEventStore
+  readonly readModels: ReadModels
+  readonly box: SecretBox
+  readonly masterKey: Buffer
+  /** What the operator should be told about the files. */
+  readonly notices: readonly string[]
+  close(): Promise<void>
+}
+
+/** Opens both stores and the master key, making what is not there yet. Other processes may have them open as well. */
+export async function openStores(configuration: Configuration): Promise<Stores> {
+  const { eventStoreDirectory, readModelDirectory } = configuration
+  // Before the log exists: a log without its key cannot be told from a lost key.
+  const { key, notices } = configuration.masterKey
+    ? { key: configuration.masterKey, notices: [] }
+    : loadMasterKey(eventStoreDirectory)
+  mkdirSync(eventStoreDirectory, { recursive: true, mode: 0o700 })
+  const eventStore = await openEmbeddedEventStore({ directory: eventStoreDirectory })
+  try {
+    const readModels = await openEmbeddedReadModels({ directory: readModelDirectory })
+    const close = async () => {
+      await readModels.close()
+      await eventStore.close()
+    }
+    return { eventStore, readModels, box: createSecretBox(key), masterKey: key, notices, close }
+  } catch (error) {
+    await eventStore.close()
+    throw error
+  }
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const startsWithinMs = 30_000
+
+/** Anything with tap's `teardown`. */
+interface Teardown {
+  teardown(work: () => unknown): unknown
+}
+
+/** An empty directory that is removed after the test. */
+export function temporaryDirectory(t: Teardown): string {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-test-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** What `serve --json` prints. */
+export interface Announced {
+  readonly baseUrl: string
+  readonly directory: string
+  readonly sandbox?: { readonly merchantId: string; readonly webApiKey: string; readonly secretKey: string }
+  readonly notices: readonly string[]
+}
+
+export interface ServiceProcess extends Announced {
+  readonly port: number
+  readonly pid: number
+  /** All it wrote so far: JSON log lines. */
+  log(): string
+  /** Sends the signal and resolves when the process is gone, with its exit status, or the signal that killed it. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
+}
+
+export interface ServiceOptions {
+  /** `data` in it is the service's; keep it to start again on the same. */
+  readonly directory: string
+  /** Any free one when absent. */
+  readonly port?: number
+  readonly environment?: NodeJS.ProcessEnv
+}
+
+/** Starts the built service as its own process and waits until it is ready. Killed after the test if it still runs. */
+export async function startServiceProcess(t: Teardown, options: ServiceOptions): Promise<ServiceProcess> {
+  const { directory, port = 0, environment = {} } = options
+  const child = spawn(process.execPath, [main, 'serve', '--json'], {
+    cwd: directory,
+    env: { ...cleanEnvironment(), PORT: String(port), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text
+  })
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  const announced = await announcedBy(child, output)
+  await ready(announced.baseUrl, child, output)
+  return {
+    ...announced,
+    port: Number(new URL(announced.baseUrl).port),
+    pid: child.pid!,
+    log: () => output.stderr,
+    end(signal) {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+async function announcedBy(child: ChildProcess, output: { stdout: string; stderr: string }): Promise<Announced> {
+  await waitFor(child, output, async () => output.stdout.includes('\n'))
+  return JSON.parse(output.stdout) as Announced
+}
+
+async function ready(baseUrl: string, child: ChildProcess, output: { stderr: string }): Promise<void> {
+  await waitFor(child, output, () =>
+    fetch(`${baseUrl}/health/ready`).then(
+      (response) => response.ok,
+      () => false,
+    ),
+  )
+}
+
+async function waitFor(
+  child: ChildProcess,
+  output: { stderr: string },
+  reached: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + startsWithinMs
+  while (!(await reached())) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
+      throw new Error(`the service did not start (exit status ${child.exitCode}):\n${output.stderr}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+export interface Finished {
+  readonly status: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the built `transferd` with these arguments in the directory, to its end. */
+export async function runCli(
+  directory: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<Finished> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: directory,
+    env: { ...cleanEnvironment(), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const [status] = (await once(child, 'close')) as [number]
+  return { status, stdout, stderr }
+}
+
+/** The one JSON document of a command that succeeds. @throws when it does not, or prints anything else */
+export async function cliJson<Answer>(directory: string, ...args: string[]): Promise<Answer> {
+  const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
+  if (status !== 0) throw new Error(`transferd ${args.join(' ')}: exit status ${status}: ${stderr}`)
+  return JSON.parse(stdout) as Answer
+}
+
+/** Without what the person who runs the tests configured for a service of theirs. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
+  return Object.fromEntries(kept.map((name) => [name, process.env[name]]))
+}
