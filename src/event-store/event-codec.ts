@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { CallbackEvent } from '../domain/callback/events.js'
 import type { HashCodeSeen } from '../domain/hash-code.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
-import { type EventType, eventSchemas } from './event-schemas.js'
+import { eventSchemas } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
+import { eventVersions } from './event-versions.js'
+
+export { EventFormatError } from './event-versions.js'
 
 export type DomainEvent = TransferEvent | MerchantEvent | CallbackEvent | HashCodeSeen
 
@@ -19,53 +21,21 @@ export interface EventMetadata {
   readonly $causationId: string
 }
 
-/** An event that does not have the stored format: damage, or a version newer than this program. */
-export class EventFormatError extends Error {
-  override readonly name = 'EventFormatError'
-}
-
-type Upcaster = (data: JsonObject) => JsonObject
-
-/** `upcasters[type][n]` turns version n + 1 into n + 2. Every event is at version 1 today. */
-const upcasters: { readonly [type in EventType]?: readonly Upcaster[] } = {}
-
-const checks = new Map(
-  Object.entries(eventSchemas).map(([type, versions]) => [
-    type,
-    versions.map((schema) => TypeCompiler.Compile(schema)),
-  ]),
-)
+/** Every event is at version 1 today. */
+const versions = eventVersions(eventSchemas, {})
 
 /** Makes an event ready to append. @throws EventFormatError when it does not fit its own schema. */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
   const data = minorToText(event.data)
-  const version = eventSchemas[event.type].length
-  check(event.type, version, data)
-  return { id, type: event.type, data, metadata: { ...metadata, schemaVersion: version } }
+  const schemaVersion = versions.newest(event.type, data)
+  return { id, type: event.type, data, metadata: { ...metadata, schemaVersion } }
 }
 
 /** The event in today's shape, whatever version was stored. @throws EventFormatError */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
-  const stored = recorded.metadata.schemaVersion
-  const versions = checks.get(recorded.type)
-  if (!versions || typeof stored !== 'number' || !versions[stored - 1]) {
-    throw new EventFormatError(
-      `${recorded.stream}@${recorded.revision}: unknown event ${recorded.type} version ${stored}`,
-    )
-  }
-  check(recorded.type, stored, recorded.data, recorded)
-  let data = recorded.data
-  for (const upcast of upcasters[recorded.type as EventType]?.slice(stored - 1) ?? []) data = upcast(data)
-  return { type: recorded.type, data: textToMinor(data) } as unknown as DomainEvent
-}
-
-function check(type: string, version: number, data: unknown, recorded?: RecordedEvent): void {
-  const schema = checks.get(type)?.[version - 1]
-  if (schema?.Check(data)) return
-  const problem = schema?.Errors(data).First()
-  const where = recorded ? `${recorded.stream}@${recorded.revision}: ` : ''
-  // The path only: a value could be a customer's.
-  throw new EventFormatError(`${where}${type} version ${version} does not fit its schema at ${problem?.path ?? '/'}`)
+  const { type, data, metadata, stream, revision } = recorded
+  const newest = versions.upcast(type, metadata.schemaVersion, data, `${stream}@${revision}`)
+  return { type, data: textToMinor(newest) } as unknown as DomainEvent
 }
 
 function minorToText(data: object): JsonObject {

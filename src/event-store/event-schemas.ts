@@ -6,10 +6,13 @@ import { type TObject, type TProperties, Type } from '@sinclair/typebox'
  */
 
 /** An amount in minor units, as decimal digits: JSON has no 64-bit integers. Fields that hold one end in `Minor`. */
-const Minor = Type.String({ pattern: '^\\d{1,15}$' })
+const Minor = Type.String({ pattern: '^(0|[1-9]\\d{0,14})$' })
+/** Where nothing is no amount: the last guard against a transfer of 0. */
+const PositiveMinor = Type.String({ pattern: '^[1-9]\\d{0,14}$' })
 const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Text = Type.String({ maxLength: 2048 })
-const At = Type.String({ minLength: 20, maxLength: 30 })
+/** What `Date.toISOString` prints, and nothing else: expiry and rotation compare times as text. */
+const At = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
 const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Union([schema, Type.Null()])
 const event = <T extends TProperties>(properties: T): TObject<T> =>
   Type.Object(properties, { additionalProperties: false })
@@ -19,7 +22,7 @@ const transfer = {
   merchantId: Id,
   kind: Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')]),
   referenceId: Id,
-  amountMinor: Minor,
+  amountMinor: PositiveMinor,
   at: At,
 }
 const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
@@ -66,7 +69,7 @@ export const eventSchemas = {
   TransferCompleted: [
     event({
       ...transfer,
-      transactionAmountMinor: Minor,
+      transactionAmountMinor: PositiveMinor,
       hasAmountMismatch: Type.Boolean(),
       receiptUrl: Nullable(Text),
       message: Nullable(Text),
@@ -98,7 +101,7 @@ export const eventSchemas = {
         status: Type.Integer({ minimum: 1, maximum: 5 }),
         referenceId: Id,
         message: Nullable(Text),
-        amountMinor: Minor,
+        amountMinor: PositiveMinor,
         transactionAmountMinor: Minor,
         hasAmountMismatch: Type.Boolean(),
         receiptUrl: Nullable(Text),

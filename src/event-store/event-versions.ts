@@ -1,0 +1,65 @@
+import type { TObject } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { JsonObject } from './event-store.js'
+
+/** An event that does not have the stored format: damage, or a version newer than this program. */
+export class EventFormatError extends Error {
+  override readonly name = 'EventFormatError'
+}
+
+/** Turns stored data of one version into the next one's. Pure: it runs at every read. */
+export type Upcaster = (data: JsonObject) => JsonObject
+
+type PerType<Value> = { readonly [type: string]: readonly Value[] | undefined }
+
+export interface EventVersions {
+  /** Checks data that is about to be stored against the newest version, which is returned. @throws EventFormatError */
+  newest(type: string, data: unknown): number
+  /** Stored data in the newest version; `where` names the event in errors. @throws EventFormatError */
+  upcast(type: string, version: unknown, data: JsonObject, where: string): JsonObject
+}
+
+/**
+ * `schemas[type][n]` is version n + 1, `upcasters[type][n]` leads from it to the next.
+ * @throws Error when a version has no way to the newest: found when the program starts, not at the first old event
+ */
+export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upcaster>): EventVersions {
+  const types = new Map(
+    Object.entries(schemas).map(([type, versions = []]) => {
+      const steps = upcasters[type] ?? []
+      if (versions.length !== steps.length + 1) {
+        throw new Error(`${type} has ${versions.length} versions and ${steps.length} upcasters`)
+      }
+      return [type, { checks: versions.map((schema) => TypeCompiler.Compile(schema)), steps }]
+    }),
+  )
+
+  function check(type: string, version: number, data: unknown, where: string): void {
+    const schema = types.get(type)?.checks[version - 1]
+    if (schema?.Check(data)) return
+    // The path only: a value could be a customer's.
+    const path = schema?.Errors(data).First()?.path || '/'
+    throw new EventFormatError(`${where}: ${type} version ${version} does not fit its schema at ${path}`)
+  }
+
+  return {
+    newest(type, data) {
+      const version = types.get(type)?.checks.length ?? 0
+      check(type, version, data, 'a new event')
+      return version
+    },
+    upcast(type, version, data, where) {
+      const known = types.get(type)
+      if (!known || typeof version !== 'number' || !known.checks[version - 1]) {
+        const shown = typeof version === 'number' ? version : typeof version
+        throw new EventFormatError(`${where}: unknown event ${type} version ${shown}`)
+      }
+      check(type, version, data, where)
+      if (version === known.checks.length) return data
+      const upcast = known.steps.slice(version - 1).reduce((older, step) => step(older), data)
+      // An upcaster's mistake would otherwise be folded into states and read models.
+      check(type, known.checks.length, upcast, where)
+      return upcast
+    },
+  }
+}

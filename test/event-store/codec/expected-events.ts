@@ -1,0 +1,145 @@
+import type { DomainEvent } from '../../../src/event-store/event-codec.js'
+
+const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
+const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+const deposit = {
+  trackingId,
+  merchantId,
+  kind: 'deposit',
+  referenceId: '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01',
+  amountMinor: 10_050n,
+  at: '2026-03-01T10:05:00.000Z',
+} as const
+const callback = {
+  webhookId: 'b7d7c1de-58d1-4e0a-8f6c-2c4f6a0c9e21',
+  trackingId,
+  merchantId,
+  at: '2026-03-01T10:05:01.250Z',
+}
+const merchant = { merchantId, at: '2026-03-01T09:00:00.000Z' }
+const rotation = { ...merchant, previousValidUntil: '2026-03-02T09:00:00.000Z' }
+const attempt = { ...callback, attempt: 2, httpStatus: 503, durationMs: 182.4 }
+const sealed = 'v1.ab2e5015.rhrwqC1qzSCVAFSq.MjnWJB125g5jcYdyUDg.4Fk7V0JtJNVA43Cbi9eJhQ'
+
+/** What each file of test/fixtures/events decodes to today, by its name without `.json`. */
+export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
+  'DepositCreated.v1': {
+    type: 'DepositCreated',
+    data: {
+      ...deposit,
+      at: '2026-03-01T10:00:00.000Z',
+      userId: 'user-17',
+      name: 'Ayşe Yılmaz',
+      username: 'ayse.y',
+      paymentMethod: 1,
+      channel: 'hosted',
+      expiresAt: '2026-03-01T10:30:00.000Z',
+    },
+  },
+  'WithdrawalCreated.v1': {
+    type: 'WithdrawalCreated',
+    data: {
+      ...deposit,
+      kind: 'withdrawal',
+      amountMinor: 99_999_999n,
+      userId: 'user-17',
+      name: 'Ayşe Yılmaz',
+      username: 'ayse.y',
+      paymentMethod: 2,
+      accountNumber: 'TR330006100519786457841326',
+      identityNumber: null,
+    },
+  },
+  'TransferCompleted.v1': {
+    type: 'TransferCompleted',
+    data: {
+      ...deposit,
+      transactionAmountMinor: 9_500n,
+      hasAmountMismatch: true,
+      receiptUrl: 'https://bank.example/receipts/77',
+      message: null,
+    },
+  },
+  'TransferSentToManualControl.v1': {
+    type: 'TransferSentToManualControl',
+    data: { ...deposit, message: 'the bank did not answer' },
+  },
+  'TransferCancelled.v1': {
+    type: 'TransferCancelled',
+    data: { ...deposit, message: 'expired', transactionAmountMinor: 0n, hasAmountMismatch: false },
+  },
+  'TransferFailed.v1': { type: 'TransferFailed', data: { ...deposit, message: null } },
+  'MerchantRegistered.v1': {
+    type: 'MerchantRegistered',
+    data: {
+      ...merchant,
+      settings: {
+        name: 'Blue Shop',
+        callbackUrl: 'https://shop.example/callbacks',
+        allowIps: ['203.0.113.7', '2001:db8::/32'],
+        sandbox: false,
+        autoCancelMismatch: true,
+        mismatchToleranceMinor: 50n,
+        rateLimitPerSecond: 100,
+        depositExpiryMinutes: 30,
+        minAmountMinor: 100n,
+        maxAmountMinor: 99_999_999n,
+        requireNativeHash: false,
+        requireSignature: false,
+        callbackOnCreate: false,
+      },
+      apiKeySha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      secretKey: sealed,
+      webhookSecret: sealed,
+    },
+  },
+  'MerchantSettingsChanged.v1': {
+    type: 'MerchantSettingsChanged',
+    data: { ...merchant, changes: { allowIps: [], mismatchToleranceMinor: 0n, sandbox: true } },
+  },
+  'ApiKeyRotated.v1': {
+    type: 'ApiKeyRotated',
+    data: { ...rotation, apiKeySha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752' },
+  },
+  'SecretKeyRotated.v1': { type: 'SecretKeyRotated', data: { ...rotation, secretKey: sealed } },
+  'WebhookSecretRotated.v1': { type: 'WebhookSecretRotated', data: { ...rotation, webhookSecret: sealed } },
+  'MerchantSuspended.v1': { type: 'MerchantSuspended', data: merchant },
+  'MerchantResumed.v1': { type: 'MerchantResumed', data: merchant },
+  'CallbackEndpointDisabled.v1': {
+    type: 'CallbackEndpointDisabled',
+    data: { ...merchant, reason: 'answered 410 Gone' },
+  },
+  'CallbackEndpointEnabled.v1': { type: 'CallbackEndpointEnabled', data: merchant },
+  'CallbackRecorded.v1': {
+    type: 'CallbackRecorded',
+    data: {
+      ...callback,
+      transferRevision: 1,
+      payload: {
+        status: 2,
+        referenceId: '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01',
+        message: null,
+        amountMinor: 10_050n,
+        transactionAmountMinor: 9_500n,
+        hasAmountMismatch: true,
+        receiptUrl: 'https://bank.example/receipts/77',
+      },
+    },
+  },
+  'CallbackDelivered.v1': { type: 'CallbackDelivered', data: { ...attempt, httpStatus: 200 } },
+  'CallbackAttemptFailed.v1': {
+    type: 'CallbackAttemptFailed',
+    data: { ...attempt, httpStatus: null, reason: 'no answer in time', nextAttemptAt: '2026-03-01T10:10:03.000Z' },
+  },
+  'CallbackParked.v1': { type: 'CallbackParked', data: { ...attempt, reason: 'answered 503' } },
+  'CallbackRequeued.v1': { type: 'CallbackRequeued', data: callback },
+  'HashCodeSeen.v1': {
+    type: 'HashCodeSeen',
+    data: {
+      merchantId,
+      amountText: '100.50',
+      referenceId: '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01',
+      at: '2026-03-01T10:00:00.000Z',
+    },
+  },
+}
