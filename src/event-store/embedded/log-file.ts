@@ -70,19 +70,20 @@ export function prepareLog(directory: string): void {
 }
 
 function createSchema(db: Database.Database, directory: string): void {
-  checkOurs(db, directory)
+  // No lock is taken on a log that is there: a command-line call would wait its turn behind a busy service.
+  if (isOurs(db, directory)) return
   db.pragma('journal_mode = WAL')
   // Immediate, and looked at again inside: two processes may open a new directory at the same moment.
   db.transaction(() => {
-    checkOurs(db, directory)
-    if (db.pragma('user_version', { simple: true }) !== 0) return
+    if (isOurs(db, directory)) return
     db.exec(schema)
     db.pragma(`application_id = ${applicationId}`)
     db.pragma(`user_version = ${schemaVersion}`)
   }).immediate()
 }
 
-function checkOurs(db: Database.Database, directory: string): void {
+/** False when the file is new. @throws CannotOpenLogError */
+function isOurs(db: Database.Database, directory: string): boolean {
   const version = db.pragma('user_version', { simple: true }) as number
   const id = db.pragma('application_id', { simple: true })
   const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
@@ -94,6 +95,7 @@ function checkOurs(db: Database.Database, directory: string): void {
       `${logPath(directory)} was written by a newer version (format ${version}, this one knows ${schemaVersion}): upgrade transferd`,
     )
   }
+  return version === schemaVersion
 }
 
 /** A connection that appends. synchronous=FULL: with NORMAL a power cut loses acknowledged events. */
