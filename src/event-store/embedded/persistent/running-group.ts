@@ -304,7 +304,7 @@ export class RunningGroup implements ConsumerGroup {
   async #countPassed(): Promise<void> {
     const { streamPrefixes, minCheckpointCount } = this.stored.settings
     const { through } = this.#group
-    if (streamPrefixes.length === 0 || !through) return
+    if (streamPrefixes.length === 0 || !through || this.#checkpointing.isActive) return
     if (this.#countedThrough && comparePositions(this.#countedThrough, through) >= 0) return
     const page = await this.log.readAll({
       maxCount: Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount)),
@@ -317,6 +317,7 @@ export class RunningGroup implements ConsumerGroup {
     const seen = page.checkpoint && comparePositions(page.checkpoint, through) < 0 ? page.checkpoint : through
     this.#countedThrough = later(this.#countedThrough, seen)
     this.#group.passed(passed.length)
+    this.#work()
   }
 }
 

@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto'
+import { acking, each, type Rules, sleep, until } from './scene.js'
+
+export const ackRules: Rules = {
+  'in flight is what is not acknowledged': async (t, scene) => {
+    await scene.put(5)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(5)
+    t.equal(await scene.inFlight(), 5)
+    await taker.ack(0)
+    await scene.untilInFlight(4)
+    await taker.ack(1, 2, 3, 4)
+    await scene.untilInFlight(0)
+    t.equal(await scene.inFlight(), 0)
+  },
+
+  'unknown and repeated ids are ignored': async (t, scene) => {
+    await scene.put(4)
+    await scene.create()
+    const taker = await scene.consume(2)
+    await taker.count(2)
+    await taker.consumer.ack(randomUUID())
+    t.same((await taker.quiet()).numbers, [0, 1])
+    for (let i = 0; i < 3; i += 1) await taker.ack(0)
+    await taker.ack(0, 0)
+    t.same((await (await taker.count(3)).quiet()).numbers, [0, 1, 2])
+    t.equal(await scene.inFlight(), 2)
+  },
+
+  'an id acknowledged before its delivery is delivered': async (t, scene) => {
+    await scene.put(4)
+    const ids = (await scene.store.readStream(`${scene.prefix}a`)).map((event) => event.id)
+    await scene.create()
+    const taker = await scene.consume(2)
+    await taker.count(2)
+    await taker.consumer.ack(ids[3]!)
+    await sleep(100)
+    await taker.ackAll()
+    t.same((await taker.count(4)).numbers, [0, 1, 2, 3])
+  },
+
+  'an ack of another consumer counts': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const one = await scene.consume()
+    await one.count(1)
+    const two = await scene.consume()
+    await two.consumer.ack(one.got[0]!.ackId)
+    await scene.untilInFlight(0)
+    await scene.stop(one)
+    t.same((await two.quiet()).tries, [])
+  },
+
+  'whoever comes next gets the unacknowledged, before the new': async (t, scene) => {
+    await scene.put(8)
+    await scene.create()
+    const one = await scene.consume(5)
+    await one.count(5)
+    await one.ack(0, 2)
+    await one.count(7)
+    await scene.stop(one)
+    const two = await scene.consume()
+    t.same((await (await two.count(6)).quiet()).tries, [
+      [1, 1],
+      [3, 1],
+      [4, 1],
+      [5, 1],
+      [6, 1],
+      [7, 0],
+    ])
+  },
+
+  'another consumer that is there takes over': async (t, scene) => {
+    await scene.put(6)
+    await scene.create()
+    const one = await scene.consume(6)
+    await one.count(6)
+    await one.ack(1)
+    const two = await scene.consume()
+    t.same((await two.quiet()).tries, [])
+    await scene.stop(one)
+    t.same((await (await two.count(5)).quiet()).tries, [
+      [0, 1],
+      [2, 1],
+      [3, 1],
+      [4, 1],
+      [5, 1],
+    ])
+  },
+
+  'the unacknowledged come before the new also to a small buffer': async (t, scene) => {
+    await scene.put(20)
+    await scene.create()
+    const one = await scene.consume(4)
+    await one.count(4)
+    await scene.stop(one)
+    const two = await scene.consume(2, acking)
+    t.same(
+      (await two.count(20)).tries,
+      Array.from({ length: 20 }, (_, n) => [n, n < 4 ? 1 : 0]),
+    )
+  },
+
+  'disconnecting counts as a retry, but never parks': async (t, scene) => {
+    await scene.put(2)
+    await scene.create({ maxRetryCount: 1 })
+    for (let i = 0; i < 4; i += 1) {
+      const taker = await scene.consume()
+      t.same((await taker.count(2)).tries, [
+        [0, i],
+        [1, i],
+      ])
+      await scene.stop(taker)
+    }
+    await sleep(1_300)
+    t.equal(await scene.parkedCount(), 0)
+  },
+}
+
+export const checkpointRules: Rules = {
+  'stays before the lowest event that is not acknowledged': async (t, scene) => {
+    await scene.put(5)
+    await scene.create(each)
+    const taker = await scene.consume()
+    await taker.count(5)
+    await taker.ack(1, 2)
+    await sleep(1_300)
+    t.equal((await scene.covered()) ?? 0, 0)
+    await taker.ack(0)
+    t.equal(await scene.untilCovered(3), 3)
+    await taker.ack(4)
+    await sleep(1_300)
+    t.equal(await scene.covered(), 3)
+    await taker.ack(3)
+    t.equal(await scene.untilCovered(5), 5)
+  },
+
+  'after a load everything behind it comes again, acknowledged or not, with retryCount 0': async (t, scene) => {
+    await scene.put(6)
+    await scene.create(each)
+    const one = await scene.consume()
+    await one.count(6)
+    await one.ack(0, 1, 3, 4)
+    t.equal(await scene.untilCovered(2), 2)
+    await scene.update(each)
+    const two = await scene.consume()
+    t.same((await (await two.count(4)).quiet()).tries, [
+      [2, 0],
+      [3, 0],
+      [4, 0],
+      [5, 0],
+    ])
+  },
+
+  'is written at once when the maximum is reached, not before': async (t, scene) => {
+    await scene.put(9)
+    await scene.create({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
+    const taker = await scene.consume()
+    await taker.count(9)
+    await taker.ack(0, 1, 2)
+    await sleep(1_300)
+    t.equal(await scene.covered(), undefined)
+    await taker.ack(3)
+    t.equal(await scene.untilCovered(4), 4)
+    await taker.ack(4, 5, 6)
+    await sleep(1_300)
+    t.equal(await scene.covered(), 4)
+    await taker.ack(7)
+    t.equal(await scene.untilCovered(8), 8)
+  },
+
+  'is written on the tick when the minimum is reached, never before': async (t, scene) => {
+    await scene.put(9)
+    await scene.create({ minCheckpointCount: 3, maxCheckpointCount: 1_000, checkpointAfterMs: 500 })
+    const taker = await scene.consume()
+    await taker.count(9)
+    await taker.ack(0, 1)
+    await sleep(2_300)
+    t.equal(await scene.covered(), undefined)
+    await taker.ack(2)
+    t.equal(await scene.untilCovered(3), 3)
+    await taker.ack(3, 4)
+    await sleep(2_300)
+    t.equal(await scene.covered(), 3)
+  },
+
+  'the first does not wait for checkpointAfterMs, the second does': async (t, scene) => {
+    await scene.put(4)
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 1_000, checkpointAfterMs: 60_000 })
+    const taker = await scene.consume()
+    await taker.count(4)
+    await taker.ack(0)
+    t.equal(await scene.untilCovered(1), 1)
+    await taker.ack(1)
+    await sleep(2_300)
+    t.equal(await scene.covered(), 1)
+  },
+
+  'checkpointAfterMs 0 means by the maximum only': async (t, scene) => {
+    await scene.put(4)
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 })
+    const taker = await scene.consume()
+    await taker.count(4)
+    await taker.ack(0, 1)
+    await sleep(2_300)
+    t.equal(await scene.covered(), undefined)
+    await taker.ack(2)
+    t.equal(await scene.untilCovered(3), 3)
+  },
+
+  'skipped and parked events are done': async (t, scene) => {
+    await scene.put(3)
+    await scene.create(each)
+    const taker = await scene.consume()
+    await taker.count(3)
+    await taker.nack('skip', 0)
+    t.equal(await scene.untilCovered(1), 1)
+    await taker.nack('park', 1)
+    t.equal(await scene.untilCovered(2), 2)
+  },
+
+  'stays before an event that is retried': async (t, scene) => {
+    await scene.put(3)
+    await scene.create(each)
+    const taker = await scene.consume()
+    await taker.count(3)
+    await taker.nack('retry', 0)
+    await taker.count(4)
+    await taker.ack(1, 2)
+    await sleep(1_300)
+    t.equal((await scene.covered()) ?? 0, 0)
+    await taker.ack(3)
+    t.equal(await scene.untilCovered(3), 3)
+  },
+
+  'stays before what waits for a consumer again': async (t, scene) => {
+    await scene.put(3)
+    await scene.create(each)
+    const one = await scene.consume()
+    await one.count(3)
+    await one.ack(1, 2)
+    await scene.untilInFlight(1)
+    await scene.stop(one)
+    await sleep(1_500)
+    t.equal((await scene.covered()) ?? 0, 0)
+    const two = await scene.consume(10, acking)
+    t.same((await two.count(1)).tries, [[0, 1]])
+    t.equal(await scene.untilCovered(3), 3)
+  },
+
+  'after a load the next event comes': async (t, scene) => {
+    await scene.put(5)
+    await scene.create(each)
+    const one = await scene.consume(10, acking)
+    await one.count(5)
+    t.equal(await scene.untilCovered(5), 5)
+    await scene.update({ ...each, maxRetryCount: 2 })
+    await until(() => one.error !== undefined)
+    await scene.put(2)
+    const two = await scene.consume(10, acking)
+    t.same((await (await two.count(2)).quiet()).tries, [
+      [5, 0],
+      [6, 0],
+    ])
+    t.equal(await scene.untilCovered(7), 7)
+  },
+
+  'advances over events that do not match, but not over an unacknowledged one': async (t, scene) => {
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
+    const taker = await scene.consume()
+    const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint?.commit ?? 0n
+    await scene.putOthers(20)
+    const end = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
+    await until(async () => (await checkpoint()) >= end, 6_000)
+    t.ok((await checkpoint()) >= end)
+    await scene.put(1)
+    await taker.count(1)
+    await scene.putOthers(20)
+    await sleep(2_500)
+    t.ok((await checkpoint()) < taker.got[0]!.event.position.commit)
+    await taker.ack(0)
+    const later = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
+    await until(async () => (await checkpoint()) >= later, 6_000)
+    t.ok((await checkpoint()) >= later)
+  },
+}
+
+export const checkpointOurs: Rules = {
+  'does not pass events that only wait in the buffer': async (t, scene) => {
+    await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
+    const one = await scene.consume(1)
+    await scene.put(3)
+    await scene.putOthers(50)
+    await one.count(1)
+    await one.ack(0)
+    await one.count(2)
+    await one.consumer.close()
+    await sleep(2_500)
+    t.ok(((await scene.covered()) ?? 0) <= 1)
+    await scene.update({ maxRetryCount: 3 })
+    const two = await scene.consume()
+    t.same((await two.count(2)).numbers.slice(-2), [1, 2])
+  },
+
+  'one that falls due while another is written is written afterwards': async (t, scene) => {
+    await scene.putAtOnce(50, 'a')
+    await scene.create({ ...each, checkpointAfterMs: 0 })
+    const taker = await scene.consume(50)
+    await taker.count(50)
+    for (let i = 0; i < 50; i += 1) void taker.ack(i)
+    t.equal(await scene.untilCovered(50), 50)
+    await scene.update(each)
+    t.same((await (await scene.consume()).quiet()).numbers, [])
+  },
+
+  'a checkpoint calls for no further one': async (t, scene) => {
+    await scene.create({ ...each, checkpointAfterMs: 500 })
+    await scene.consume(10, acking)
+    await scene.putOthers(3)
+    await until(async () => (await scene.groups.info(scene.group)).checkpoint !== undefined)
+    await sleep(500)
+    const { checkpoint } = await scene.groups.info(scene.group)
+    await sleep(2_500)
+    t.same((await scene.groups.info(scene.group)).checkpoint, checkpoint)
+  },
+}

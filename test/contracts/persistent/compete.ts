@@ -1,0 +1,232 @@
+import { acking, type Rules, sleep, type Taker, until } from './scene.js'
+
+const total = (takers: readonly Taker[]) => takers.reduce((sum, taker) => sum + taker.got.length, 0)
+const allOf = (count: number, ...takers: Taker[]) => until(() => total(takers) >= count)
+const ascending = (list: readonly number[]) => list.every((n, i) => i === 0 || n > list[i - 1]!)
+
+/** Which of the consumers got events of which stream, from the given delivery of each on. */
+function owners(takers: readonly Taker[], from: readonly number[] = []): Set<number>[] {
+  const map = new Map<string, Set<number>>()
+  takers.forEach((taker, index) => {
+    for (const { event } of taker.got.slice(from[index] ?? 0)) {
+      map.set(event.stream, (map.get(event.stream) ?? new Set()).add(index))
+    }
+  })
+  return [...map.values()]
+}
+
+const hasOne = (set: Set<number>) => set.size === 1
+const over = (streams: number) => (n: number) => `${n % streams}`
+
+export const competeRules: Rules = {
+  'RoundRobin: two alternate': async (t, scene) => {
+    await scene.create()
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await scene.put(16)
+    await allOf(16, one, two)
+    t.same(one.numbers, [0, 2, 4, 6, 8, 10, 12, 14])
+    t.same(two.numbers, [1, 3, 5, 7, 9, 11, 13, 15])
+  },
+
+  'RoundRobin: three get as many each, in order': async (t, scene) => {
+    await scene.create()
+    const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
+    await scene.put(24)
+    await allOf(24, ...takers)
+    t.same(
+      takers.map((taker) => taker.got.length),
+      [8, 8, 8],
+    )
+    t.ok(takers.every((taker) => ascending(taker.numbers)))
+  },
+
+  'RoundRobin: who is full is passed over': async (t, scene) => {
+    await scene.create()
+    const slow = await scene.consume(3)
+    const fast = await scene.consume(10, acking)
+    await scene.put(30)
+    await allOf(30, slow, fast)
+    t.same([slow.got.length, fast.got.length], [3, 27])
+    t.ok(ascending(fast.numbers))
+  },
+
+  'RoundRobin: a late joiner gets only what is new': async (t, scene) => {
+    await scene.put(30)
+    await scene.create()
+    const one = await scene.consume(8)
+    await one.count(8)
+    const two = await scene.consume(4)
+    await (await two.count(4)).quiet()
+    t.same(one.numbers, [0, 1, 2, 3, 4, 5, 6, 7])
+    t.same(two.numbers, [8, 9, 10, 11])
+  },
+
+  'RoundRobin: each has no more than its own buffer, and no event comes twice': async (t, scene) => {
+    await scene.putAtOnce(60)
+    await scene.create()
+    const takers = [await scene.consume(2), await scene.consume(5), await scene.consume(9)]
+    await allOf(16, ...takers)
+    await sleep(200)
+    t.same(
+      takers.map((taker) => taker.got.length),
+      [2, 5, 9],
+    )
+    t.equal(new Set(takers.flatMap((taker) => taker.numbers)).size, 16)
+    t.equal(await scene.inFlight(), 16)
+  },
+
+  'RoundRobin: the others share what a leaver had': async (t, scene) => {
+    await scene.create()
+    const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
+    await scene.put(9)
+    await allOf(9, ...takers)
+    await takers[0]!.ack(0)
+    await scene.untilInFlight(8)
+    await scene.stop(takers[0]!)
+    await allOf(11, ...takers)
+    t.same(
+      takers.slice(1).map((taker) => taker.got.length),
+      [4, 4],
+    )
+    const again = takers.slice(1).flatMap((taker) => taker.tries.slice(3))
+    t.same(
+      again.sort((a, b) => a[0] - b[0]),
+      takers[0]!.numbers.slice(1).map((n) => [n, 1]),
+    )
+  },
+
+  'RoundRobin: a retry goes to the next': async (t, scene) => {
+    await scene.create()
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await scene.put(1)
+    await one.count(1)
+    await one.nack('retry', 0)
+    await two.count(1)
+    t.same([one.tries, two.tries], [[[0, 0]], [[0, 1]]])
+  },
+
+  'DispatchToSingle: all to one until it is full': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'DispatchToSingle' })
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await scene.put(14)
+    await allOf(14, one, two)
+    t.same(one.numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    t.same(two.numbers, [10, 11, 12, 13])
+  },
+
+  'DispatchToSingle: stays where it went when the first was full': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'DispatchToSingle' })
+    const one = await scene.consume(2)
+    const two = await scene.consume(5)
+    await scene.put(3)
+    await allOf(3, one, two)
+    await one.ackAll()
+    await scene.untilInFlight(1)
+    await scene.put(2)
+    await allOf(5, one, two)
+    t.same(
+      [one.numbers, two.numbers],
+      [
+        [0, 1],
+        [2, 3, 4],
+      ],
+    )
+  },
+
+  'DispatchToSingle: one that acknowledges in time gets all': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'DispatchToSingle' })
+    const one = await scene.consume(10, acking)
+    const two = await scene.consume(10, acking)
+    for (let i = 0; i < 20; i += 1) {
+      await scene.put(1)
+      await allOf(i + 1, one, two)
+      await scene.untilInFlight(0)
+    }
+    t.same([one.got.length, two.got.length], [20, 0])
+  },
+
+  'DispatchToSingle: when the first leaves, the second goes on': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'DispatchToSingle' })
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await scene.put(4)
+    await one.count(4)
+    await one.ack(1)
+    await scene.untilInFlight(3)
+    await scene.stop(one)
+    t.same((await two.count(3)).tries, [
+      [0, 1],
+      [2, 1],
+      [3, 1],
+    ])
+    await scene.put(1)
+    t.same((await two.count(4)).numbers, [0, 2, 3, 4])
+  },
+
+  'Pinned: one stream, one consumer': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'Pinned' })
+    const takers = [await scene.consume(20), await scene.consume(20)]
+    await scene.put(12)
+    await allOf(12, ...takers)
+    t.same(takers.map((taker) => taker.got.length).sort(), [0, 12])
+  },
+
+  'Pinned: streams are spread, each at one consumer and in order': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'Pinned' })
+    const takers = [await scene.consume(100), await scene.consume(100)]
+    await scene.put(60, over(12))
+    await allOf(60, ...takers)
+    t.equal(total(takers), 60)
+    t.ok(owners(takers).every(hasOne))
+    t.ok(takers.every((taker) => taker.got.length > 0))
+    t.ok(takers.every((taker) => ascending(taker.numbers)))
+  },
+
+  'Pinned: a full consumer holds up only its own streams': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'Pinned' })
+    const slow = await scene.consume(2)
+    const fast = await scene.consume(100, acking)
+    await scene.put(48, over(12))
+    await sleep(700)
+    t.equal(slow.got.length, 2)
+    t.ok(fast.got.length > 0 && fast.got.length < 46)
+    t.ok(owners([slow, fast]).every(hasOne))
+    slow.answer = acking
+    await slow.ackAll()
+    await allOf(48, slow, fast)
+    t.equal(total([slow, fast]), 48)
+    t.ok(owners([slow, fast]).every(hasOne))
+  },
+
+  'Pinned: a leaver’s streams move, its unacknowledged by position': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'Pinned' })
+    const one = await scene.consume(100)
+    const two = await scene.consume(100)
+    await scene.put(24, over(8))
+    await allOf(24, one, two)
+    const had = two.got.length
+    await scene.stop(one)
+    await (await two.count(24)).quiet()
+    t.same(
+      two.tries.slice(had),
+      one.numbers.map((n) => [n, 1]),
+    )
+  },
+
+  'Pinned: a joiner takes over some streams': async (t, scene) => {
+    await scene.create({ consumerStrategy: 'Pinned' })
+    const one = await scene.consume(200, acking)
+    await scene.put(32, over(16))
+    await one.count(32)
+    await scene.untilInFlight(0)
+    const two = await scene.consume(200, acking)
+    await scene.put(48, over(16))
+    await allOf(80, one, two)
+    t.ok(one.got.length > 32)
+    t.ok(two.got.length > 0)
+    t.ok(owners([one, two], [32, 0]).every(hasOne))
+  },
+}

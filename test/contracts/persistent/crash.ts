@@ -1,0 +1,207 @@
+import type { Test } from 'tap'
+import { acking, each, type GroupScene, never } from './scene.js'
+
+/** A rule in two halves: what happens before everything is killed, and what is found afterwards. */
+export interface CrashRule {
+  before(scene: GroupScene): Promise<void>
+  after(t: Test, scene: GroupScene): Promise<void>
+  /** EventStoreDB loses something here. */
+  readonly oursOnly?: true
+}
+
+export const crashRules: { readonly [sentence: string]: CrashRule } = {
+  'what the checkpoint covers does not come again, all behind it does': {
+    async before(scene) {
+      await scene.put(6)
+      await scene.create(each)
+      const taker = await scene.consume()
+      await taker.count(6)
+      await taker.ack(0, 1, 2, 4)
+      await scene.untilCovered(3)
+    },
+    async after(t, scene) {
+      t.equal(await scene.covered(), 3)
+      const taker = await scene.consume()
+      t.same((await (await taker.count(3)).quiet()).tries, [
+        [3, 0],
+        [4, 0],
+        [5, 0],
+      ])
+    },
+  },
+
+  'acks without a checkpoint are forgotten': {
+    async before(scene) {
+      await scene.put(4)
+      await scene.create(never)
+      await (await scene.consume(10, acking)).count(4)
+    },
+    async after(t, scene) {
+      const taker = await scene.consume()
+      t.same((await (await taker.count(4)).quiet()).tries, [
+        [0, 0],
+        [1, 0],
+        [2, 0],
+        [3, 0],
+      ])
+    },
+  },
+
+  'retry counts are forgotten': {
+    async before(scene) {
+      await scene.put(1)
+      await scene.create()
+      const taker = await scene.consume()
+      for (let i = 0; i < 2; i += 1) {
+        await taker.count(i + 1)
+        await taker.nack('retry', i)
+      }
+      await taker.count(3)
+    },
+    async after(t, scene) {
+      t.same((await (await scene.consume()).count(1)).tries, [[0, 0]])
+    },
+  },
+
+  'groups and their settings survive, deleted ones stay deleted': {
+    async before(scene) {
+      await scene.create({ maxRetryCount: 4, consumerStrategy: 'Pinned', maxSubscriberCount: 3 })
+      await scene.create({}, `${scene.group}-gone`)
+      await scene.groups.delete(`${scene.group}-gone`)
+    },
+    async after(t, scene) {
+      const { settings } = await scene.groups.info(scene.group)
+      t.same(settings, scene.settings({ maxRetryCount: 4, consumerStrategy: 'Pinned', maxSubscriberCount: 3 }))
+      await t.rejects(scene.groups.info(`${scene.group}-gone`))
+      await t.rejects(scene.create())
+    },
+  },
+
+  'parked events stay parked until they are replayed': {
+    async before(scene) {
+      await scene.put(4)
+      await scene.create(each)
+      const taker = await scene.consume()
+      await taker.count(4)
+      await scene.park(taker, 2, 0)
+      await taker.ack(1, 3)
+      await scene.untilCovered(4)
+    },
+    async after(t, scene) {
+      t.equal(await scene.untilParked(2), 2)
+      t.same(
+        (await scene.parked()).map((p) => p.revision),
+        [2, 0],
+      )
+      const taker = await scene.consume()
+      t.same((await taker.quiet(400)).numbers, [])
+      await scene.replay()
+      t.same((await taker.count(2)).tries, [
+        [2, 0],
+        [0, 0],
+      ])
+      t.equal(await scene.untilParked(0), 0)
+    },
+  },
+
+  'the count of parked events survives also without a checkpoint': {
+    oursOnly: true,
+    async before(scene) {
+      await scene.put(2)
+      await scene.create(never)
+      const taker = await scene.consume()
+      await taker.count(2)
+      await scene.park(taker, 0)
+    },
+    async after(t, scene) {
+      t.equal(await scene.parkedCount(), 1)
+    },
+  },
+
+  'what was replayed but not acknowledged is parked again': {
+    oursOnly: true,
+    async before(scene) {
+      await scene.put(2)
+      await scene.create(each)
+      const taker = await scene.consume()
+      await taker.count(2)
+      await scene.park(taker, 0, 1)
+      await scene.untilCovered(2)
+      await scene.replay()
+      await taker.count(4)
+      await taker.ack(2)
+      await scene.untilInFlight(1)
+    },
+    async after(t, scene) {
+      const parked = await scene.parked()
+      t.same(
+        parked.map((p) => p.revision).filter((revision) => revision === 1),
+        [1],
+      )
+      const taker = await scene.consume()
+      t.same((await taker.quiet(400)).numbers, [])
+      await scene.replay()
+      await taker.count(parked.length)
+      t.same(taker.tries.at(-1), [1, 0])
+    },
+  },
+
+  'a start at the end stays where it was with a checkpoint': {
+    async before(scene) {
+      await scene.put(2)
+      await scene.create({ ...each, startFrom: 'end' })
+      await scene.put(3)
+      const taker = await scene.consume()
+      await taker.count(3)
+      await taker.ack(0)
+      await scene.untilCovered(3)
+    },
+    async after(t, scene) {
+      const taker = await scene.consume()
+      t.same((await (await taker.count(2)).quiet()).tries, [
+        [3, 0],
+        [4, 0],
+      ])
+    },
+  },
+
+  'a start at the end stays where it was without a checkpoint': {
+    oursOnly: true,
+    async before(scene) {
+      await scene.put(2)
+      await scene.create({ ...never, startFrom: 'end' })
+      await scene.put(3)
+      const taker = await scene.consume()
+      await taker.count(3)
+      await taker.ack(0)
+    },
+    async after(t, scene) {
+      const taker = await scene.consume()
+      t.same((await (await taker.count(3)).quiet()).numbers, [2, 3, 4])
+    },
+  },
+
+  'a checkpoint over several streams is kept': {
+    async before(scene) {
+      await scene.put(4, (n) => (n === 0 ? 'a' : 'b'))
+      await scene.create(each)
+      const taker = await scene.consume()
+      await taker.count(4)
+      await taker.ack(0, 1, 3)
+      await scene.untilCovered(1)
+      const second = taker.got[1]!.event.position.commit
+      for (let i = 0; i < 300; i += 1) {
+        const { checkpoint } = await scene.groups.info(scene.group)
+        if (checkpoint && checkpoint.commit >= second) return
+        await taker.quiet(10)
+      }
+    },
+    async after(t, scene) {
+      const taker = await scene.consume()
+      t.same((await (await taker.count(2)).quiet()).tries, [
+        [2, 0],
+        [3, 0],
+      ])
+    },
+  },
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import { MaximumSubscribersReachedError } from '../../../src/event-store/event-store.js'
+import { acking, type Rules, until } from './scene.js'
+
+const range = (count: number, from = 0) => Array.from({ length: count }, (_, i) => i + from)
+
+export const deliveryRules: Rules = {
+  'from the start everything comes in order, once, with retryCount 0': async (t, scene) => {
+    await scene.put(45)
+    await scene.create()
+    const taker = await scene.consume(10, acking)
+    await (await taker.count(45)).quiet()
+    t.same(
+      taker.tries,
+      range(45).map((n) => [n, 0]),
+    )
+    t.same(
+      taker.got.map((d) => d.event.revision),
+      range(45),
+    )
+  },
+
+  'from the end comes what was appended since the creation, with or without a consumer': async (t, scene) => {
+    await scene.put(3)
+    await scene.create({ startFrom: 'end' })
+    await scene.put(2)
+    const taker = await scene.consume()
+    t.same((await taker.count(2)).numbers, [3, 4])
+    await scene.put(1)
+    t.same((await taker.count(3)).numbers, [3, 4, 5])
+  },
+
+  'a position to start from is inclusive': async (t, scene) => {
+    await scene.put(3)
+    const [, second] = await scene.store.readStream(`${scene.prefix}a`)
+    await scene.create({ startFrom: second!.position })
+    const taker = await scene.consume()
+    t.same((await (await taker.count(2)).quiet()).numbers, [1, 2])
+  },
+
+  'only streams with the prefixes come, in history and live': async (t, scene) => {
+    const other = `o${randomUUID()}-`
+    await scene.put(2)
+    await scene.putTo(`x${scene.prefix}`)
+    await scene.putTo(`${other}1`)
+    await scene.create({ streamPrefixes: [scene.prefix, other] })
+    const taker = await scene.consume(10, acking)
+    t.same((await taker.count(3)).numbers, [0, 1, 3])
+    await scene.putTo(`x${scene.prefix}`)
+    await scene.putTo(`${other}1`)
+    await scene.put(1)
+    t.same((await (await taker.count(5)).quiet()).numbers, [0, 1, 3, 5, 6])
+  },
+
+  'no more than its buffer is in flight at a consumer; each ack frees a slot': async (t, scene) => {
+    await scene.put(30)
+    await scene.create()
+    const taker = await scene.consume(5)
+    t.same((await (await taker.count(5)).quiet()).numbers, range(5))
+    t.equal(await scene.inFlight(), 5)
+    await taker.ack(1, 3)
+    t.same((await (await taker.count(7)).quiet()).numbers, range(7))
+  },
+
+  'a consumer with a buffer of 0 gets nothing, and the group works on': async (t, scene) => {
+    await scene.put(3)
+    await scene.create()
+    const nothing = await scene.consume(0)
+    t.same((await nothing.quiet()).numbers, [])
+    await scene.stop(nothing)
+    t.same((await (await scene.consume()).count(3)).numbers, range(3))
+  },
+
+  'a consumer may take more than the group buffers': async (t, scene) => {
+    await scene.putAtOnce(100)
+    await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
+    const taker = await scene.consume(64, acking)
+    t.same((await (await taker.count(100)).quiet()).numbers, range(100))
+  },
+
+  'a burst over small buffers comes in order, once': async (t, scene) => {
+    await scene.create({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
+    const taker = await scene.consume(5)
+    for (let i = 0; i < 15; i += 1) await scene.putAtOnce(20)
+    taker.answer = acking
+    await taker.ackAll()
+    t.same((await (await taker.count(300)).quiet()).numbers, range(300))
+  },
+
+  'one big append comes in order, once': async (t, scene) => {
+    await scene.create()
+    const taker = await scene.consume(400, acking)
+    await scene.putAtOnce(400)
+    t.same((await (await taker.count(400)).quiet()).numbers, range(400))
+  },
+
+  'groups are independent': async (t, scene) => {
+    await scene.put(4)
+    await scene.create()
+    await scene.create({}, `${scene.group}2`)
+    const one = await scene.consume(10, acking)
+    const two = await scene.consume(10, undefined, `${scene.group}2`)
+    t.same((await one.count(4)).numbers, range(4))
+    t.same((await two.count(4)).numbers, range(4))
+    await scene.untilInFlight(0)
+    t.equal((await scene.groups.info(`${scene.group}2`)).inFlight, 4)
+    await scene.groups.delete(`${scene.group}2`)
+  },
+
+  'no more consumers than the maximum; a place is free when one leaves': async (t, scene) => {
+    await scene.create({ maxSubscriberCount: 2 })
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await t.rejects(scene.consume(), { name: new MaximumSubscribersReachedError().name })
+    t.same([one.error, two.error], [undefined, undefined])
+    await scene.stop(two)
+    await t.resolves(scene.consume())
+  },
+
+  'a consumer that is closed ends, and what it acknowledges afterwards is ignored quietly': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(2)
+    await scene.stop(taker)
+    await until(() => taker.ended)
+    t.ok(taker.ended)
+    t.equal(await scene.inFlight(), 0)
+    await t.resolves(taker.ack(0))
+  },
+
+  'a consumer ends when its signal aborts': async (t, scene) => {
+    await scene.create()
+    const abort = new AbortController()
+    const consumer = await scene.groups.consume(scene.group, { bufferSize: 1, signal: abort.signal })
+    const next = consumer[Symbol.asyncIterator]().next()
+    abort.abort()
+    t.same(await next, { done: true, value: undefined })
+    await until(async () => (await scene.groups.info(scene.group)).consumers === 0)
+    t.equal((await scene.groups.info(scene.group)).consumers, 0)
+  },
+
+  'two events of the same id in two streams both come': async (t, scene) => {
+    const id = randomUUID()
+    for (const stream of ['1', '2']) {
+      await scene.store.append(`${scene.prefix}${stream}`, 'no_stream', [{ id, type: 'T', data: {}, metadata: {} }])
+    }
+    await scene.create()
+    const taker = await scene.consume()
+    t.equal((await (await taker.count(2)).quiet()).got.length, 2)
+  },
+}
+
+export const deliveryOurs: Rules = {
+  'reading on does not wait for an ack': async (t, scene) => {
+    await scene.putAtOnce(100)
+    await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
+    const taker = await scene.consume(64)
+    t.same((await (await taker.count(64)).quiet()).numbers, range(64))
+  },
+}

@@ -1,0 +1,244 @@
+import {
+  ConsumerDroppedError,
+  InvalidSettingsError,
+  PersistentSubscriptionExistsError,
+  PersistentSubscriptionMissingError,
+} from '../../../src/event-store/event-store.js'
+import { acking, each, type Rules, type Settings, sleep, type Taker, until } from './scene.js'
+
+const exists = { name: new PersistentSubscriptionExistsError().name }
+const missing = { name: new PersistentSubscriptionMissingError().name }
+const invalid = { name: new InvalidSettingsError().name }
+
+async function fateOf(taker: Taker): Promise<string | undefined> {
+  await until(() => taker.error !== undefined, 4_000)
+  return taker.error?.name
+}
+
+const dropped = new ConsumerDroppedError().name
+
+export const manageRules: Rules = {
+  'a group that exists is not made again, whatever the settings': async (t, scene) => {
+    await scene.create({ maxRetryCount: 3 })
+    await t.rejects(scene.create({ maxRetryCount: 3 }), exists)
+    await t.rejects(scene.create({ maxRetryCount: 7 }), exists)
+    await t.rejects(scene.create({ readBatchSize: 500, historyBufferSize: 10 }), exists)
+    t.equal((await scene.groups.info(scene.group)).settings.maxRetryCount, 3)
+    await t.resolves(scene.create({}, scene.group.toUpperCase()), 'another case is another name')
+    await scene.groups.delete(scene.group.toUpperCase())
+  },
+
+  'everything about a missing group says so': async (t, scene) => {
+    const { groups, group } = scene
+    await t.rejects(groups.info(group), missing)
+    await t.rejects(scene.update(), missing)
+    await t.rejects(scene.update({ readBatchSize: 30, historyBufferSize: 20 }), missing)
+    await t.rejects(groups.delete(group), missing)
+    await t.rejects(groups.replayParked(group), missing)
+    await t.rejects(groups.listParked(group, { maxCount: 1 }), missing)
+    await t.rejects(scene.consume(), missing)
+  },
+
+  'info shows the settings and the figures': async (t, scene) => {
+    const settings: Settings = { startFrom: 'end', messageTimeoutMs: 7_000, consumerStrategy: 'Pinned' }
+    await scene.create(settings)
+    const info = await scene.groups.info(scene.group)
+    t.same(info, {
+      group: scene.group,
+      settings: scene.settings(settings),
+      inFlight: 0,
+      parkedCount: 0,
+      consumers: 0,
+    })
+  },
+
+  'a read batch must be smaller than the history buffer': async (t, scene) => {
+    for (const settings of [
+      { readBatchSize: 20, historyBufferSize: 20 },
+      { readBatchSize: 21, historyBufferSize: 20 },
+      { historyBufferSize: 0 },
+      { historyBufferSize: -1 },
+    ]) {
+      await t.rejects(scene.create(settings), invalid)
+    }
+    await t.rejects(scene.groups.info(scene.group), missing)
+    await t.resolves(scene.create({ readBatchSize: 20, historyBufferSize: 21 }))
+  },
+
+  'a start beyond the end of the log, and an unknown strategy, are refused': async (t, scene) => {
+    await scene.put(1)
+    const [event] = await scene.store.readStream(`${scene.prefix}a`)
+    const far = event!.position.commit + 1_000_000_000n
+    await t.rejects(scene.create({ startFrom: { commit: far, prepare: far } }), invalid)
+    await t.rejects(scene.create({ consumerStrategy: 'roundrobin' as 'RoundRobin' }), invalid)
+    await t.resolves(scene.create({ startFrom: { commit: 0n, prepare: 0n } }))
+  },
+
+  'odd numbers are taken and do no harm': async (t, scene) => {
+    const odd: Settings[] = [
+      { readBatchSize: 0 },
+      { liveBufferSize: 0 },
+      { minCheckpointCount: 0, maxCheckpointCount: 0 },
+      { minCheckpointCount: 20, maxCheckpointCount: 2 },
+      { messageTimeoutMs: -1, maxRetryCount: 50 },
+    ]
+    await Promise.all(
+      odd.map(async (settings, i) => {
+        const group = `${scene.group}-odd-${i}`
+        const streamPrefixes = [`${scene.prefix}${i}-`]
+        const put = () =>
+          scene.store.append(`${streamPrefixes[0]}${Math.random()}`, 'no_stream', [
+            { id: crypto.randomUUID(), type: 'T', data: { n: 1 }, metadata: {} },
+          ])
+        await put()
+        await scene.create({ ...settings, streamPrefixes }, group)
+        const taker = await scene.consume(10, acking, group)
+        t.equal((await taker.count(1)).got.length, 1, `history with ${JSON.stringify(settings)}`)
+        await put()
+        t.equal((await taker.count(2)).got.length, 2, `live with ${JSON.stringify(settings)}`)
+      }),
+    )
+  },
+
+  'any name will do': async (t, scene) => {
+    await scene.put(1)
+    for (const name of ['with space', 'a/b', 'ünï ✓', '::', 'a::b', '@', '$sys', '-parked', 'x'.repeat(300)]) {
+      const group = `${scene.prefix}${name}`
+      await scene.create({}, group)
+      const taker = await scene.consume(10, acking, group)
+      t.same((await taker.count(1)).numbers, [0], name.slice(0, 10))
+      await taker.consumer.close()
+    }
+  },
+
+  'an update replaces the settings and drops the consumers': async (t, scene) => {
+    await scene.put(4)
+    await scene.create()
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await until(() => one.got.length + two.got.length === 4)
+    await scene.update({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' })
+    t.same([await fateOf(one), await fateOf(two)], [dropped, dropped])
+    const info = await scene.groups.info(scene.group)
+    t.equal(info.consumers, 0)
+    t.same(info.settings, scene.settings({ messageTimeoutMs: 9_000, consumerStrategy: 'DispatchToSingle' }))
+    t.same((await (await scene.consume()).count(4)).tries, [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [3, 0],
+    ])
+  },
+
+  'an update with bad settings changes nothing': async (t, scene) => {
+    await scene.put(3)
+    await scene.create({ maxRetryCount: 3 })
+    const taker = await scene.consume()
+    await taker.count(3)
+    await t.rejects(scene.update({ maxRetryCount: 5, readBatchSize: 30, historyBufferSize: 20 }), invalid)
+    t.equal((await scene.groups.info(scene.group)).settings.maxRetryCount, 3)
+    await taker.ackAll()
+    await scene.put(1)
+    t.same((await taker.count(4)).numbers, [0, 1, 2, 3])
+    t.equal(taker.error, undefined)
+  },
+
+  'an update keeps the prefixes': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    await scene.putOthers(2)
+    await scene.update({ streamPrefixes: ['x'] })
+    const taker = await scene.consume()
+    await scene.put(1)
+    t.same((await (await taker.count(2)).quiet()).numbers, [0, 1])
+    t.same((await scene.groups.info(scene.group)).settings.streamPrefixes, [scene.prefix])
+  },
+
+  'an update forgets acks that no checkpoint covers': async (t, scene) => {
+    await scene.put(6)
+    const settings = { minCheckpointCount: 100, maxCheckpointCount: 1_000 }
+    await scene.create(settings)
+    const one = await scene.consume()
+    await one.count(6)
+    await one.ack(0, 1, 2, 3)
+    await scene.untilInFlight(2)
+    await scene.update({ ...settings, maxRetryCount: 4 })
+    await fateOf(one)
+    t.same((await (await scene.consume()).count(6)).numbers, [0, 1, 2, 3, 4, 5])
+    t.equal((await scene.groups.info(scene.group)).checkpoint, undefined)
+  },
+
+  'an update moves the start only while there is no checkpoint': async (t, scene) => {
+    await scene.put(4)
+    const events = await scene.store.readStream(`${scene.prefix}a`)
+    await scene.create({ ...each, startFrom: events[0]!.position })
+    const one = await scene.consume()
+    await one.count(4)
+    await scene.update({ ...each, startFrom: events[2]!.position })
+    await fateOf(one)
+    const two = await scene.consume()
+    t.same((await (await two.count(2)).quiet()).numbers, [2, 3])
+    await two.ack(0)
+    t.equal(await scene.untilCovered(3), 3)
+    await scene.update({ ...each, startFrom: 'start' })
+    await fateOf(two)
+    const three = await scene.consume()
+    t.same((await (await three.count(1)).quiet()).numbers, [3])
+    t.equal((await scene.groups.info(scene.group)).settings.startFrom, 'start')
+  },
+
+  'an update to the end skips what is pending without a checkpoint': async (t, scene) => {
+    await scene.put(3)
+    await scene.create()
+    await scene.update({ startFrom: 'end' })
+    await sleep(300)
+    const taker = await scene.consume()
+    await scene.put(1)
+    t.same((await (await taker.count(1)).quiet()).numbers, [3])
+  },
+
+  'deleting drops the consumers': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await one.count(1)
+    await scene.groups.delete(scene.group)
+    t.same([await fateOf(one), await fateOf(two)], [dropped, dropped])
+    await t.rejects(scene.groups.delete(scene.group), missing)
+    await t.rejects(scene.consume(), missing)
+    t.equal((await scene.store.readStream(`${scene.prefix}a`)).length, 2)
+  },
+
+  'created again after deleting, a group knows nothing of the past': async (t, scene) => {
+    await scene.put(5)
+    await scene.create(each)
+    const one = await scene.consume()
+    await one.count(5)
+    await scene.park(one, 0)
+    await one.ack(1, 2, 3)
+    t.equal(await scene.untilCovered(4), 4)
+    await scene.groups.delete(scene.group)
+    await fateOf(one)
+    await scene.create(each)
+    const info = await scene.groups.info(scene.group)
+    t.same([info.parkedCount, info.checkpoint], [0, undefined])
+    t.same((await (await scene.consume()).count(5)).tries, [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [4, 0],
+    ])
+    t.same(await scene.parked(), [])
+  },
+}
+
+export const manageOurs: Rules = {
+  'an update does not move a start at the end that it leaves as it is': async (t, scene) => {
+    await scene.create({ startFrom: 'end' })
+    await scene.put(2)
+    await scene.update({ startFrom: 'end', maxRetryCount: 3 })
+    t.same((await (await scene.consume()).count(2)).numbers, [0, 1])
+  },
+}

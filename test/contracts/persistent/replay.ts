@@ -1,0 +1,246 @@
+import { InvalidSettingsError } from '../../../src/event-store/event-store.js'
+import { each, type Rules, sleep } from './scene.js'
+
+export const replayRules: Rules = {
+  'all come in parked order with retryCount 0, to be acknowledged by the id of the parked one': async (t, scene) => {
+    await scene.put(4)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(4)
+    await scene.park(taker, 2, 0, 3)
+    await taker.ack(1)
+    await scene.replay()
+    await taker.count(7)
+    t.same(taker.tries.slice(4), [
+      [2, 0],
+      [0, 0],
+      [3, 0],
+    ])
+    const again = taker.got.slice(4)
+    t.ok(again.every((d) => d.event.stream === `${scene.prefix}a` && d.event.revision === d.event.data.n))
+    t.ok(again.every((d) => d.ackId !== d.event.id))
+    t.equal(await scene.untilParked(0), 0)
+    t.same(await scene.parked(), [])
+    t.equal(await scene.inFlight(), 3)
+    await taker.ack(4, 5, 6)
+    await scene.untilInFlight(0)
+    await scene.replay()
+    t.equal((await taker.quiet(400)).got.length, 7, 'nothing is left to replay')
+  },
+
+  'stopAt is not included, and may lie beyond the end; numbers go on': async (t, scene) => {
+    await scene.put(6)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(6)
+    await scene.park(taker, 5, 4, 3, 2, 1)
+    await scene.replay(2)
+    t.same((await (await taker.count(8)).quiet()).numbers.slice(6), [5, 4])
+    t.equal(await scene.untilParked(3), 3)
+    t.same(
+      (await scene.parked()).map((p) => p.parkedRevision),
+      [2, 3, 4],
+    )
+    await scene.replay(100)
+    t.same((await (await taker.count(11)).quiet()).numbers.slice(8), [3, 2, 1])
+    t.equal(await scene.untilParked(0), 0)
+    await taker.ack(6, 7, 8, 9, 10)
+    await scene.untilInFlight(1)
+    await taker.nack('park', 0)
+    t.equal(await scene.untilParked(1), 1)
+    t.same(
+      (await scene.parked()).map((p) => p.parkedRevision),
+      [5],
+    )
+  },
+
+  'a negative stopAt is refused': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(1)
+    await scene.park(taker, 0)
+    await t.rejects(scene.replay(-1), { name: new InvalidSettingsError().name })
+    t.equal((await taker.quiet()).got.length, 1)
+    t.equal(await scene.parkedCount(), 1)
+  },
+
+  'nothing parked, nothing happens': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(1)
+    await scene.replay()
+    t.equal((await taker.quiet()).got.length, 1)
+    await scene.park(taker, 0)
+    await scene.replay()
+    t.same((await taker.count(2)).tries, [
+      [0, 0],
+      [0, 0],
+    ])
+  },
+
+  'without a consumer they wait for one': async (t, scene) => {
+    await scene.put(3)
+    await scene.create()
+    const one = await scene.consume()
+    await one.count(3)
+    await scene.park(one, 0, 1)
+    await one.ack(2)
+    await scene.untilInFlight(0)
+    await scene.stop(one)
+    await scene.replay()
+    t.equal(await scene.untilParked(0), 0)
+    const two = await scene.consume()
+    t.same((await (await two.count(2)).quiet()).tries, [
+      [0, 0],
+      [1, 0],
+    ])
+  },
+
+  'they come before buffered events': async (t, scene) => {
+    await scene.put(6)
+    await scene.create()
+    const taker = await scene.consume(1)
+    await taker.count(1)
+    await scene.park(taker, 0)
+    await taker.count(2)
+    await scene.replay()
+    await scene.untilParked(0)
+    await sleep(100)
+    await taker.ack(1)
+    await taker.count(3)
+    await taker.ack(2)
+    t.same((await taker.count(4)).tries, [
+      [0, 0],
+      [1, 0],
+      [0, 0],
+      [2, 0],
+    ])
+  },
+
+  'parked again they name the original, under the next number': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(2)
+    await scene.park(taker, 1)
+    await scene.replay()
+    await taker.count(3)
+    await taker.nack('park', 2)
+    t.equal(await scene.untilParked(1), 1)
+    t.same(
+      (await scene.parked()).map((p) => [p.parkedRevision, p.stream, p.revision]),
+      [[1, `${scene.prefix}a`, 1]],
+    )
+    await scene.replay()
+    t.same((await taker.count(4)).tries[3], [1, 0])
+  },
+
+  'retries count from 0 and park again': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ maxRetryCount: 1 })
+    const taker = await scene.consume()
+    for (let i = 0; i < 4; i += 1) {
+      await taker.count(i + 1)
+      await taker.nack('retry', i)
+      if (i === 1) await scene.untilParked(1)
+      if (i === 1) await scene.replay()
+    }
+    t.equal(await scene.untilParked(1), 1)
+    t.same(taker.tries, [
+      [0, 0],
+      [0, 1],
+      [0, 0],
+      [0, 1],
+    ])
+  },
+
+  'they time out like others': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ maxRetryCount: 1, messageTimeoutMs: 500 })
+    const taker = await scene.consume()
+    await taker.count(1)
+    await scene.park(taker, 0)
+    await scene.replay()
+    t.same((await taker.count(3)).tries, [
+      [0, 0],
+      [0, 0],
+      [0, 1],
+    ])
+    t.equal(await scene.untilParked(1), 1)
+  },
+
+  'a disconnect does not lose them': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const one = await scene.consume()
+    await one.count(2)
+    await scene.park(one, 0, 1)
+    await scene.replay()
+    await one.count(4)
+    await scene.stop(one)
+    t.same((await (await scene.consume()).count(2)).tries, [
+      [0, 1],
+      [1, 1],
+    ])
+  },
+
+  'they do not hold back the checkpoint': async (t, scene) => {
+    await scene.put(3)
+    await scene.create(each)
+    const taker = await scene.consume()
+    await taker.count(3)
+    await scene.park(taker, 0)
+    await taker.ack(1, 2)
+    t.equal(await scene.untilCovered(3), 3)
+    await scene.replay()
+    await taker.count(4)
+    await sleep(1_200)
+    t.equal(await scene.covered(), 3)
+    await scene.put(1)
+    await taker.count(5)
+    await taker.ack(4)
+    t.equal(await scene.untilCovered(4), 4)
+  },
+}
+
+export const replayOurs: Rules = {
+  'stopAt 0 replays nothing and stands in nobody’s way': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(1)
+    await scene.park(taker, 0)
+    await scene.replay(0)
+    t.equal((await taker.quiet()).got.length, 1)
+    t.equal(await scene.parkedCount(), 1)
+    await scene.replay()
+    t.equal((await taker.count(2)).got.length, 2)
+  },
+
+  'what was replayed and not acknowledged is parked again after a load': async (t, scene) => {
+    await scene.put(3)
+    await scene.create(each)
+    const one = await scene.consume()
+    await one.count(3)
+    await scene.park(one, 0, 1)
+    await one.ack(2)
+    t.equal(await scene.untilCovered(3), 3)
+    await scene.replay()
+    await one.count(5)
+    await one.ack(3)
+    await scene.untilInFlight(1)
+    await sleep(200)
+    await scene.update(each)
+    const two = await scene.consume()
+    t.same((await two.quiet(500)).numbers, [])
+    t.equal(await scene.untilParked(1), 1)
+    t.same(
+      (await scene.parked()).map((p) => p.revision),
+      [1],
+    )
+    await scene.replay()
+    t.same((await two.count(1)).tries, [[1, 0]])
+  },
+}

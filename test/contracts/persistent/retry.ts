@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto'
+import { type Rules, sleep } from './scene.js'
+
+const onlyZero = (n: number) => n === 0
+
+export const timeoutRules: Rules = {
+  'a redelivery comes at the first tick after the timeout': async (t, scene) => {
+    await scene.create({ messageTimeoutMs: 1_000 })
+    const taker = await scene.consume()
+    await scene.put(1)
+    await taker.count(3)
+    t.same(taker.tries.slice(0, 3), [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ])
+    const gaps = [1, 2].map((i) => taker.atMs[i]! - taker.atMs[i - 1]!)
+    t.ok(
+      gaps.every((gap) => gap >= 900 && gap <= 4_000),
+      `gaps of ${gaps} ms`,
+    )
+  },
+
+  'after maxRetryCount redeliveries the event is parked': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ messageTimeoutMs: 300, maxRetryCount: 2 })
+    const taker = await scene.consume()
+    t.equal(await scene.untilParked(1, 9_000), 1)
+    await taker.quiet(1_300)
+    t.same(taker.tries, [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ])
+    t.equal(await scene.inFlight(), 0)
+    t.same(
+      (await scene.parked()).map((p) => p.reason),
+      ['Reached retry count of 2'],
+    )
+  },
+
+  'with maxRetryCount 0 there is one delivery': async (t, scene) => {
+    await scene.put(2)
+    await scene.create({ messageTimeoutMs: 300, maxRetryCount: 0 })
+    const taker = await scene.consume()
+    await taker.count(2)
+    await taker.ack(1)
+    t.equal(await scene.untilParked(1), 1)
+    t.same(taker.tries, [
+      [0, 0],
+      [1, 0],
+    ])
+  },
+
+  'a timeout of 0 is over at the next tick': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ messageTimeoutMs: 0, maxRetryCount: 100 })
+    const taker = await scene.consume()
+    t.same((await taker.count(3)).tries.slice(0, 3), [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ])
+  },
+
+  'only the unacknowledged come again': async (t, scene) => {
+    await scene.put(2)
+    await scene.create({ messageTimeoutMs: 1_000 })
+    const taker = await scene.consume()
+    await taker.count(2)
+    await taker.ack(0)
+    t.same((await taker.count(3)).tries.slice(0, 3), [
+      [0, 0],
+      [1, 0],
+      [1, 1],
+    ])
+  },
+
+  'what timed out comes before new events': async (t, scene) => {
+    await scene.put(8)
+    await scene.create({ messageTimeoutMs: 800 })
+    const taker = await scene.consume(2)
+    await taker.count(4)
+    t.same(taker.tries.slice(0, 4), [
+      [0, 0],
+      [1, 0],
+      [0, 1],
+      [1, 1],
+    ])
+    await taker.ack(2, 3)
+    await taker.count(6)
+    t.same(taker.numbers.slice(4, 6), [2, 3])
+  },
+
+  'a late ack acknowledges the redelivery': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ messageTimeoutMs: 1_000 })
+    const taker = await scene.consume()
+    await taker.count(2)
+    await taker.ack(0)
+    await scene.untilInFlight(0)
+    t.same((await taker.quiet(2_300)).tries, [
+      [0, 0],
+      [0, 1],
+    ])
+  },
+
+  'the redelivery goes round to another consumer': async (t, scene) => {
+    await scene.create({ messageTimeoutMs: 1_000 })
+    const one = await scene.consume()
+    const two = await scene.consume()
+    await scene.put(1)
+    await one.count(1)
+    await two.count(1)
+    t.same(
+      [one.tries[0], two.tries[0]],
+      [
+        [0, 0],
+        [0, 1],
+      ],
+    )
+  },
+
+  'the time in the buffer does not count': async (t, scene) => {
+    await scene.put(2)
+    await scene.create({ messageTimeoutMs: 400, maxRetryCount: 0 })
+    await sleep(1_600)
+    const taker = await scene.consume()
+    t.same((await taker.count(2)).tries, [
+      [0, 0],
+      [1, 0],
+    ])
+    t.equal(await scene.parkedCount(), 0)
+  },
+
+  'parking makes room for the next': async (t, scene) => {
+    await scene.put(3)
+    await scene.create({ messageTimeoutMs: 300, maxRetryCount: 0 })
+    const taker = await scene.consume(1)
+    t.same((await taker.count(3)).tries, [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+    ])
+    t.equal(await scene.untilParked(3), 3)
+  },
+}
+
+export const nackRules: Rules = {
+  'retry: comes again at once, and first': async (t, scene) => {
+    await scene.put(8)
+    await scene.create()
+    const taker = await scene.consume(3)
+    await taker.count(3)
+    await taker.nack('retry', 1)
+    t.same((await taker.count(4)).tries, [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [1, 1],
+    ])
+    t.equal(await scene.inFlight(), 3)
+  },
+
+  'retry: several come again in their order': async (t, scene) => {
+    await scene.put(6)
+    await scene.create()
+    const taker = await scene.consume(4)
+    await taker.count(4)
+    await taker.nack('retry', 3, 0, 2)
+    t.same((await (await taker.count(7)).quiet()).tries.slice(4), [
+      [0, 1],
+      [2, 1],
+      [3, 1],
+    ])
+  },
+
+  'retry: parked when maxRetryCount is passed': async (t, scene) => {
+    await scene.put(2)
+    await scene.create({ maxRetryCount: 3 })
+    const taker = await scene.consume(10, (d, self) =>
+      onlyZero(d.event.data.n as number) ? self.consumer.nack('retry', '', d.ackId) : self.consumer.ack(d.ackId),
+    )
+    t.equal(await scene.untilParked(1), 1)
+    t.same(
+      taker.got.filter((d) => onlyZero(d.event.data.n as number)).map((d) => d.retryCount),
+      [0, 1, 2, 3],
+    )
+    t.same(
+      (await scene.parked()).map((p) => p.reason),
+      ['Reached retry count of 3'],
+    )
+  },
+
+  'retry: parked at once with maxRetryCount 0': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ maxRetryCount: 0 })
+    const taker = await scene.consume()
+    await taker.count(1)
+    await taker.nack('retry', 0)
+    t.equal(await scene.untilParked(1), 1)
+    t.same((await taker.quiet()).tries, [[0, 0]])
+  },
+
+  'retry: the count goes with the event from consumer to consumer': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const one = await scene.consume()
+    await one.count(1)
+    await one.nack('retry', 0)
+    await one.count(2)
+    await scene.stop(one)
+    t.same((await (await scene.consume()).count(1)).tries, [[0, 2]])
+  },
+
+  'retry: disconnects count towards the maximum': async (t, scene) => {
+    await scene.put(1)
+    await scene.create({ maxRetryCount: 2 })
+    for (let i = 0; i < 3; i += 1) {
+      const taker = await scene.consume()
+      await taker.count(1)
+      await scene.stop(taker)
+    }
+    const taker = await scene.consume()
+    t.same((await taker.count(1)).tries, [[0, 3]])
+    t.equal(await scene.parkedCount(), 0)
+    await taker.nack('retry', 0)
+    t.equal(await scene.untilParked(1), 1)
+    t.equal(taker.got.length, 1)
+  },
+
+  'park: with the reason, the stream, the revision and the time; not delivered again': async (t, scene) => {
+    await scene.put(4)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(4)
+    t.same(await scene.parked(), [])
+    const before = Date.now()
+    await taker.consumer.nack('park', 'my reason', taker.got[2]!.ackId)
+    t.equal(await scene.untilParked(1), 1)
+    await taker.consumer.nack('park', '', taker.got[0]!.ackId)
+    t.equal(await scene.untilParked(2), 2)
+    t.equal((await taker.quiet()).got.length, 4)
+    t.equal(await scene.inFlight(), 2)
+    const parked = await scene.parked()
+    t.same(
+      parked.map((p) => [p.parkedRevision, p.stream, p.revision, p.reason.trim()]),
+      [
+        [0, `${scene.prefix}a`, 2, "Client explicitly NAK'ed message.\nmy reason"],
+        [1, `${scene.prefix}a`, 0, "Client explicitly NAK'ed message."],
+      ],
+    )
+    t.ok(parked.every((p) => Math.abs(p.parkedAtMs - before) < 60_000))
+    t.equal((await scene.groups.listParked(scene.group, { maxCount: 1 })).length, 1)
+  },
+
+  'park: several in the order given': async (t, scene) => {
+    await scene.put(5)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(5)
+    await taker.nack('park', 3, 1, 4)
+    t.equal(await scene.untilParked(3), 3)
+    t.same(
+      (await scene.parked()).map((p) => p.revision),
+      [3, 1, 4],
+    )
+    t.equal(await scene.inFlight(), 2)
+  },
+
+  'park: once, however often it is asked for': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(1)
+    await taker.nack('park', 0)
+    await scene.untilParked(1)
+    await taker.nack('park', 0)
+    await taker.ack(0)
+    await sleep(200)
+    t.equal((await scene.parked()).length, 1)
+  },
+
+  'skip: done, without being parked': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(2)
+    await taker.nack('skip', 0, 1)
+    await scene.untilInFlight(0)
+    t.same((await taker.quiet()).tries, [
+      [0, 0],
+      [1, 0],
+    ])
+    t.same(await scene.parked(), [])
+  },
+
+  'ids that are unknown or acknowledged are ignored': async (t, scene) => {
+    await scene.put(2)
+    await scene.create()
+    const taker = await scene.consume()
+    await taker.count(2)
+    await taker.ack(0)
+    for (const action of ['park', 'retry', 'skip'] as const) {
+      await taker.consumer.nack(action, '', randomUUID())
+      await taker.nack(action, 0)
+    }
+    await taker.quiet()
+    t.same([taker.got.length, taker.error, await scene.inFlight(), await scene.parkedCount()], [2, undefined, 1, 0])
+  },
+
+  'a nack of another consumer counts': async (t, scene) => {
+    await scene.put(1)
+    await scene.create()
+    const one = await scene.consume()
+    await one.count(1)
+    const two = await scene.consume()
+    await two.consumer.nack('park', '', one.got[0]!.ackId)
+    t.equal(await scene.untilParked(1), 1)
+    t.equal(await scene.inFlight(), 0)
+  },
+}
