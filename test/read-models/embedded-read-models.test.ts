@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { Connection } from '../../src/read-models/embedded/connection.js'
+import { EmbeddedReadModels, openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { type Filter, ReadModelsUnavailableError, type WriteOperation } from '../../src/read-models/read-models.js'
+
+const OTHER_PROCESS = fileURLToPath(new URL('./other-process.js', import.meta.url))
+
+t.test('what cannot be compiled throws and names itself', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes('things', [{ key: { status: 1 } }])
+  const things = readModels.collection('things')
+  for (const [filter, message] of [
+    [{ amount: 1 }, /"amount" of "things" is not indexed/],
+    [{ status: { $regex: 'a' } }, /\$regex on "status"/],
+    [{ status: /a/ }, /"status".*RegExp/],
+    [{ status: [1] }, /"status".*Array/],
+    [{ status: { sub: 1 } }, /"status".*Object/],
+    [{ status: {} }, /"status" has no operator/],
+    [{ status: { $in: 'ab' } }, /\$in on "status" takes an array/],
+    [{ status: { $in: [[1]] } }, /"status".*Array/],
+    [{ status: { $gt: new Date() } }, /"status".*Date/],
+    [{ status: Number.NaN }, /"status" holds NaN/],
+    [{ status: undefined }, /"status".*undefined/],
+    [{ status: { $eq: undefined } }, /\$eq on "status" has no operand/],
+    [{ status: { $exists: 1 } }, /\$exists on "status" takes a boolean/],
+    [{ $nor: [{}] }, /\$nor/],
+    [{ $or: [] }, /\$or takes a non-empty array/],
+    [{ 'x" OR 1 --': 1 }, /is not indexed/],
+  ] as [Filter, RegExp][]) {
+    await t.rejects(things.find(filter), { name: 'TypeError', message })
+    await t.rejects(things.countDocuments(filter), { name: 'TypeError', message })
+  }
+  await t.rejects(things.find({}, { sort: { amount: 1 } }), /"amount" of "things" is not indexed/)
+  await t.rejects(things.find({}, { sort: { status: 2 as 1 } }), /sort direction of "status"/)
+  for (const limit of [0, -1, 1.5]) await t.rejects(things.find({}, { limit }), /limit/)
+  await t.rejects(things.group({ match: {}, by: 'amount' }), /"amount" of "things" is not indexed/)
+  await t.rejects(things.group({ match: {}, by: 'status', sum: ["x') --"] }), /not a field name/)
+  for (const field of ['x"; --', '', 'a..b', '$a', '__proto__.a', 'a b'])
+    await t.rejects(readModels.createIndexes('things', [{ key: { [field]: 1 } }]), /not a field name/)
+  for (const name of ['', 'a"b', 'a b', '$cmd', '1a'])
+    t.throws(() => readModels.collection(name), /not a collection name/)
+})
+
+t.test('writes that would not come back as they were are refused, and leave nothing behind', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes('things', [{ key: { 'a.b': 1 } }])
+  const things = readModels.collection('things')
+  const insert = (fields: object): WriteOperation => ({ insertOne: { document: { ...fields, _id: 'bad' } } })
+  for (const [fields, message] of [
+    [{ x: undefined }, /"x" holds undefined/],
+    [{ x: new Date() }, /"x" holds Date/],
+    [{ x: 1n }, /"x" holds 1/],
+    [{ x: { y: Number.POSITIVE_INFINITY } }, /"y" holds Infinity/],
+    [{ $x: 1 }, /"\$x".*not a field name/],
+    [{ 'x.y': 1 }, /"x.y".*not a field name/],
+    [JSON.parse('{"__proto__": {"x": 1}}'), /./],
+    [{ a: { b: [1] } }, /"a.b".*Array/],
+    [{ a: [{ b: 1 }] }, /"a.b" runs through an array/],
+  ] as [object, RegExp][]) {
+    const bulk = [{ insertOne: { document: { _id: 'good' } } }, insert(fields)]
+    if (Object.keys(fields).includes('__proto__'))
+      bulk[1] = { insertOne: { document: Object.assign(fields, { _id: 'bad' }) } }
+    await t.rejects(things.bulkWrite(bulk), { name: 'TypeError', message })
+    t.equal(await things.countDocuments({}), 0, 'the whole bulk is undone')
+  }
+  await t.rejects(things.bulkWrite([{ insertOne: { document: { _id: '' } } }]), /_id/)
+  await t.rejects(things.bulkWrite(Array.from({ length: 10_001 }, () => insert({}))), /bulk of 10001/)
+  await t.rejects(things.bulkWrite([{ nonsense: {} } as unknown as WriteOperation]), /unknown write operation nonsense/)
+})
+
+t.test('collections and fields that differ only in case stay apart', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  for (const name of ['things', 'Things'])
+    await readModels.createIndexes(name, [{ key: { ref: 1 } }, { key: { Ref: 1 } }])
+  await readModels.collection('things').bulkWrite([{ insertOne: { document: { _id: 'a', ref: 1, Ref: 2 } } }])
+  t.equal(await readModels.collection('Things').countDocuments({}), 0)
+  t.equal(await readModels.collection('things').countDocuments({ ref: 1, Ref: 2 }), 1)
+})
+
+t.test('another connection notices new collections, fields, renames and drops', async (t) => {
+  const directory = t.testdir()
+  const [one, other] = [await openEmbeddedReadModels({ directory }), await openEmbeddedReadModels({ directory })]
+  t.teardown(() => Promise.all([one.close(), other.close()]))
+  const seen = other.collection('live')
+  t.same(await seen.find({}), [])
+  await one.collection('live').bulkWrite([{ insertOne: { document: { _id: 'a', n: 1 } } }])
+  t.same(await seen.find({}), [{ _id: 'a', n: 1 }])
+  await t.rejects(seen.find({ n: 1 }), /not indexed/)
+  await one.createIndexes('live', [{ key: { n: 1 } }])
+  t.same(await seen.find({ n: 1 }), [{ _id: 'a', n: 1 }])
+  await seen.bulkWrite([{ updateOne: { filter: { _id: 'a' }, update: { $set: { n: 2 } } } }])
+  t.same(
+    await one.collection('live').find({ n: 2 }),
+    [{ _id: 'a', n: 2 }],
+    'a column added elsewhere is kept up to date',
+  )
+  await one.collection('next').bulkWrite([{ insertOne: { document: { _id: 'b' } } }])
+  await one.rename('next', 'live')
+  t.same(await seen.find({}), [{ _id: 'b' }])
+  await other.collection('next').bulkWrite([{ insertOne: { document: { _id: 'late' } } }])
+  t.same(
+    await one.collection('live').find({}),
+    [{ _id: 'b' }],
+    'a writer that still knows the old name does not reach the new table',
+  )
+  await one.drop('live')
+  t.same(await seen.find({}), [])
+})
+
+t.test('two processes and this one count together and lose nothing', async (t) => {
+  const directory = t.testdir()
+  const readModels = await openEmbeddedReadModels({ directory })
+  t.teardown(() => readModels.close())
+  const others = [0, 1].map(() => spawn(process.execPath, [OTHER_PROCESS, directory, '300'], { stdio: 'inherit' }))
+  const ended = others.map((other) => once(other, 'exit'))
+  const counters = readModels.collection('counters')
+  for (let n = 0; n < 300; n++)
+    await counters.bulkWrite([{ updateOne: { filter: { _id: 'shared' }, update: { $inc: { n: 1 } }, upsert: true } }])
+  t.same(await Promise.all(ended), [
+    [0, null],
+    [0, null],
+  ])
+  t.same(await counters.findOne({ _id: 'shared' }), { _id: 'shared', n: 900 })
+})
+
+t.test('a full disk makes writes fail, leaves reads, and passes by itself', async (t) => {
+  const connection = new Connection(join(t.testdir(), 'read-models.db'))
+  const readModels = new EmbeddedReadModels(connection)
+  t.teardown(() => readModels.close())
+  const things = readModels.collection('things')
+  await things.bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
+  const pages = connection.database.pragma('page_count', { simple: true })
+  connection.database.pragma(`max_page_count = ${pages}`)
+  const large = { insertOne: { document: { _id: 'large', text: 'x'.repeat(100_000) } } }
+  await t.rejects(things.bulkWrite([large]), ReadModelsUnavailableError)
+  await t.rejects(readModels.createIndexes('others', [{ key: { n: 1 } }]), ReadModelsUnavailableError)
+  t.same(await things.find({}), [{ _id: 'a' }])
+  t.same(await readModels.listCollections(), ['things'], 'the collection that did not fit does not exist')
+  connection.database.pragma('max_page_count = 100000')
+  await things.bulkWrite([large])
+  t.equal(await things.countDocuments({}), 2)
+})
+
+t.test('a writer waits for another without blocking the event loop, and gives up in the end', async (t) => {
+  const directory = t.testdir()
+  const holder = new Connection(join(directory, 'read-models.db'))
+  const readModels = await openEmbeddedReadModels({ directory })
+  t.teardown(async () => {
+    await readModels.close()
+    holder.close()
+  })
+  const things = readModels.collection('things')
+  holder.database.exec('BEGIN IMMEDIATE')
+  const write = things.bulkWrite([{ insertOne: { document: { _id: 'a' } } }])
+  t.same(await things.find({}), [], 'reads do not wait')
+  setTimeout(() => holder.database.exec('COMMIT'), 50)
+  t.match(await write, { insertedCount: 1 })
+  holder.database.exec('BEGIN IMMEDIATE')
+  await t.rejects(things.bulkWrite([{ deleteOne: { filter: { _id: 'a' } } }]), ReadModelsUnavailableError)
+  holder.database.exec('COMMIT')
+  t.match(await things.bulkWrite([{ deleteOne: { filter: { _id: 'a' } } }]), { deletedCount: 1 })
+})
+
+t.test('what was written is there after reopening, indexes included', async (t) => {
+  const directory = t.testdir()
+  const first = await openEmbeddedReadModels({ directory })
+  await first.createIndexes('things', [{ key: { n: 1 }, unique: true }])
+  await first.collection('things').bulkWrite([{ insertOne: { document: { _id: 'a', n: 1 } } }])
+  await first.close()
+  await t.rejects(first.collection('things').find({}), ReadModelsUnavailableError)
+  const second = await openEmbeddedReadModels({ directory })
+  t.teardown(() => second.close())
+  t.same(await second.collection('things').find({ n: 1 }), [{ _id: 'a', n: 1 }])
+})
+
+t.test('a directory that cannot be made is reported as unavailable', async (t) => {
+  const directory = join(t.testdir({ file: '' }), 'file', 'below')
+  await t.rejects(openEmbeddedReadModels({ directory }), ReadModelsUnavailableError)
+})
