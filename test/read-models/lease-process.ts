@@ -1,0 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { runWithLease } from '../../src/read-models/leases.js'
+
+/** Started by tests: holds a lease until SIGTERM and says when it holds it and when not. */
+const readModels = await openEmbeddedReadModels({ directory: process.argv[2]! })
+const stop = new AbortController()
+process.once('SIGTERM', () => stop.abort())
+process.stdout.write('waiting\n')
+await runWithLease(readModels, 'worker', { signal: stop.signal }, async ({ token, signal }) => {
+  process.stdout.write(`held ${token}\n`)
+  while (!signal.aborted) await sleep(10)
+  process.stdout.write(`ended ${token}\n`)
+})
+await readModels.close()

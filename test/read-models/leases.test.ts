@@ -1,0 +1,267 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import t from 'tap'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { isDeadHolder, newHolderId } from '../../src/read-models/lease-holder.js'
+import { type Lease, runWithLease } from '../../src/read-models/leases.js'
+import { type Collection, type ReadModels, ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
+import { SimulatedProcess, SimulatedTime } from './simulated-time.js'
+
+const LEASE_PROCESS = fileURLToPath(new URL('./lease-process.js', import.meta.url))
+
+interface Span {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+function spans(generated: readonly { readonly fromMs: number; readonly forMs: number }[], startMs: number): Span[] {
+  return generated
+    .map(({ fromMs, forMs }) => ({ fromMs: startMs + fromMs, toMs: startMs + fromMs + forMs }))
+    .sort((a, b) => a.fromMs - b.fromMs)
+}
+
+/** The read models as a process far away sees them: slow, and failing both before and after the write has happened. */
+function troubled(
+  readModels: ReadModels,
+  process: SimulatedProcess,
+  trouble: { readonly seed: number; readonly outages: readonly Span[]; readonly calmFromMs: number },
+): ReadModels {
+  const { seed, outages, calmFromMs } = trouble
+  const away = (): boolean =>
+    outages.some(({ fromMs, toMs }) => process.time.nowMs >= fromMs && process.time.nowMs < toMs)
+  let state = seed
+  const random = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  const leases = readModels.collection('leases')
+  const through = async <T>(work: () => Promise<T>): Promise<T> => {
+    const calm = process.time.nowMs >= calmFromMs
+    await process.sleep(random() * (calm ? 20 : random() < 0.1 ? 4_000 : 300))
+    if (away() || (!calm && random() < 0.15)) throw new ReadModelsUnavailableError('before')
+    const result = await work()
+    await process.sleep(random() * (calm ? 20 : 300))
+    if (!calm && random() < 0.15) throw new ReadModelsUnavailableError('after')
+    return result
+  }
+  const collection: Pick<Collection, 'findOne' | 'bulkWrite'> = {
+    findOne: (filter) => through(() => leases.findOne(filter)),
+    bulkWrite: (operations) => through(() => leases.bulkWrite(operations)),
+  }
+  return { collection: () => collection } as unknown as ReadModels
+}
+
+t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong clock', async (t) => {
+  const pause = fc.record({ fromMs: fc.integer({ min: 0, max: 60_000 }), forMs: fc.integer({ min: 100, max: 20_000 }) })
+  const holder = fc.record({
+    seed: fc.nat(),
+    skewMs: fc.integer({ min: -3_600_000, max: 3_600_000 }),
+    pauses: fc.array(pause, { maxLength: 4 }),
+    outages: fc.array(pause, { maxLength: 4 }),
+    diesAtMs: fc.option(fc.integer({ min: 0, max: 60_000 }), { nil: undefined, freq: 3 }),
+    worksForMs: fc.integer({ min: 500, max: 30_000 }),
+  })
+  let handovers = 0
+  const property = fc.asyncProperty(fc.array(holder, { minLength: 2, maxLength: 4 }), async (holders) => {
+    const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+    const time = new SimulatedTime()
+    const startMs = time.nowMs
+    const calmFromMs = startMs + 80_000
+    const endMs = startMs + 110_000
+    const stop = new AbortController()
+    const begun: number[] = []
+    const problems: string[] = []
+    let lastStepMs = 0
+    const ended = holders.map(async ({ seed, skewMs, pauses, outages, diesAtMs, worksForMs }, n) => {
+      const process = new SimulatedProcess(time, skewMs, [
+        ...spans(pauses, startMs),
+        ...(diesAtMs === undefined || n === 0 ? [] : [{ fromMs: startMs + diesAtMs, toMs: Number.POSITIVE_INFINITY }]),
+      ])
+      const work = async ({ token, signal }: Lease): Promise<void> => {
+        if (signal.aborted) return
+        if (begun.length > 0 && token <= begun.at(-1)!) problems.push(`token ${token} after ${begun.at(-1)}`)
+        begun.push(token)
+        const untilMs = time.nowMs + worksForMs
+        while (!signal.aborted && time.nowMs < untilMs) {
+          // A process that was stopped cannot know before its first timer fires: for that instant there is the token.
+          const justResumed = process.pauses.some(({ toMs }) => toMs === time.nowMs)
+          if (!justResumed && token !== begun.at(-1))
+            problems.push(`holder ${n} worked at ${time.nowMs - startMs} under ${token}`)
+          lastStepMs = time.nowMs
+          await process.sleep(20)
+        }
+      }
+      const seen = troubled(readModels, process, { seed, outages: spans(outages, startMs), calmFromMs })
+      while (!stop.signal.aborted) await runWithLease(seen, 'worker', { signal: stop.signal, clock: process }, work)
+    })
+    await time.runUntil(endMs)
+    if (lastStepMs < endMs - 15_000) problems.push(`nobody worked after ${lastStepMs - startMs}`)
+    stop.abort()
+    await time.runUntil(endMs + 60_000)
+    await ended[0]
+    await readModels.close()
+    handovers += begun.length - 1
+    if (problems.length > 0) t.comment(problems.slice(0, 5).join('\n'))
+    return problems.length === 0
+  })
+  await fc.assert(property, { numRuns: 20 })
+  t.ok(handovers > 50, `the lease changed hands ${handovers} times`)
+})
+
+t.test('release hands over at once and the token grows', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  const tokens: number[] = []
+  const first = new AbortController()
+  const second = new AbortController()
+  let secondBegan: () => void = () => {}
+  const began = new Promise<void>((resolve) => {
+    secondBegan = resolve
+  })
+  const untilAborted = async ({ token, signal }: Lease): Promise<void> => {
+    tokens.push(token)
+    if (tokens.length === 2) secondBegan()
+    if (!signal.aborted) await once(signal, 'abort')
+  }
+  const holding = runWithLease(readModels, 'worker', { signal: first.signal }, untilAborted)
+  await sleep(50)
+  const waiting = runWithLease(readModels, 'worker', { signal: second.signal }, untilAborted)
+  await sleep(300)
+  t.equal(tokens.length, 1, 'the second waits')
+  const releasedMs = performance.now()
+  first.abort()
+  await holding
+  await began
+  t.ok(performance.now() - releasedMs < 3_000, 'long before the lease would have run out')
+  t.ok(tokens[1]! > tokens[0]!)
+  second.abort()
+  await waiting
+})
+
+t.test('the lease is kept while the work finishes after the stop', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  const stop = new AbortController()
+  const holder = async (): Promise<unknown> =>
+    (await readModels.collection('leases').findOne({ _id: 'worker' }))?.holder
+  await runWithLease(readModels, 'worker', { signal: stop.signal }, async ({ signal }) => {
+    stop.abort()
+    t.ok(signal.aborted)
+    await sleep(50)
+    t.type(await holder(), 'string')
+  })
+  t.equal(await holder(), null)
+})
+
+t.test('what the work throws while it holds the lease comes out, and the lease is released', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  const { signal } = new AbortController()
+  const broken = runWithLease(readModels, 'worker', { signal }, () => Promise.reject(new Error('broken')))
+  await t.rejects(broken, { message: 'broken' })
+  let ran = false
+  await runWithLease(readModels, 'worker', { signal }, async () => {
+    ran = true
+  })
+  t.ok(ran)
+})
+
+t.test('a dropped collection never turns tokens back', async (t) => {
+  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
+  t.teardown(() => readModels.close())
+  const tokens: number[] = []
+  for (let n = 0; n < 2; n++) {
+    await runWithLease(readModels, 'worker', { signal: new AbortController().signal }, async ({ token }) => {
+      tokens.push(token)
+    })
+    await readModels.drop('leases')
+    await sleep(5)
+  }
+  t.ok(tokens[1]! > tokens[0]!, `${tokens}`)
+})
+
+t.test('a holder is dead only when its process is known to be gone', async (t) => {
+  const mine = newHolderId()
+  t.notOk(isDeadHolder(mine))
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  const gone = mine.replace(`/${process.pid}/`, `/${child.pid}/`)
+  t.ok(isDeadHolder(gone))
+  t.notOk(isDeadHolder(`elsewhere-${gone}`), 'another host has process ids of its own')
+  t.notOk(isDeadHolder('nonsense'))
+})
+
+t.test('threads of one process exclude each other', async (t) => {
+  const directory = t.testdir()
+  const readModels = await openEmbeddedReadModels({ directory })
+  t.teardown(() => readModels.close())
+  const worker = new Worker(LEASE_PROCESS, { argv: [directory], stdout: true })
+  const lines = createInterface({ input: worker.stdout })[Symbol.asyncIterator]()
+  await said(lines, 'held')
+  const stop = AbortSignal.timeout(600)
+  await runWithLease(readModels, 'worker', { signal: stop }, async () => {
+    t.fail('the thread still holds it')
+  })
+  await worker.terminate()
+  t.ok(stop.aborted)
+})
+
+t.test(
+  'a killed process is replaced at once, a stopped one when its lease is over, and it notices',
+  { timeout: 60_000 },
+  async (t) => {
+    const directory = t.testdir()
+    const children: ChildProcess[] = []
+    t.teardown(() => {
+      for (const child of children) child.kill('SIGKILL')
+    })
+    const start = () => {
+      const child = spawn(process.execPath, [LEASE_PROCESS, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+      children.push(child)
+      return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+    }
+    const killed = start()
+    const firstToken = await said(killed.lines, 'held')
+    const stopped = start()
+    await said(stopped.lines, 'waiting')
+    const killedMs = performance.now()
+    killed.child.kill('SIGKILL')
+    const secondToken = await said(stopped.lines, 'held')
+    t.ok(performance.now() - killedMs < 3_000, `replaced after ${Math.round(performance.now() - killedMs)} ms`)
+    t.ok(secondToken > firstToken)
+
+    const last = start()
+    await said(last.lines, 'waiting')
+    const stoppedMs = performance.now()
+    stopped.child.kill('SIGSTOP')
+    const thirdToken = await said(last.lines, 'held')
+    t.ok(
+      performance.now() - stoppedMs > 3_000,
+      `not before its lease was over: ${Math.round(performance.now() - stoppedMs)} ms`,
+    )
+    t.ok(thirdToken > secondToken)
+    stopped.child.kill('SIGCONT')
+    t.equal(await said(stopped.lines, 'ended'), secondToken)
+
+    last.child.kill('SIGTERM')
+    t.equal(await said(last.lines, 'ended'), thirdToken)
+    t.ok((await said(stopped.lines, 'held')) > thirdToken, 'and has it again after a release')
+    stopped.child.kill('SIGTERM')
+    t.same(await once(stopped.child, 'exit'), [0, null])
+  },
+)
+
+/** The number on the next line that begins with `word`. */
+async function said(lines: AsyncIterator<string>, word: string): Promise<number> {
+  for (;;) {
+    const { value, done } = await lines.next()
+    if (done === true) throw new Error(`the process ended before it said ${word}`)
+    const [first, number] = String(value).split(' ')
+    if (first === word) return Number(number)
+  }
+}
