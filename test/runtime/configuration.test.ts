@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { ConfigurationError, configurationDefaults, readConfiguration } from '../../src/runtime/configuration.js'
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfiguration(environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+}
+
+t.test('an empty environment is a working configuration', async (t) => {
+  const configuration = readConfiguration({})
+  t.match(configuration, { host: '127.0.0.1', port: 3000, publicUrl: undefined, masterKey: undefined, sandbox: 'auto' })
+  t.equal(configuration.eventStoreDirectory, resolve('data'))
+  t.equal(configuration.readModelDirectory, resolve('data'))
+  t.same(
+    configuration.paymentMethods.map(({ code, name }) => [code, name]),
+    [
+      [1, 'Wallet'],
+      [2, 'Bank transfer'],
+      [3, 'Card'],
+    ],
+  )
+})
+
+t.test('every problem is named at once, each with its variable', async (t) => {
+  const problems = problemsOf({
+    HOST: 'a b',
+    PORT: '70000',
+    PUBLIC_URL: 'ftp://example.com',
+    EVENT_STORE_URL: './data',
+    READ_MODEL_URL: 'embedded:',
+    TRANSFERD_MASTER_KEY: 'short',
+    TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
+    LOG_LEVEL: 'loud',
+    PAYMENT_METHODS: '[]',
+    SANDBOX: 'maybe',
+    CALLBACK_TIMEOUT_MS: '1e3',
+  })
+  t.same(
+    problems.map((problem) => problem.split(' ')[0]),
+    Object.keys(configurationDefaults),
+  )
+})
+
+t.test('another engine is named as one that this build has not', async (t) => {
+  const [store, models] = problemsOf({ EVENT_STORE_URL: 'esdb://db:2113', READ_MODEL_URL: 'mongodb://db/transferd' })
+  t.match(store, /EVENT_STORE_URL is esdb:, but this build has only the embedded engine/)
+  t.match(models, /READ_MODEL_URL is mongodb:, but this build has only the embedded engine/)
+})
+
+t.test('a directory that reads as relative and would be absolute is refused', async (t) => {
+  t.match(problemsOf({ EVENT_STORE_URL: 'embedded://data' }), [/must be embedded:<directory>/])
+  t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).eventStoreDirectory, '/srv/data')
+})
+
+t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated in a problem', async (t) => {
+  const hex = 'ab'.repeat(32)
+  const bytes = Buffer.from(hex, 'hex')
+  t.same(readConfiguration({ TRANSFERD_MASTER_KEY: hex }).masterKey, bytes)
+  t.same(readConfiguration({ TRANSFERD_MASTER_KEY: bytes.toString('base64') }).masterKey, bytes)
+  for (const wrong of [hex.slice(2), `${hex}00`, bytes.toString('base64').slice(4), `${hex.slice(1)}g`]) {
+    const problems = problemsOf({ TRANSFERD_MASTER_KEY: wrong })
+    t.equal(problems.length, 1)
+    t.notOk(problems.join().includes(wrong))
+  }
+})
+
+t.test('PUBLIC_URL keeps its path and loses its last slash', async (t) => {
+  t.equal(readConfiguration({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
+  for (const wrong of ['example.com', 'https://u:p@example.com', 'https://example.com/?a=1']) {
+    t.equal(problemsOf({ PUBLIC_URL: wrong }).length, 1, wrong)
+  }
+})
+
+t.test('a catalogue of payment methods is read with its bounds', async (t) => {
+  const [method] = readConfiguration({
+    PAYMENT_METHODS: '[{"code":7,"name":"Bank","kinds":["withdrawal"],"minAmount":10,"maxAmount":5000.5}]',
+  }).paymentMethods
+  t.same(method, {
+    code: 7,
+    name: 'Bank',
+    kinds: ['withdrawal'],
+    minAmountMinor: 10_00n,
+    maxAmountMinor: 5_000_50n,
+  })
+})
+
+t.test('a catalogue with a wrong entry is refused with the place of the entry', async (t) => {
+  const good = { code: 1, name: 'A', kinds: ['deposit'] }
+  const wrong: [unknown, RegExp][] = [
+    [{}, /JSON array/],
+    [[good, 3], /entry 2: must be an object/],
+    [[{ ...good, code: 0 }], /entry 1: code/],
+    [[{ ...good, name: '' }], /name/],
+    [[{ ...good, kinds: ['refund'] }], /kinds/],
+    [[{ ...good, minAmount: 2, maxAmount: 1 }], /minAmount/],
+    [[{ ...good, minAmount: 0.001 }], /minAmount/],
+    [[good, good], /twice/],
+  ]
+  for (const [catalogue, problem] of wrong) {
+    t.match(problemsOf({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [problem], JSON.stringify(catalogue))
+  }
+  t.match(problemsOf({ PAYMENT_METHODS: '[{' }), [/JSON array/])
+})
+
+t.test('docs/reference/configuration.md lists every variable with its default, and no other', async (t) => {
+  const page = readFileSync('docs/reference/configuration.md', 'utf8')
+  const documented = [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`)? ?\|/gm)].map(([, name, value = '']) => [
+    name,
+    value,
+  ])
+  t.same(documented, Object.entries(configurationDefaults))
+})
