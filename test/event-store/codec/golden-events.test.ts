@@ -64,7 +64,7 @@ function* mutations(data: JsonObject, path = ''): Generator<[what: string, data:
     const { [name]: _, ...rest } = data
     // What a merchant's settings change names is up to the change.
     if (!path.endsWith('changes.')) yield [`${path}${name} missing`, rest]
-    const wrong = [undefined, [canary], { canary }, typeof value === 'boolean' ? canary : true]
+    const wrong = [undefined, [{ canary }], { canary }, typeof value === 'boolean' ? canary : true]
     if (name.endsWith('Minor')) wrong.push('007', '-1', '1.5', '1e2', ' 1', '1\n', '１', '', '1'.repeat(16))
     if (name === 'at' || name === 'expiresAt' || name === 'nextAttemptAt' || name === 'previousValidUntil') {
       wrong.push('2026-03-01T10:00:00Z', '2026-03-01T10:00:00.000+00:00', '2026-03-01', `${value}\n`)
