@@ -1,5 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
+const fourDecimalParts = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})(?:\/\d{1,2})?$/
+
 /** Finds whose allow-lists hold an address, in one look-up per prefix length in use; never a walk over all owners. */
 export class AddressIndex<Owner> {
   private readonly owners = new Map<string, Set<Owner>>()
@@ -19,6 +21,7 @@ export class AddressIndex<Owner> {
     else this.prefixLengths.set(length.id, { kind: length.kind, bits: length.bits, uses: 1 })
   }
 
+  /** Two ranges that mean the same addresses are one: removing either removes it. */
   remove(range: string, owner: Owner): void {
     const { key, length } = parseRange(range)
     const owners = this.owners.get(key)
@@ -30,14 +33,24 @@ export class AddressIndex<Owner> {
 
   find(address: string): Set<Owner> {
     const found = new Set<Owner>()
-    if (!ipaddr.isValid(address)) return found
-    // `::ffff:10.0.0.1` is 10.0.0.1: a dual-stack socket reports IPv4 callers so.
-    const parsed = ipaddr.process(address)
-    for (const length of this.prefixLengths.values()) {
-      if (length.kind !== parsed.kind()) continue
-      for (const owner of this.owners.get(keyOf(parsed, length.bits)) ?? []) found.add(owner)
+    for (const key of this.keysOf(address)) {
+      for (const owner of this.owners.get(key) ?? []) found.add(owner)
     }
     return found
+  }
+
+  /** Like `find(address).has(owner)`, without gathering the others of a range that many share. */
+  holds(address: string, owner: Owner): boolean {
+    return this.keysOf(address).some((key) => this.owners.get(key)?.has(owner))
+  }
+
+  /** The ranges in use that could hold the address, one for each prefix length. */
+  private keysOf(address: string): string[] {
+    if (!ipaddr.isValid(address)) return []
+    // `::ffff:10.0.0.1` is 10.0.0.1: a dual-stack socket reports IPv4 callers so.
+    const parsed = ipaddr.process(address)
+    const lengths = [...this.prefixLengths.values()].filter((length) => length.kind === parsed.kind())
+    return lengths.map((length) => keyOf(parsed, length.bits))
   }
 }
 
@@ -52,6 +65,8 @@ export function rangeProblem(range: string): string | undefined {
 }
 
 function parseRange(range: string) {
+  // ipaddr.js also reads what old C libraries read: 010.0.0.1 as 8.0.0.1, 10.1 as 10.0.0.1, 2130706433 as 127.0.0.1.
+  if (!range.includes(':') && !fourDecimalParts.test(range)) throw new Error('not four decimal parts')
   let [address, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.parse(range), -1]
   if (address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && (bits === -1 || bits >= 96)) {
     address = (address as ipaddr.IPv6).toIPv4Address()

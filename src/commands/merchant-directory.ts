@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
 import { decodeEvent } from '../event-store/event-codec.js'
@@ -6,16 +7,20 @@ import { matchesDigest, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { AddressIndex } from './address-index.js'
 import type { Clock } from './handle-command.js'
+import { merchantStream } from './ids.js'
 import { type RotatingSecret, secretOwner } from './merchants.js'
 
 const retryDelayMs = 500
+const streamPrefix = merchantStream('')
 
 /** All merchants in memory, folded from the log and kept up with it: what authentication and delivery decide by. */
 export class MerchantDirectory {
   private readonly merchants = new Map<string, MerchantState>()
   private readonly addresses = new AddressIndex<string>()
-  /** Opened secrets by sealed text; opening one takes longer than the rest of a request's checks. */
-  private readonly opened = new Map<string, string>()
+  /** Merchants with an event that cannot be read: nobody may call as one whose latest rotation is not known. */
+  private readonly unreadable = new Set<string>()
+  /** The last answer for each merchant and secret; opening one takes longer than the rest of a request's checks. */
+  private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
   private readonly stopping = new AbortController()
   private following: Promise<void> | undefined
 
@@ -23,18 +28,23 @@ export class MerchantDirectory {
     private readonly store: EventStore,
     private readonly box: SecretBox,
     private readonly clock: Clock,
-    /** Told when following the log fails; it is tried again. */
+    /** Told when following the log fails, which is tried again, and when a merchant's event cannot be read. */
     private readonly onError: (error: unknown) => void,
   ) {}
 
-  /** Resolves when everything in the log is known. @throws StoreUnavailableError, EventFormatError */
+  /**
+   * Resolves when everything in the log is known. An event that cannot be read later (one of a newer program) puts its
+   * merchant out of service until a restart, and no other. @throws StoreUnavailableError, EventFormatError
+   */
   async start(): Promise<void> {
     const pages = this.pages(undefined)
     let checkpoint: Position | undefined
     for (;;) {
       const { value: page, done } = await pages.next()
       if (done) return
-      this.apply(page)
+      this.apply(page, (error) => {
+        throw error
+      })
       checkpoint = page.checkpoint ?? checkpoint
       if (page.atEnd) break
     }
@@ -58,7 +68,9 @@ export class MerchantDirectory {
   /** The merchant whose key this is, suspended or not. */
   byApiKey(apiKey: string): Merchant | undefined {
     const merchant = this.byId(merchantIdOfApiKey(apiKey) ?? '')
-    return merchant && matchesDigest(apiKey, validValues(merchant.apiKeySha256, this.clock())) ? merchant : undefined
+    // The digest is made for unknown merchants too, so that the time does not tell which ids exist.
+    const digests = merchant ? validValues(merchant.apiKeySha256, this.clock()) : []
+    return matchesDigest(apiKey, digests) ? merchant : undefined
   }
 
   /** The merchants whose allow-lists hold the address. */
@@ -67,24 +79,26 @@ export class MerchantDirectory {
   }
 
   allowsAddress(merchantId: string, address: string): boolean {
-    return this.addresses.find(address).has(merchantId)
+    return this.byId(merchantId) !== undefined && this.addresses.holds(address, merchantId)
   }
 
   /** The secrets valid now, the current one first, in clear. @throws SecretBoxError */
-  secrets(merchant: Merchant, secret: RotatingSecret): string[] {
-    return validValues(merchant[secret], this.clock()).map((sealed) => {
-      let clear = this.opened.get(sealed)
-      if (clear === undefined) {
-        clear = this.box.open(sealed, secretOwner(merchant.merchantId, secret))
-        this.opened.set(sealed, clear)
-      }
-      return clear
-    })
+  secrets(merchant: Merchant, secret: RotatingSecret): readonly string[] {
+    const owner = secretOwner(merchant.merchantId, secret)
+    const sealed = validValues(merchant[secret], this.clock())
+    const before = this.opened.get(owner)
+    if (before?.sealed.length === sealed.length && before.sealed.every((text, index) => text === sealed[index])) {
+      return before.clear
+    }
+    // In place of the last answer: a secret that was rotated out does not stay in memory.
+    const clear = sealed.map((text) => this.box.open(text, owner))
+    this.opened.set(owner, { sealed, clear })
+    return clear
   }
 
   private pages(after: Position | undefined): AsyncIterator<Page> {
     const { signal } = this.stopping
-    const options = { streamPrefixes: ['merchant-'], signal, ...(after && { after }) }
+    const options = { streamPrefixes: [streamPrefix], signal, ...(after && { after }) }
     return this.store.subscribeToAll(options)[Symbol.asyncIterator]()
   }
 
@@ -95,24 +109,30 @@ export class MerchantDirectory {
       try {
         const { value: page, done } = await iterator.next()
         if (done) return
-        this.apply(page)
+        this.apply(page, this.onError)
         after = page.checkpoint ?? after
       } catch (error) {
         this.onError(error)
-        await new Promise((resolve) => setTimeout(resolve, retryDelayMs))
+        await delay(retryDelayMs, undefined, { signal: this.stopping.signal }).catch(() => {})
         iterator = this.pages(after)
       }
     }
   }
 
-  private apply(page: Page): void {
+  private apply(page: Page, onUnreadable: (error: unknown) => void): void {
     for (const recorded of page.events) {
-      const event = decodeEvent(recorded) as MerchantEvent
-      const { merchantId } = event.data
-      const before = this.merchants.get(merchantId) ?? initialState
-      const after = evolve(before, event)
-      this.merchants.set(merchantId, after)
-      this.index(merchantId, before, after)
+      const merchantId = recorded.stream.slice(streamPrefix.length)
+      if (this.unreadable.has(merchantId)) continue
+      try {
+        const before = this.merchants.get(merchantId) ?? initialState
+        const after = evolve(before, decodeEvent(recorded) as MerchantEvent)
+        this.index(merchantId, before, after)
+        this.merchants.set(merchantId, after)
+      } catch (error) {
+        this.unreadable.add(merchantId)
+        this.merchants.delete(merchantId)
+        onUnreadable(error)
+      }
     }
   }
 

@@ -107,7 +107,7 @@ export class TransferCommands {
         await handleCommand(this.store, transferDecider, stream, command, context, { assumeNew: true, before }),
       )
     } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError)) throw error
+      if (!(error instanceof WrongExpectedRevisionError) || error.stream !== before[0]?.stream) throw error
       const message = 'This hashCode was used before, for another amount and referenceId.'
       return { accepted: false, refusal: { reason: 'hash-reused', message } }
     }

@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { AddressIndex, rangeProblem } from '../../src/commands/address-index.js'
+
+function indexOf(ranges: { readonly [owner: string]: readonly string[] }): AddressIndex<string> {
+  const index = new AddressIndex<string>()
+  for (const [owner, list] of Object.entries(ranges)) for (const range of list) index.add(range, owner)
+  return index
+}
+
+const found = (index: AddressIndex<string>, address: string) => [...index.find(address)].sort()
+
+t.test('an address is found by itself and by every range around it, up to their edges', async (t) => {
+  const index = indexOf({
+    a: ['203.0.113.7'],
+    b: ['203.0.113.0/24', '10.0.0.0/8'],
+    c: ['203.0.113.4/30'],
+    d: ['0.0.0.0/0'],
+    e: ['2001:db8::/32', '::1'],
+  })
+  const cases: [string, string][] = [
+    ['203.0.113.7', 'abcd'],
+    ['203.0.113.4', 'bcd'],
+    ['203.0.113.3', 'bd'],
+    ['203.0.113.8', 'bd'],
+    ['203.0.114.0', 'd'],
+    ['9.255.255.255', 'd'],
+    ['10.0.0.0', 'bd'],
+    ['10.255.255.255', 'bd'],
+    ['11.0.0.0', 'd'],
+    ['2001:db8::1', 'e'],
+    ['2001:DB8:ffff:ffff:ffff:ffff:ffff:ffff', 'e'],
+    ['2001:db9::', ''],
+    ['::1', 'e'],
+    ['0:0:0:0:0:0:0:1', 'e'],
+    ['::2', ''],
+  ]
+  for (const [address, owners] of cases) t.equal(found(index, address).join(''), owners, address)
+})
+
+t.test('an IPv4 address mapped into IPv6 is the IPv4 address, in look-ups and in ranges', async (t) => {
+  const index = indexOf({ a: ['10.0.0.0/8'], b: ['::ffff:192.0.2.0/120'], c: ['::ffff:192.0.2.1'], d: ['::/0'] })
+  t.strictSame(found(index, '::ffff:10.1.2.3'), ['a'])
+  t.strictSame(found(index, '::ffff:0a01:0203'), ['a'])
+  t.strictSame(found(index, '192.0.2.1'), ['b', 'c'])
+  t.strictSame(found(index, '::ffff:192.0.2.255'), ['b'])
+  t.strictSame(found(index, '2001:db8::1'), ['d'], 'all of IPv6 is not all of IPv4')
+})
+
+t.test('what is no address is in no range', async (t) => {
+  const index = indexOf({ a: ['0.0.0.0/0', '::/0'] })
+  for (const text of ['', 'localhost', '10.0.0.1:80', '10.0.0.256', '10.0.0.1/8', 'unknown', ' 10.0.0.1', '::g']) {
+    t.strictSame(found(index, text), [], JSON.stringify(text))
+    t.equal(index.holds(text, 'a'), false)
+  }
+})
+
+t.test(
+  'ranges are written plainly: no octal, hexadecimal or short forms, which readers take for other addresses',
+  async (t) => {
+    const right = ['10.0.0.1', '10.0.0.1/8', '0.0.0.0/0', '255.255.255.255/32', '::1', '::/0', '2001:db8::/128']
+    for (const range of [...right, '::ffff:10.0.0.1', '::ffff:10.0.0.0/104'])
+      t.equal(rangeProblem(range), undefined, range)
+    const wrong = ['', '10', '10.1', '10.1/8', '010.0.0.1', '0x7f.0.0.1', '2130706433', '10.0.0.1/33', '10.0.0.1/-1']
+    wrong.push(
+      '10.0.0.1/',
+      '10.0.0.1/8/8',
+      '10.0.0.256',
+      '::1/129',
+      '10.0.0.1 ',
+      '*',
+      '10.0.0.0-10.0.0.9',
+      'shop.example',
+    )
+    for (const range of wrong) {
+      t.match(rangeProblem(range), /is not an IP address or CIDR range/, range)
+      t.throws(() => new AddressIndex<string>().add(range, 'a'))
+    }
+  },
+)
+
+t.test('a removed range is gone, for that owner only, and adding twice needs removing once', async (t) => {
+  const index = indexOf({ a: ['10.0.0.0/8', '10.0.0.0/8', '10.1.0.0/16'], b: ['10.0.0.0/8'] })
+  index.remove('10.0.0.0/8', 'a')
+  t.strictSame(found(index, '10.2.0.1'), ['b'])
+  t.strictSame(found(index, '10.1.0.1'), ['a', 'b'])
+  index.remove('10.0.0.0/8', 'a')
+  index.remove('192.0.2.0/24', 'a')
+  index.remove('10.0.0.0/8', 'nobody')
+  t.strictSame(found(index, '10.2.0.1'), ['b'])
+  index.remove('10.0.0.0/8', 'b')
+  index.remove('10.1.0.0/16', 'a')
+  t.strictSame(found(index, '10.1.0.1'), [])
+  index.add('10.0.0.0/8', 'b')
+  t.strictSame(found(index, '10.2.0.1'), ['b'], 'its length is looked for again')
+})
+
+/** Few bits vary, so that ranges and addresses meet often. */
+const ipv4 = fc
+  .tuple(fc.constantFrom(10, 11), fc.nat(3), fc.constantFrom(0, 255), fc.nat(3))
+  .map((parts) => parts.join('.'))
+const ipv6 = fc
+  .tuple(fc.constantFrom('2001:db8', '2001:db9'), fc.nat(3), fc.nat(3))
+  .map(([a, b, c]) => `${a}:${b}::${c}`)
+const range = fc.oneof(
+  ipv4,
+  ipv6,
+  fc.tuple(ipv4, fc.nat(32)).map(([address, bits]) => `${address}/${bits}`),
+  fc.tuple(ipv6, fc.nat(128)).map(([address, bits]) => `${address}/${bits}`),
+  fc.tuple(ipv4, fc.nat(32)).map(([address, bits]) => `::ffff:${address}/${bits + 96}`),
+)
+const change = fc.record({ adds: fc.boolean(), range, owner: fc.constantFrom('a', 'b', 'c') })
+
+/** The naive reference: addresses as bits, ranges as prefixes of bits. */
+function bitsOf(address: string): string {
+  const mapped = address.replace('::ffff:', '')
+  if (mapped.includes('.'))
+    return `4${mapped
+      .split('.')
+      .map((part) => Number(part).toString(2).padStart(8, '0'))
+      .join('')}`
+  const [head = '', tail = ''] = address.split('::')
+  const [front, back] = [head.split(':'), tail.split(':')]
+  const parts = [...front, ...Array(8 - front.length - back.length).fill('0'), ...back]
+  return `6${parts.map((part) => Number.parseInt(part, 16).toString(2).padStart(16, '0')).join('')}`
+}
+
+function prefixOf(text: string): string {
+  const [address = '', length] = text.split('/')
+  const bits = bitsOf(address)
+  if (length === undefined) return bits
+  return bits.slice(0, 1 + Number(length) - (address.startsWith('::ffff:') ? 96 : 0))
+}
+
+t.test('after any additions and removals it finds what a walk over all ranges finds', async (t) => {
+  const addresses = fc.array(
+    fc.oneof(
+      ipv4,
+      ipv6,
+      ipv4.map((address) => `::ffff:${address}`),
+    ),
+    { minLength: 1 },
+  )
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 25 }), addresses, (changes, asked) => {
+      const index = new AddressIndex<string>()
+      const kept = new Set<string>()
+      for (const { adds, range, owner } of changes) {
+        if (adds) index.add(range, owner)
+        else index.remove(range, owner)
+        kept[adds ? 'add' : 'delete'](`${owner} ${prefixOf(range)}`)
+      }
+      for (const address of asked) {
+        const bits = bitsOf(address)
+        const expected = [...kept].map((entry) => entry.split(' ')).filter(([, prefix = '']) => bits.startsWith(prefix))
+        const owners = [...new Set(expected.map(([owner]) => owner))].sort()
+        t.strictSame(found(index, address), owners)
+        for (const owner of ['a', 'b', 'c']) t.equal(index.holds(address, owner), owners.includes(owner))
+      }
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,163 @@
+import t from 'tap'
+import { handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
+import { accept, type Decider, refuse } from '../../src/domain/decision.js'
+import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import {
+  type Append,
+  type EventStore,
+  StoreUnavailableError,
+  WrongExpectedRevisionError,
+} from '../../src/event-store/event-store.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+const suspended: DomainEvent = { type: 'MerchantSuspended', data: { merchantId, at: '2026-03-01T09:00:00.000Z' } }
+const resumed: DomainEvent = { type: 'MerchantResumed', data: { merchantId, at: '2026-03-01T09:00:00.000Z' } }
+
+/** Counts events: `add` adds some as long as there are fewer than `below`. */
+interface Add {
+  readonly events: readonly DomainEvent[]
+  readonly below?: number
+}
+const counter: Decider<number, Add, DomainEvent> = {
+  initialState: 0,
+  decide: ({ events, below = 100 }, count) =>
+    count < below ? accept(...events) : refuse('conflict', 'There are enough.'),
+  evolve: (count) => count + 1,
+}
+
+/** The store with something done before each append reaches it. */
+function before(store: EventStore, action: (attempt: number) => Promise<unknown>) {
+  const counts = { reads: 0, appends: 0 }
+  const wrapped: EventStore = {
+    ...store,
+    readStream: (...args) => {
+      counts.reads++
+      return store.readStream(...args)
+    },
+    appendInOrder: async (appends) => {
+      await action(++counts.appends)
+      return store.appendInOrder(appends)
+    },
+  }
+  return { wrapped, counts }
+}
+
+const another = (store: EventStore, revision: number | 'no_stream') =>
+  store.append('s-1', revision, [encodeEvent(resumed, context)])
+
+t.test('what was decided is appended at the revision read, and folded into the answer', async (t) => {
+  const store = await openTestStore(t)
+  const first = await handleCommand(store, counter, 's-1', { events: [suspended, resumed] }, context)
+  t.match(first, { accepted: true, state: 2, revision: 1, events: [suspended, resumed] })
+  const second = await handleCommand(store, counter, 's-1', { events: [suspended] }, context)
+  t.match(second, { accepted: true, state: 3, revision: 2 })
+  t.strictSame(
+    (await store.readStream('s-1')).map(({ type, data }) => ({ type, data })),
+    [suspended, resumed, suspended],
+  )
+})
+
+t.test('nothing decided or a refusal appends nothing, and answers with the state', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped, counts } = before(store, async () => undefined)
+  await another(store, 'no_stream')
+  t.strictSame(await handleCommand(wrapped, counter, 's-1', { events: [] }, context), {
+    accepted: true,
+    state: 1,
+    events: [],
+    revision: 0,
+  })
+  t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended], below: 1 }, context), {
+    accepted: false,
+    state: 1,
+    refusal: { reason: 'conflict' },
+  })
+  t.match(await handleCommand(wrapped, counter, 's-2', { events: [] }, context), { state: 0, revision: 'no_stream' })
+  t.equal(counts.appends, 0)
+})
+
+t.test('after a conflict it is decided anew, on what the other writer left', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped, counts } = before(store, async (attempt) => attempt === 1 && another(store, 'no_stream'))
+  const result = await handleCommand(wrapped, counter, 's-1', { events: [suspended], below: 1 }, context)
+  t.match(result, { accepted: false, refusal: { reason: 'conflict' }, state: 1 })
+  t.strictSame(counts, { reads: 2, appends: 1 })
+  t.equal((await store.readStream('s-1')).length, 1, 'only the other writer appended')
+})
+
+t.test('writers that keep winning: it gives up after ten conflicts, with nothing appended', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped, counts } = before(store, (attempt) => another(store, attempt === 1 ? 'no_stream' : attempt - 2))
+  await t.rejects(handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context), TooMuchContentionError)
+  t.strictSame(counts, { reads: 10, appends: 10 })
+  const types = (await store.readStream('s-1')).map((event) => event.type)
+  t.strictSame(types, Array(10).fill('MerchantResumed'))
+})
+
+t.test('nine conflicts are borne', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped } = before(store, async (attempt) => {
+    if (attempt < 10) await another(store, attempt === 1 ? 'no_stream' : attempt - 2)
+  })
+  t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context), { state: 10, revision: 9 })
+})
+
+t.test('any other error is passed on at once: an append that may have happened is not repeated', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped, counts } = before(store, async () => {
+    throw new StoreUnavailableError('the disk is full')
+  })
+  await t.rejects(handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context), StoreUnavailableError)
+  t.equal(counts.appends, 1)
+})
+
+t.test('assumed new: nothing is read before the first append, and all of it after a conflict', async (t) => {
+  const store = await openTestStore(t)
+  const { wrapped, counts } = before(store, async () => undefined)
+  const assumeNew = { assumeNew: true }
+  t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), { revision: 0 })
+  t.strictSame(counts, { reads: 0, appends: 1 })
+  t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), {
+    state: 2,
+    revision: 1,
+  })
+  t.strictSame(counts, { reads: 1, appends: 3 })
+})
+
+t.test('an append that must come before stays when the second one conflicts, and is done once', async (t) => {
+  const store = await openTestStore(t)
+  const reserve: Append = { stream: 'r-1', expectedRevision: 'no_stream', events: [encodeEvent(suspended, context)] }
+  const { wrapped } = before(store, async (attempt) => attempt === 1 && another(store, 'no_stream'))
+  const result = await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, { before: [reserve] })
+  t.match(result, { accepted: true, state: 2, revision: 1 })
+  t.equal((await store.readStream('r-1')).length, 1)
+})
+
+t.test('a conflict of the append before is passed on, and the stream is left alone', async (t) => {
+  const store = await openTestStore(t)
+  await store.append('r-1', 'no_stream', [encodeEvent(resumed, context)])
+  const reserve: Append = { stream: 'r-1', expectedRevision: 'no_stream', events: [encodeEvent(suspended, context)] }
+  const options = { before: [reserve], assumeNew: true }
+  await t.rejects(
+    handleCommand(store, counter, 's-1', { events: [suspended] }, context, options),
+    new WrongExpectedRevisionError('r-1', 'no_stream', 0),
+  )
+  t.strictSame(await store.readStream('s-1'), [])
+})
+
+t.test('every event carries actor, correlation, causation and its schema version', async (t) => {
+  const store = await openTestStore(t)
+  const metadata = { actor: 'cli:root', $correlationId: 'job-9', $causationId: 'event-8' }
+  await handleCommand(store, counter, 's-1', { events: [suspended, resumed] }, metadata)
+  for (const event of await store.readStream('s-1')) t.strictSame(event.metadata, { ...metadata, schemaVersion: 1 })
+})
+
+t.test('events have ids of their own, or those that derive from their cause', async (t) => {
+  const store = await openTestStore(t)
+  await handleCommand(store, counter, 's-1', { events: [suspended, suspended] }, context)
+  t.equal(new Set((await store.readStream('s-1')).map((event) => event.id)).size, 2)
+  const id = '6e4c5a4e-2f8d-5b0a-9c39-2f9d35a7a001'
+  await handleCommand(store, counter, 's-2', { events: [suspended] }, context, { eventId: () => id })
+  t.equal((await store.readStream('s-2'))[0]?.id, id)
+})

@@ -1,0 +1,208 @@
+import t from 'tap'
+import { merchantStream } from '../../src/commands/ids.js'
+import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { encodeEvent } from '../../src/event-store/event-codec.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { createSecretBox, type SecretBox } from '../../src/security/secret-box.js'
+import { settings } from '../domain/merchant-samples.js'
+import { context, eventually, openTestStore, settableClock } from '../support/embedded-store.js'
+
+const start = '2026-03-01T10:00:00.000Z'
+
+interface Tester {
+  testdir(): string
+  teardown(handler: () => Promise<void>): void
+}
+
+async function open(t: Tester, alter: (store: EventStore) => EventStore = (store) => store) {
+  const store = await openTestStore(t)
+  const { clock, set } = settableClock(start)
+  const opened: string[] = []
+  const box = createSecretBox(Buffer.alloc(32, 7))
+  const counting: SecretBox = {
+    ...box,
+    open: (sealed, owner) => {
+      opened.push(sealed)
+      return box.open(sealed, owner)
+    },
+  }
+  const errors: unknown[] = []
+  const directory = new MerchantDirectory(alter(store), counting, clock, (error) => errors.push(error))
+  const commands = new MerchantCommands(store, clock, box)
+  t.teardown(() => directory.stop())
+  return { store, directory, commands, set, opened, errors }
+}
+
+t.test('what was registered before the start is known after it, by id, key and address', async (t) => {
+  const { directory, commands } = await open(t)
+  const issued = await commands.register(settings, context)
+  await directory.start()
+  t.match(directory.byId(issued.id), { merchantId: issued.id, settings, suspended: false })
+  t.equal(directory.byApiKey(issued.webApiKey)?.merchantId, issued.id)
+  t.strictSame(
+    directory.byAddress('10.9.8.7').map((merchant) => merchant.merchantId),
+    [issued.id],
+  )
+  t.equal(directory.allowsAddress(issued.id, '::ffff:203.0.113.7'), true)
+  t.equal(directory.allowsAddress(issued.id, '203.0.113.8'), false)
+  t.strictSame(directory.secrets(directory.byId(issued.id)!, 'secretKey'), [issued.secretKey])
+  t.strictSame(directory.secrets(directory.byId(issued.id)!, 'webhookSecret'), [issued.webhookSecret])
+  t.strictSame(
+    directory.all().map((merchant) => merchant.merchantId),
+    [issued.id],
+  )
+})
+
+t.test('an empty log starts, and nobody is known', async (t) => {
+  const { directory } = await open(t)
+  await directory.start()
+  t.equal(directory.byId(''), undefined)
+  t.equal(directory.byApiKey(`tk_${'0'.repeat(32)}_${'A'.repeat(43)}`), undefined)
+  t.equal(directory.byApiKey(''), undefined)
+  t.strictSame(directory.byAddress('10.0.0.1'), [])
+  t.equal(directory.allowsAddress('nobody', '10.0.0.1'), false)
+})
+
+t.test('changes are followed: a new merchant, settings, suspension', async (t) => {
+  const { directory, commands } = await open(t)
+  await directory.start()
+  const { id } = await commands.register(settings, context)
+  await eventually(() => directory.byId(id) !== undefined)
+  await commands.changeSettings(id, { allowIps: ['192.0.2.0/24', '192.0.2.0/25'], name: 'Red Shop' }, context)
+  await eventually(() => directory.byId(id)?.settings.name === 'Red Shop')
+  t.equal(directory.allowsAddress(id, '10.0.0.1'), false, 'the address that was taken off')
+  t.equal(directory.allowsAddress(id, '192.0.2.200'), true)
+  await commands.changeSettings(id, { allowIps: ['192.0.2.0/25'] }, context)
+  await eventually(() => !directory.allowsAddress(id, '192.0.2.200'))
+  t.equal(directory.allowsAddress(id, '192.0.2.100'), true, 'the overlapping range that stayed')
+  await commands.changeSettings(id, { allowIps: [] }, context)
+  await eventually(() => !directory.allowsAddress(id, '192.0.2.100'))
+  await commands.suspend(id, context)
+  await eventually(() => directory.byId(id)?.suspended === true)
+  await commands.resume(id, context)
+  await eventually(() => directory.byId(id)?.suspended === false)
+})
+
+t.test('a rotated API key works beside the new one until the overlap is over, to the millisecond', async (t) => {
+  const { directory, commands, set } = await open(t)
+  const { id, webApiKey: old } = await commands.register(settings, context)
+  await directory.start()
+  const rotated = await commands.rotateApiKey(id, 60, context)
+  if (!rotated.accepted) throw new Error('refused')
+  await eventually(() => directory.byApiKey(rotated.webApiKey) !== undefined)
+  set('2026-03-01T10:59:59.999Z')
+  t.equal(directory.byApiKey(old)?.merchantId, id)
+  set('2026-03-01T11:00:00.000Z')
+  t.equal(directory.byApiKey(old), undefined)
+  t.equal(directory.byApiKey(rotated.webApiKey)?.merchantId, id)
+})
+
+t.test('a key revoked without overlap is refused as soon as it is known', async (t) => {
+  const { directory, commands } = await open(t)
+  const { id, webApiKey: old } = await commands.register(settings, context)
+  await directory.start()
+  t.equal(directory.byApiKey(old)?.merchantId, id)
+  await commands.rotateApiKey(id, 0, context)
+  await eventually(() => directory.byApiKey(old) === undefined)
+})
+
+t.test('a key of one merchant with the id of another is nobody’s', async (t) => {
+  const { directory, commands } = await open(t)
+  const [one, two] = [await commands.register(settings, context), await commands.register(settings, context)]
+  await directory.start()
+  const mixed = one.webApiKey.slice(0, 36) + two.webApiKey.slice(36)
+  t.equal(directory.byApiKey(mixed), undefined)
+})
+
+t.test(
+  'secrets are opened once, both while they overlap, and the one rotated out does not stay in memory',
+  async (t) => {
+    const { directory, commands, set, opened } = await open(t)
+    const { id, secretKey: old } = await commands.register(settings, context)
+    await directory.start()
+    const secrets = () => directory.secrets(directory.byId(id)!, 'secretKey')
+    for (let count = 0; count < 5; count++) t.strictSame(secrets(), [old])
+    t.equal(opened.length, 1)
+    const rotated = await commands.rotateSecret(id, 'secretKey', 60, context)
+    if (!rotated.accepted) throw new Error('refused')
+    await eventually(() => secrets().length === 2)
+    t.strictSame(secrets(), [rotated.value, old])
+    set('2026-03-01T11:00:00.000Z')
+    t.strictSame(secrets(), [rotated.value])
+    const before = opened.length
+    for (let count = 0; count < 5; count++) secrets()
+    t.equal(opened.length, before, 'kept')
+    const held = JSON.stringify([...(directory as unknown as { opened: Map<string, unknown> }).opened])
+    t.match(held, rotated.value)
+    t.notMatch(held, old)
+  },
+)
+
+t.test('secrets of another master key are refused, not taken for empty', async (t) => {
+  const { store, commands } = await open(t)
+  const { id } = await commands.register(settings, context)
+  const other = new MerchantDirectory(
+    store,
+    createSecretBox(Buffer.alloc(32, 8)),
+    () => start,
+    () => undefined,
+  )
+  await other.start()
+  t.teardown(() => other.stop())
+  t.throws(() => other.secrets(other.byId(id)!, 'secretKey'), { name: 'SecretBoxError' })
+})
+
+const ofNewerProgram = (merchantId: string) => {
+  const event = encodeEvent({ type: 'MerchantSuspended', data: { merchantId, at: start } }, context)
+  return { ...event, metadata: { ...event.metadata, schemaVersion: 99 } }
+}
+
+t.test(
+  'an event of a newer program puts its merchant out of service, is told once, and stops nobody else',
+  async (t) => {
+    const { store, directory, commands, errors } = await open(t)
+    const one = await commands.register(settings, context)
+    const two = await commands.register(settings, context)
+    await directory.start()
+    await store.append(merchantStream(one.id), 0, [ofNewerProgram(one.id)])
+    await commands.suspend(two.id, context)
+    await eventually(() => directory.byId(two.id)?.suspended === true)
+    t.equal(directory.byApiKey(one.webApiKey), undefined)
+    t.equal(directory.allowsAddress(one.id, '10.0.0.1'), false)
+    t.strictSame(
+      directory.byAddress('10.0.0.1').map((merchant) => merchant.merchantId),
+      [two.id],
+    )
+    t.match(errors, [{ name: 'EventFormatError' }])
+  },
+)
+
+t.test('a log with an event of a newer program does not start', async (t) => {
+  const { store, directory, commands } = await open(t)
+  const { id } = await commands.register(settings, context)
+  await store.append(merchantStream(id), 0, [ofNewerProgram(id)])
+  await t.rejects(directory.start(), { name: 'EventFormatError' })
+})
+
+t.test('a subscription that fails is taken up where it was: a rotation is not applied twice', async (t) => {
+  let failing = 0
+  const { directory, commands, errors } = await open(t, (store) => ({
+    ...store,
+    subscribeToAll: async function* (options) {
+      for await (const page of store.subscribeToAll(options)) {
+        yield page
+        if (page.events.length > 0 && failing-- > 0) throw new Error('the line broke')
+      }
+    },
+  }))
+  const { id } = await commands.register(settings, context)
+  await directory.start()
+  failing = 1
+  const first = await commands.rotateApiKey(id, 60, context)
+  await eventually(() => errors.length === 1)
+  const second = await commands.rotateApiKey(id, 60, context)
+  if (!first.accepted || !second.accepted) throw new Error('refused')
+  await eventually(() => directory.byApiKey(second.webApiKey) !== undefined)
+  t.equal(directory.byApiKey(first.webApiKey)?.merchantId, id, 'the one before is still valid')
+})

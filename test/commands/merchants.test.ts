@@ -1,0 +1,76 @@
+import t from 'tap'
+import { merchantStream } from '../../src/commands/ids.js'
+import { MerchantCommands, secretOwner } from '../../src/commands/merchants.js'
+import { digestApiKey } from '../../src/security/credentials.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { settings } from '../domain/merchant-samples.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const at = '2026-03-01T10:00:00.000Z'
+const box = createSecretBox(Buffer.alloc(32, 7))
+
+t.test('credentials are issued once; the log holds none of them in clear', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => at, box)
+  const issued = await commands.register(settings, context)
+  const key = await commands.rotateApiKey(issued.id, 60, context)
+  const secret = await commands.rotateSecret(issued.id, 'secretKey', 60, context)
+  const webhook = await commands.rotateSecret(issued.id, 'webhookSecret', 0, context)
+  if (!key.accepted || !secret.accepted || !webhook.accepted) throw new Error('refused')
+  const { events } = await store.readAll({ maxCount: 100 })
+  const text = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  const secrets = [issued.webApiKey, issued.secretKey, issued.webhookSecret, key.webApiKey, secret.value, webhook.value]
+  t.equal(new Set(secrets).size, 6)
+  for (const value of secrets) t.notOk(text.includes(value))
+  const merchant = await commands.find(issued.id)
+  t.strictSame(merchant?.apiKeySha256, {
+    current: digestApiKey(key.webApiKey),
+    previous: { value: digestApiKey(issued.webApiKey), validUntil: '2026-03-01T11:00:00.000Z' },
+  })
+  t.equal(box.open(merchant?.secretKey.current ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
+  t.equal(merchant?.webhookSecret.previous, undefined)
+  for (const event of events) t.strictSame(event.metadata, { ...context, schemaVersion: 1 })
+})
+
+t.test('a secret sealed for one purpose does not open for the other', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => at, box)
+  const { id } = await commands.register(settings, context)
+  const merchant = await commands.find(id)
+  t.throws(() => box.open(merchant?.secretKey.current ?? '', secretOwner(id, 'webhookSecret')))
+})
+
+t.test('parallel changes of different settings are all kept', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => at, box)
+  const { id } = await commands.register(settings, context)
+  const changes = [{ name: 'Red Shop' }, { sandbox: true }, { rateLimitPerSecond: 7 }, { allowIps: [] }]
+  const answers = await Promise.all(changes.map((change) => commands.changeSettings(id, change, context)))
+  t.ok(answers.every((answer) => answer.accepted && answer.changed))
+  t.strictSame((await commands.find(id))?.settings, Object.assign({}, settings, ...changes))
+})
+
+t.test('what is asked of an unknown merchant is refused and makes no stream', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => at, box)
+  const id = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
+  const refused = { accepted: false, refusal: { reason: 'not-found' } }
+  t.match(await commands.changeSettings(id, { name: 'Red Shop' }, context), refused)
+  t.match(await commands.rotateApiKey(id, 60, context), refused)
+  t.match(await commands.rotateSecret(id, 'webhookSecret', 60, context), refused)
+  t.match(await commands.suspend(id, context), refused)
+  t.match(await commands.resume(id, context), refused)
+  t.match(await commands.disableCallbacks(id, 'gone', context), refused)
+  t.match(await commands.enableCallbacks(id, context), refused)
+  t.equal(await commands.find(id), undefined)
+  t.strictSame(await store.readStream(merchantStream(id)), [])
+})
+
+t.test('a repeated suspension or resumption answers that nothing changed', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => at, box)
+  const { id } = await commands.register(settings, context)
+  t.match(await commands.suspend(id, context), { accepted: true, changed: true, merchant: { suspended: true } })
+  t.match(await commands.suspend(id, context), { accepted: true, changed: false, merchant: { suspended: true } })
+  t.match(await commands.resume(id, context), { accepted: true, changed: true, merchant: { suspended: false } })
+})

@@ -1,0 +1,213 @@
+import t from 'tap'
+import { trackingIdOf } from '../../src/commands/ids.js'
+import { type DepositRequest, TransferCommands, type WithdrawalRequest } from '../../src/commands/transfers.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { hashCode } from '../../src/security/hash-code.js'
+import { merchantId, settings } from '../domain/merchant-samples.js'
+import { context, openTestStore, settableClock } from '../support/embedded-store.js'
+
+const at = '2026-03-01T10:00:00.000Z'
+const deposit: DepositRequest = {
+  merchantId,
+  referenceId: 'order-1001',
+  amountMinor: 10_000n,
+  userId: 'u-17',
+  name: 'Ayşe Yılmaz',
+  username: 'ayse',
+  paymentMethod: 1,
+  channel: 'hosted',
+  expiryMinutes: 30,
+}
+const { channel: _channel, expiryMinutes: _expiry, ...request } = deposit
+const withdrawal: WithdrawalRequest = { ...request, accountNumber: 'TR330006100519786457841326', identityNumber: null }
+const trackingId = trackingIdOf(merchantId, 'deposit', deposit.referenceId)
+
+const hashed = (amountText: string, referenceId: string) => ({
+  hash: { hashCode: hashCode('sk_test', amountText, referenceId), amountText },
+})
+
+function commands(store: EventStore, changes: object = {}, clock = () => at) {
+  return new TransferCommands(store, clock, async () => ({ ...settings, ...changes }))
+}
+
+async function logged(store: EventStore, prefix: string): Promise<string[]> {
+  const { events } = await store.readAll({ streamPrefixes: [prefix], maxCount: 1_000 })
+  return events.map((event) => event.type)
+}
+
+t.test('a tracking id derives from merchant, kind and referenceId: it must never change', async (t) => {
+  t.equal(trackingIdOf(merchantId, 'deposit', 'order-1001'), 'ec5e1c4a-1c46-52ac-89f7-82815a548533')
+  t.equal(trackingIdOf(merchantId, 'withdrawal', 'order-1001'), '3c3b44ee-4533-5844-8fa6-5299867a876d')
+})
+
+t.test('a created deposit is found at once, expires in time, and says who created it', async (t) => {
+  const store = await openTestStore(t)
+  const created = await commands(store).createDeposit(deposit, { ...context, actor: `merchant:${merchantId}` })
+  t.match(created, { accepted: true, changed: true, transfer: { trackingId, expiresAt: '2026-03-01T10:30:00.000Z' } })
+  const found = await commands(store).find(trackingId)
+  t.equal(found?.revision, 0)
+  t.strictSame(found?.transfer, created.accepted && created.transfer)
+  const [event] = await store.readStream(`transfer-${trackingId}`)
+  t.strictSame(event?.metadata, { ...context, actor: `merchant:${merchantId}`, schemaVersion: 1 })
+})
+
+t.test('100 parallel creates with one referenceId: one event, one answer', async (t) => {
+  const store = await openTestStore(t)
+  const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
+  const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).createDeposit(withHash, context)))
+  t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
+  t.ok(answers.every((answer) => answer.accepted && answer.transfer.trackingId === trackingId))
+  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+  t.strictSame(await logged(store, 'hash-'), ['HashCodeSeen'])
+})
+
+t.test('the same create later is the first answer again, with no event; a changed body is a conflict', async (t) => {
+  const store = await openTestStore(t)
+  const first = await commands(store).createDeposit(deposit, context)
+  const again = await commands(store, {}, () => '2026-03-09T10:00:00.000Z').createDeposit(deposit, context)
+  t.strictSame(again, { ...first, changed: false })
+  const changed = await commands(store).createDeposit({ ...deposit, amountMinor: 10_001n }, context)
+  t.match(changed, { accepted: false, refusal: { reason: 'conflict' } })
+  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+})
+
+t.test('a deposit and a withdrawal, or two merchants, may share a referenceId and a hash', async (t) => {
+  const store = await openTestStore(t)
+  const hash = hashed('100', deposit.referenceId)
+  const other = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12'
+  const answers = [
+    await commands(store).createDeposit({ ...deposit, ...hash }, context),
+    await commands(store).createWithdrawal({ ...withdrawal, ...hash }, context),
+    await commands(store).createDeposit({ ...deposit, ...hash, merchantId: other }, context),
+  ]
+  t.ok(answers.every((answer) => answer.accepted && answer.changed))
+  t.equal(new Set(answers.map((answer) => answer.accepted && answer.transfer.trackingId)).size, 3)
+})
+
+t.test('one hash for another amount and referenceId is refused, and no transfer comes of it', async (t) => {
+  const store = await openTestStore(t)
+  // md5 over text without a delimiter: "1" + "23" is "12" + "3".
+  const [first, second] = [hashed('1', '23'), hashed('12', '3')]
+  t.equal(first.hash.hashCode, second.hash.hashCode)
+  const one = await commands(store).createDeposit(
+    { ...deposit, referenceId: '23', amountMinor: 100n, ...first },
+    context,
+  )
+  t.match(one, { accepted: true, changed: true })
+  const forged = { ...deposit, referenceId: '3', amountMinor: 1_200n, ...second }
+  for (const { hash } of [second, { hash: { ...second.hash, hashCode: second.hash.hashCode.toLowerCase() } }]) {
+    const two = await commands(store).createDeposit({ ...forged, hash }, context)
+    t.match(two, { accepted: false, refusal: { reason: 'hash-reused' } })
+  }
+  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+  t.match(
+    await commands(store).createDeposit({ ...deposit, referenceId: '23', amountMinor: 100n, ...first }, context),
+    {
+      accepted: true,
+      changed: false,
+    },
+  )
+})
+
+t.test(
+  'the same request with its amount written otherwise has another hash, and is a repeat all the same',
+  async (t) => {
+    const store = await openTestStore(t)
+    await commands(store).createDeposit({ ...deposit, ...hashed('100', deposit.referenceId) }, context)
+    const again = await commands(store).createDeposit({ ...deposit, ...hashed('100.00', deposit.referenceId) }, context)
+    t.match(again, { accepted: true, changed: false })
+    t.strictSame(await logged(store, 'hash-'), ['HashCodeSeen', 'HashCodeSeen'])
+  },
+)
+
+t.test(
+  '50 parallel completions, cancellations and failures: exactly one terminal event, and honest answers',
+  async (t) => {
+    const store = await openTestStore(t)
+    await commands(store).createDeposit(deposit, context)
+    const ways = [
+      () => commands(store).complete(trackingId, {}, context),
+      () => commands(store).changeStatus(trackingId, 'Cancel', null, context),
+      () => commands(store).changeStatus(trackingId, 'Fail', null, context),
+    ]
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => ways[index % 3]?.()))
+    t.equal((await store.readStream(`transfer-${trackingId}`)).length, 2)
+    t.equal(answers.filter((answer) => answer?.accepted && answer.changed).length, 1)
+    const status = (await commands(store).find(trackingId))?.transfer.status
+    for (const answer of answers) {
+      if (answer?.accepted) t.equal(answer.transfer.status, status)
+      else t.equal(answer?.refusal.reason, 'conflict')
+    }
+  },
+)
+
+t.test('the amount mismatch is judged by the settings of the merchant', async (t) => {
+  const store = await openTestStore(t)
+  const judged = async (referenceId: string, changes: object) => {
+    await commands(store).createDeposit({ ...deposit, referenceId }, context)
+    const id = trackingIdOf(merchantId, 'deposit', referenceId)
+    return commands(store, changes).complete(id, { transactionAmountMinor: 9_950n, receiptUrl: 'r' }, context)
+  }
+  t.match(await judged('a', {}), { transfer: { status: 'Completed', hasAmountMismatch: true, receiptUrl: 'r' } })
+  t.match(await judged('b', { mismatchToleranceMinor: 50n }), { transfer: { hasAmountMismatch: false } })
+  t.match(await judged('c', { autoCancelMismatch: true }), {
+    transfer: { status: 'Cancelled', hasAmountMismatch: true, transactionAmountMinor: 9_950n },
+  })
+})
+
+t.test('a completion is decided at the revision read after the settings, not before them', async (t) => {
+  const store = await openTestStore(t)
+  await commands(store).createDeposit(deposit, context)
+  const slow = new TransferCommands(
+    store,
+    () => at,
+    async () => {
+      await commands(store).changeStatus(trackingId, 'Cancel', 'meanwhile', context)
+      return settings
+    },
+  )
+  t.match(await slow.complete(trackingId, {}, context), { accepted: false, refusal: { reason: 'conflict' } })
+  t.match((await commands(store).find(trackingId))?.transfer, { status: 'Cancelled', message: 'meanwhile' })
+})
+
+t.test('a change of what is not there is refused, and a merchant without settings is a fault', async (t) => {
+  const store = await openTestStore(t)
+  const refused = { accepted: false, refusal: { reason: 'not-found' } }
+  t.match(await commands(store).complete(trackingId, {}, context), refused)
+  t.match(await commands(store).changeStatus(trackingId, 'Cancel', null, context), refused)
+  t.match(await commands(store).expire(trackingId, context), refused)
+  t.equal(await commands(store).find(trackingId), undefined)
+  await commands(store).createDeposit(deposit, context)
+  const without = new TransferCommands(
+    store,
+    () => at,
+    async () => undefined,
+  )
+  await t.rejects(without.complete(trackingId, {}, context), /unknown merchant/)
+})
+
+t.test('money of no or negative amount is never booked, whoever forgot to check', async (t) => {
+  const store = await openTestStore(t)
+  await commands(store).createDeposit(deposit, context)
+  for (const transactionAmountMinor of [0n, -1n, 10n ** 15n]) {
+    await t.rejects(commands(store).complete(trackingId, { transactionAmountMinor }, context), {
+      name: 'EventFormatError',
+    })
+  }
+  await t.rejects(commands(store).createWithdrawal({ ...withdrawal, amountMinor: 0n }, context), {
+    name: 'EventFormatError',
+  })
+  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+})
+
+t.test('a deposit expires by the clock, once', async (t) => {
+  const store = await openTestStore(t)
+  const { clock, set } = settableClock(at)
+  const timed = commands(store, {}, clock)
+  await timed.createDeposit(deposit, context)
+  t.match(await timed.expire(trackingId, context), { accepted: true, changed: false })
+  set('2026-03-01T10:30:00.000Z')
+  const answers = await Promise.all(Array.from({ length: 10 }, () => timed.expire(trackingId, context)))
+  t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
+  t.match((await timed.find(trackingId))?.transfer, { status: 'Cancelled', message: 'expired' })
+})

@@ -1,0 +1,36 @@
+import { type EmbeddedEventStore, openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { EventMetadata } from '../../src/event-store/event-codec.js'
+
+interface Testing {
+  testdir(): string
+  teardown(handler: () => Promise<void>): void
+}
+
+/** A log in a directory of its own, closed and removed after the test. */
+export async function openTestStore(t: Testing): Promise<EmbeddedEventStore> {
+  const store = await openEmbeddedEventStore({ directory: t.testdir() })
+  t.teardown(() => store.close())
+  return store
+}
+
+export const context: EventMetadata = {
+  actor: 'system:test',
+  $correlationId: 'request-1',
+  $causationId: 'request-1',
+}
+
+/** A clock that stands still until it is set. */
+export function settableClock(start: string) {
+  let now = start
+  const clock = () => now
+  return { clock, set: (at: string) => (now = at) }
+}
+
+/** Asked again until it holds, as what follows the log is a little behind it. */
+export async function eventually(holds: () => boolean, timeoutMs = 10_000): Promise<void> {
+  const giveUpAt = Date.now() + timeoutMs
+  while (!holds()) {
+    if (Date.now() > giveUpAt) throw new Error(`did not hold within ${timeoutMs} ms: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
