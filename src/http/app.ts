@@ -9,6 +9,7 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
+import { answerClientError } from './client-errors.js'
 import type { HttpDependencies } from './dependencies.js'
 import { failureEnvelope } from './errors.js'
 import { registerFailing } from './plugins/failing.js'
@@ -20,6 +21,7 @@ import { registerDocumentation } from './routes/documentation.js'
 import { registerMerchantApi } from './routes/merchant-api.js'
 import { registerObservability } from './routes/observability.js'
 import { registerPayPage } from './routes/pay-page.js'
+import { registerV1 } from './routes/v1.js'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -46,6 +48,7 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     genReqId,
     requestIdHeader: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       const { failure, particulars } = failWith(error, request, reply)
       reply.type('application/json; charset=utf-8').send(failureEnvelope(failure, particulars) as never)
@@ -59,9 +62,10 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
   const gate = registerGate(app, deps)
   const failWith = registerFailing(app, deps, gate)
   const metrics = registerMetrics(app, deps)
-  registerUnknownRoutes(app)
+  registerUnknownRoutes(app, metrics)
   await registerDocumentation(app, deps.publicUrl)
   registerMerchantApi(app, deps, gate, metrics)
+  registerV1(app, deps, gate)
   registerPayPage(app, deps, gate, failWith)
   registerObservability(app, deps)
   await app.ready()
