@@ -33,6 +33,7 @@ export type App = FastifyInstance<
 
 const bodyLimit = 16 * 1024
 const requestTimeoutMs = 30_000
+const idleCheckIntervalMs = 50
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The whole HTTP surface. It never listens: the caller does, and `close()` lets requests under way finish. */
@@ -58,6 +59,7 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     reply.header('x-request-id', request.id)
     done()
   })
+  closeConnectionsAsTheyFallIdle(app)
   registerJsonBodies(app)
   const gate = registerGate(app, deps)
   const failWith = registerFailing(app, deps, gate)
@@ -70,6 +72,16 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
   registerObservability(app, deps)
   await app.ready()
   return app
+}
+
+/** Node closes connections that are idle as the server closes; one that was busy then would hold it open for a minute. */
+function closeConnectionsAsTheyFallIdle(app: App): void {
+  app.addHook('preClose', (done) => {
+    const timer = setInterval(() => app.server.closeIdleConnections(), idleCheckIntervalMs)
+    app.server.once('close', () => clearInterval(timer))
+    if (!app.server.listening) clearInterval(timer)
+    done()
+  })
 }
 
 /** The caller's X-Request-Id where it is harmless to log and store; it becomes the events' correlation id. */
