@@ -106,12 +106,12 @@ export interface CheckpointDocument extends Document {
   /** `formatPosition`; absent when nothing was looked at yet. */
   readonly position?: string
   /** Of the lease under which it was written: a holder that lost its lease must not turn it back. */
-  readonly fencingToken: number
+  readonly leaseToken: number
   /** When the last event it applied was recorded, milliseconds since the epoch. */
   readonly lastEventAtMs: number | null
   readonly updatedAt: string
   /** Set when an event could not be applied; it stays where it is until it is repaired. */
-  readonly failure?: { readonly position: string; readonly reason: string; readonly at: string }
+  readonly failure?: { readonly position?: string; readonly reason: string; readonly at: string }
 }
 
 /** A rebuild that is asked for, runs or has ended; `_id` is the projection's name. */

@@ -1,0 +1,12 @@
+import { callbacksProjection } from './callbacks.js'
+import type { Projection } from './projection.js'
+import { totalsProjection } from './totals.js'
+import { transferEventsProjection } from './transfer-events.js'
+import { transfersProjection } from './transfers.js'
+
+export const allProjections: readonly Projection[] = [
+  transfersProjection,
+  callbacksProjection,
+  totalsProjection,
+  transferEventsProjection,
+]

@@ -1,0 +1,48 @@
+import type { TransferEvent } from '../domain/transfer/events.js'
+import { formatPosition } from '../event-store/event-store.js'
+import { collections, feedId, indexes, type TransferEventDocument } from '../read-models/documents.js'
+import type { ProjectedEvent, Projection } from './projection.js'
+
+/** The merchants' feeds: every event of every transfer, in the order of the log. */
+export const transferEventsProjection: Projection = {
+  name: 'transfer-events',
+  version: 1,
+  streamPrefixes: ['transfer-'],
+  collection: collections.transferEvents,
+  indexes: indexes.transferEvents,
+
+  needs() {
+    return []
+  },
+
+  // An entry never changes, so writing it again must not either.
+  apply(batch) {
+    return batch.map((projected) => {
+      const entry = entryOf(projected)
+      const filter = { _id: entry._id, eventId: { $exists: false } }
+      return { replaceOne: { filter, replacement: entry, upsert: true } }
+    })
+  },
+}
+
+function entryOf({ id, revision, position, event }: ProjectedEvent): TransferEventDocument {
+  const { type, data } = event as TransferEvent
+  const { merchantId, trackingId, at } = data
+  return {
+    _id: feedId(merchantId, position),
+    merchantId,
+    trackingId,
+    eventId: id,
+    type,
+    revision,
+    position: formatPosition(position),
+    at,
+    data: withNumbers(data),
+  }
+}
+
+function withNumbers(data: object): { [field: string]: unknown } {
+  const out: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(data)) out[name] = typeof value === 'bigint' ? Number(value) : value
+  return out
+}
