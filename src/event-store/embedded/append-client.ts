@@ -23,6 +23,8 @@ const maxWaitingUnits = 50_000
 const maxWaitingSize = 256 * 1024 * 1024
 /** Of everything in one append, metadata and types too; EventStoreDB's limit on a message. */
 const maxAppendSize = 16 * 1024 * 1024
+/** What an event counts beside its texts, so that the number of events in an append is limited too. */
+const eventOverhead = 64
 
 const closedReason = 'the event store is closed'
 
@@ -61,7 +63,10 @@ export class AppendClient {
   connect(port: MessagePort): void {
     this.#failAll(this.#inFlight, 'the log writer was replaced')
     this.#port = port
-    port.on('message', (message: FromWriter) => this.#receive(message))
+    port.on('message', (message: FromWriter) => {
+      // What a replaced writer left in its port would be taken for the answers of the new one.
+      if (this.#port === port) this.#receive(message)
+    })
     port.on('close', () => {
       if (this.#port === port) this.disconnected('the log writer is gone')
     })
@@ -223,7 +228,7 @@ function encodeAppend(append: Append, batch: Batch): number {
   for (const event of append.events) {
     const data = encodeEvent(event, batch)
     dataSize += data.length
-    size += data.length + event.type.length + (batch.at(-1) as string).length
+    size += data.length + event.type.length + (batch.at(-1) as string).length + eventOverhead
   }
   // A UTF-16 unit is at most three bytes: only what might be too large is counted in bytes.
   if (dataSize * 3 > maxAppendBytes) checkDataBytes(append)

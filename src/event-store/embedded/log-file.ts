@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 
 /** The directory holds no event log of ours, or one this program must not touch. The message says what to do. */
@@ -52,7 +52,8 @@ export function logPath(directory: string): string {
  */
 export function prepareLog(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (made !== undefined) syncParents(resolve(directory), resolve(made))
     if (!statSync(directory).isDirectory()) throw new Error('not a directory')
   } catch (error) {
     throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`)
@@ -66,6 +67,16 @@ export function prepareLog(directory: string): void {
     throw new CannotOpenLogError(explain(directory, error))
   } finally {
     db?.close()
+  }
+}
+
+/** SQLite syncs the entries in the directory, not those of the directories just made: a power cut could lose the whole log. */
+function syncParents(directory: string, topmostMade: string): void {
+  for (let made = directory; ; made = dirname(made)) {
+    const parent = openSync(dirname(made), 'r')
+    fsyncSync(parent)
+    closeSync(parent)
+    if (made === topmostMade) return
   }
 }
 
@@ -100,7 +111,7 @@ function isOurs(db: Database.Database, directory: string): boolean {
 
 /** A connection that appends. synchronous=FULL: with NORMAL a power cut loses acknowledged events. */
 export function openForAppending(directory: string): Database.Database {
-  const db = new Database(logPath(directory), { fileMustExist: true, timeout: 0 })
+  const db = new Database(logPath(directory), { fileMustExist: true, timeout: 5_000 })
   db.pragma('synchronous = FULL')
   // The checkpointer thread does it: a commit that had to copy the whole WAL would take hundreds of milliseconds.
   db.pragma('wal_autocheckpoint = 0')

@@ -2,8 +2,8 @@ import type { Database, Statement } from 'better-sqlite3'
 import { streamHash } from './stream-hash.js'
 
 /** Streams younger than the index on names, before they are merged into it. */
-const mergeAt = 32_768
-/** A merge goes bucket by bucket, one with each commit: all at once would hold the writer for 50 ms. */
+const mergeAt = 65_536
+/** A merge goes bucket by bucket, one with each commit: all at once would hold the writer for 150 ms. */
 const bucketCount = 64
 const hashesPerBucket = 2 ** 48 / bucketCount
 

@@ -27,6 +27,8 @@ export class WriteTurn {
   readonly #request: string
 
   constructor(db: Database, directory: string) {
+    // Waiting is done here. Not when the log is opened: there another process's recovery after a crash is waited for.
+    db.pragma('busy_timeout = 0')
     this.#begin = db.prepare<[]>('BEGIN IMMEDIATE')
     this.#request = join(directory, 'events.db-turn')
   }
