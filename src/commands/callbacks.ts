@@ -1,7 +1,14 @@
 import { type AttemptOutcome, callbackDecider, type Lane } from '../domain/callback/callback.js'
-import type { CallbackPayload } from '../domain/callback/events.js'
+import type { CallbackEvent, CallbackPayload } from '../domain/callback/events.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
+import {
+  type Clock,
+  type CommandContext,
+  type HistoryEntry,
+  handleCommand,
+  loadStream,
+  readHistory,
+} from './handle-command.js'
 import { callbackStream, derivedEventId } from './ids.js'
 
 export interface CallbackRequest {
@@ -46,6 +53,11 @@ export class CallbackCommands {
   requeue(trackingId: string, which: { readonly webhookId: string } | 'latest' | 'parked', context: CommandContext) {
     const command = { type: 'Requeue', which, at: this.clock() } as const
     return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+  }
+
+  /** All that happened to a transfer's callbacks, oldest first. */
+  history(trackingId: string): Promise<readonly HistoryEntry<CallbackEvent>[]> {
+    return readHistory(this.store, callbackStream(trackingId))
   }
 
   async lane(trackingId: string): Promise<Lane> {

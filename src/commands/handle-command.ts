@@ -57,6 +57,28 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
   return { state, revision }
 }
 
+/** An event as it was recorded, and what is known about how it came to be. */
+export interface HistoryEntry<Event> {
+  readonly id: string
+  readonly revision: number
+  readonly event: Event
+  readonly metadata: EventMetadata
+}
+
+/** A stream from its start; empty when there is none. @throws StoreUnavailableError, EventFormatError */
+export async function readHistory<Event extends DomainEvent>(
+  store: EventStore,
+  stream: string,
+): Promise<readonly HistoryEntry<Event>[]> {
+  const recorded = await store.readStream(stream)
+  return recorded.map(({ id, revision, metadata, ...rest }) => ({
+    id,
+    revision,
+    event: decodeEvent({ id, revision, metadata, ...rest }) as Event,
+    metadata: metadata as unknown as EventMetadata,
+  }))
+}
+
 /**
  * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
  * @throws StoreUnavailableError, TooMuchContentionError, and WrongExpectedRevisionError of a `before` stream

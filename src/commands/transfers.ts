@@ -6,7 +6,15 @@ import type { DepositChannel, TransferEvent } from '../domain/transfer/events.js
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
-import { type Clock, type CommandContext, type CommandResult, handleCommand, loadStream } from './handle-command.js'
+import {
+  type Clock,
+  type CommandContext,
+  type CommandResult,
+  type HistoryEntry,
+  handleCommand,
+  loadStream,
+  readHistory,
+} from './handle-command.js'
 import { derivedEventId, hashCodeStream, trackingIdOf, transferStream } from './ids.js'
 
 export interface TransferRequest {
@@ -70,6 +78,11 @@ export class TransferCommands {
   async find(trackingId: string): Promise<{ readonly transfer: Transfer; readonly revision: number } | undefined> {
     const { state, revision } = await loadStream(this.store, transferDecider, transferStream(trackingId))
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
+  }
+
+  /** All that happened to it, oldest first; empty when there is none. */
+  history(trackingId: string): Promise<readonly HistoryEntry<TransferEvent>[]> {
+    return readHistory(this.store, transferStream(trackingId))
   }
 
   async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {

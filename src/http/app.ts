@@ -9,6 +9,7 @@ import {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from 'fastify'
+import { answerClientError } from './client-errors.js'
 import type { HttpDependencies } from './dependencies.js'
 import { failureEnvelope } from './errors.js'
 import { registerFailing } from './plugins/failing.js'
@@ -20,6 +21,7 @@ import { registerDocumentation } from './routes/documentation.js'
 import { registerMerchantApi } from './routes/merchant-api.js'
 import { registerObservability } from './routes/observability.js'
 import { registerPayPage } from './routes/pay-page.js'
+import { registerV1 } from './routes/v1.js'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -31,6 +33,7 @@ export type App = FastifyInstance<
 
 const bodyLimit = 16 * 1024
 const requestTimeoutMs = 30_000
+const idleCheckIntervalMs = 50
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The whole HTTP surface. It never listens: the caller does, and `close()` lets requests under way finish. */
@@ -46,6 +49,7 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     genReqId,
     requestIdHeader: false,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
+    clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       const { failure, particulars } = failWith(error, request, reply)
       reply.type('application/json; charset=utf-8').send(failureEnvelope(failure, particulars) as never)
@@ -55,17 +59,29 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     reply.header('x-request-id', request.id)
     done()
   })
+  closeConnectionsAsTheyFallIdle(app)
   registerJsonBodies(app)
   const gate = registerGate(app, deps)
   const failWith = registerFailing(app, deps, gate)
   const metrics = registerMetrics(app, deps)
-  registerUnknownRoutes(app)
+  registerUnknownRoutes(app, metrics)
   await registerDocumentation(app, deps.publicUrl)
   registerMerchantApi(app, deps, gate, metrics)
+  registerV1(app, deps, gate)
   registerPayPage(app, deps, gate, failWith)
   registerObservability(app, deps)
   await app.ready()
   return app
+}
+
+/** Node closes connections that are idle as the server closes; one that was busy then would hold it open for a minute. */
+function closeConnectionsAsTheyFallIdle(app: App): void {
+  app.addHook('preClose', (done) => {
+    const timer = setInterval(() => app.server.closeIdleConnections(), idleCheckIntervalMs)
+    app.server.once('close', () => clearInterval(timer))
+    if (!app.server.listening) clearInterval(timer)
+    done()
+  })
 }
 
 /** The caller's X-Request-Id where it is harmless to log and store; it becomes the events' correlation id. */

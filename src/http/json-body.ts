@@ -33,7 +33,7 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new JsonBodyError('The body is not valid JSON.', scanned.lastField)
+    throw new JsonBodyError('The body is not valid JSON.', brokenField(text))
   }
   if (countKeys(value) !== scanned.colons) refuseDuplicates(text)
   return { value, amountText: scanned.amountText }
@@ -43,7 +43,7 @@ interface Scan {
   /** Outside strings: as many as there are keys written. */
   colons: number
   tooDeep: boolean
-  /** The last top-level field that was begun, where a syntax error must be. */
+  /** The last top-level field that was begun. */
   lastField: string
   amountText: string | undefined
 }
@@ -106,6 +106,43 @@ const numberToken = /[ \t\n\r]*(-?[0-9][0-9.eE+-]*)/y
 function numberAt(text: string, from: number): string | undefined {
   numberToken.lastIndex = from
   return numberToken.exec(text)?.[1]
+}
+
+/** The first top-level field whose value is no JSON, or that the text ends in; `body` when it is none of them. */
+function brokenField(text: string): string {
+  let depth = 0
+  let start = 0
+  let end = 0
+  let field: string | undefined
+  let valueStart = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (char === quote) {
+      start = i
+      i = endOfString(text, i + 1)
+      end = i + 1
+    } else if (char === colon && depth === 1) {
+      field = keyAt(text, start, end)
+      valueStart = i + 1
+    } else if (char === 0x7b || char === 0x5b) depth++
+    else if (char === 0x7d || char === 0x5d || char === 0x2c) {
+      if (depth === 1 && field !== undefined) {
+        if (!isJson(text.slice(valueStart, i))) return field
+        field = undefined
+      }
+      if (char !== 0x2c) depth--
+    }
+  }
+  return field ?? 'body'
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Keys at all depths. @throws JsonBodyError at one that could reach a prototype */

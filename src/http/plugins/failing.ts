@@ -34,7 +34,7 @@ export function registerFailing(app: App, { logger }: HttpDependencies, gate: Ga
 
 /** Failures that are nobody's count against the caller's address: a limit that only sees successes lets guesses through. */
 function charge(failed: RequestError, request: FastifyRequest, gate: Gate): RequestError {
-  if (request.merchant !== null || failed.failure.status >= 500) return failed
+  if (request.merchant || failed.failure.status >= 500) return failed
   try {
     if (failed.failure === failures.unknownKey && request.headers.webapikey !== undefined) gate.chargeGuess(request)
     else if (failed.failure !== failures.tooManyRequests) gate.chargeAddress(request)
@@ -56,13 +56,14 @@ function toRequestError(error: unknown): RequestError {
   return fromFastify(error as Partial<FastifyError>)
 }
 
-export function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
+function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
   if (validation) return new RequestError(failures.invalidRequest, { validationErrors: validationErrorsOf(validation) })
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const { message } = failures.bodyTooLarge
     return new RequestError(failures.bodyTooLarge, { validationErrors: [{ message, members: ['body'] }] })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new RequestError(failures.unsupportedMediaType)
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new RequestError(failures.unknownRoute)
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new RequestError(failures.malformedRequest)
   }

@@ -6,6 +6,7 @@ import type { HttpDependencies } from '../dependencies.js'
 
 export interface HttpMetrics {
   created(channel: 'hosted' | 'native' | 'withdrawal'): void
+  answeredUnknownRoute(reply: FastifyReply): void
 }
 
 /** Durations by route and status, creates, event loop lag. Labels are routes and statuses only: never an id. */
@@ -25,8 +26,10 @@ export function registerMetrics(app: App, { metrics: registry }: HttpDependencie
     registers,
   })
   watchEventLoop(app, registers)
-  const recorder = (route: string) => (_: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
+  const observe = (route: string, reply: FastifyReply) =>
     durations.observe({ route, status: reply.statusCode }, reply.elapsedTime / 1000)
+  const recorder = (route: string) => (_: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
+    observe(route, reply)
     done()
   }
   // A hook of each route knows its label; asking the request for its route builds an object every time.
@@ -34,7 +37,10 @@ export function registerMetrics(app: App, { metrics: registry }: HttpDependencie
     const others = route.onResponse === undefined ? [] : [route.onResponse].flat()
     route.onResponse = [...others, recorder(route.url)]
   })
-  return { created: (channel) => creates.inc({ channel }) }
+  return {
+    created: (channel) => creates.inc({ channel }),
+    answeredUnknownRoute: (reply) => observe('unknown', reply),
+  }
 }
 
 function watchEventLoop(app: App, registers: HttpDependencies['metrics'][]): void {

@@ -1,9 +1,24 @@
 import type { App } from '../app.js'
 import { failures, RequestError } from '../errors.js'
+import type { HttpMetrics } from './metrics.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route there is, HEAD included. */
+    readonly knownRoutes: readonly KnownRoute[]
+  }
+}
+
+interface KnownRoute {
+  readonly method: string
+  readonly url: string
+  readonly pattern: RegExp
+}
 
 /** 404, or 405 with `Allow` where only the method is wrong. Both end in the error handler, which limits them. */
-export function registerUnknownRoutes(app: App): void {
-  const routes: { readonly method: string; readonly pattern: RegExp }[] = []
+export function registerUnknownRoutes(app: App, metrics: HttpMetrics): void {
+  const routes: KnownRoute[] = []
+  app.decorate('knownRoutes', routes)
   app.addHook('onRoute', ({ method, url }) => {
     const pattern = new RegExp(
       `^${url
@@ -11,9 +26,10 @@ export function registerUnknownRoutes(app: App): void {
         .replaceAll(/:\w+/g, '[^/]+')
         .replace('*', '.*')}$`,
     )
-    for (const each of [method].flat()) routes.push({ method: each, pattern })
+    for (const each of [method].flat()) routes.push({ method: each, url, pattern })
   })
   app.setNotFoundHandler((request, reply) => {
+    reply.raw.once('finish', () => metrics.answeredUnknownRoute(reply))
     const path = request.url.split('?', 1)[0]!
     const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
     if (methods.size === 0 || methods.has(request.method)) throw new RequestError(failures.unknownRoute)

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { CommandContext } from '../../commands/handle-command.js'
 import type { TransferResult } from '../../commands/transfers.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
@@ -11,6 +10,7 @@ import { hashedAmountText } from '../hash-check.js'
 import { payPageUrl } from '../pay-page-link.js'
 import type { Gate } from '../plugins/gate.js'
 import type { HttpMetrics } from '../plugins/metrics.js'
+import { contextOf } from '../request-context.js'
 import {
   CreatedEnvelope,
   type HostedDeposit,
@@ -148,7 +148,7 @@ class Creates {
         identityNumber: identityNumber ?? null,
         hash,
       },
-      contextOf(request, merchant),
+      contextOf(request),
     )
     return envelope(created(this.accepted(result, 'withdrawal')))
   }
@@ -174,7 +174,7 @@ class Creates {
         expiryMinutes: merchant.settings.depositExpiryMinutes,
         ...(hash && { hash }),
       },
-      contextOf(request, merchant),
+      contextOf(request),
     )
     return this.accepted(result, channel)
   }
@@ -231,10 +231,6 @@ class Creates {
 function hashMismatch(): RequestError {
   const { message } = failures.hashMismatch
   return new RequestError(failures.hashMismatch, { validationErrors: [{ message, members: ['hashCode'] }] })
-}
-
-export function contextOf(request: FastifyRequest, merchant: Merchant): CommandContext {
-  return { actor: `merchant:${merchant.merchantId}`, $correlationId: request.id, $causationId: request.id }
 }
 
 /** The first answer, whatever became of the transfer since: a repeat says what the lost answer would have said. */

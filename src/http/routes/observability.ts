@@ -11,7 +11,13 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
   app.route({
     method: 'GET',
     url: '/health/live',
-    schema: { tags: ['Health'], summary: 'The process answers', security: [], response: { 200: Health } },
+    schema: {
+      tags: ['Health'],
+      operationId: 'getLiveness',
+      summary: 'The process answers',
+      security: [],
+      response: { 200: Health },
+    },
     handler: async () => ({ status: 'ok', problems: [] }),
   })
   app.route({
@@ -19,6 +25,7 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
     url: '/health/ready',
     schema: {
       tags: ['Health'],
+      operationId: 'getReadiness',
       summary: 'Requests can be served',
       security: [],
       response: { 200: Health, 503: Type.Object(Health.properties, { description: 'Not now; `problems` says why.' }) },
@@ -32,7 +39,7 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
   app.route({
     method: 'GET',
     url: '/metrics',
-    schema: { tags: ['Health'], summary: 'Prometheus metrics', security: [] },
+    schema: { tags: ['Health'], operationId: 'getMetrics', summary: 'Prometheus metrics', security: [] },
     handler: async (_request, reply) => {
       reply.header('content-type', deps.metrics.contentType)
       return deps.metrics.metrics()

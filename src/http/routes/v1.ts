@@ -1,0 +1,207 @@
+import type { FastifyRequest } from 'fastify'
+import type { Transfer } from '../../domain/transfer/transfer.js'
+import { parsePosition } from '../../event-store/event-store.js'
+import { collections, feedAfter, feedOrder, type TransferEventDocument } from '../../read-models/documents.js'
+import type { App } from '../app.js'
+import { viewOfCallbacks } from '../callback-view.js'
+import type { HttpDependencies } from '../dependencies.js'
+import { failures, RequestError } from '../errors.js'
+import type { Gate } from '../plugins/gate.js'
+import { badParameter, cursorOf, kindOf, limitOf, statusOf, timeOf } from '../query-values.js'
+import { contextOf } from '../request-context.js'
+import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../schemas/envelope.js'
+import {
+  CallbacksAnswer,
+  FeedAnswer,
+  FeedQuery,
+  HistoryAnswer,
+  ResendAnswer,
+  ResendRequest,
+  TransferAnswer,
+  TransferParams,
+  TransfersAnswer,
+  TransfersQuery,
+} from '../schemas/queries.js'
+import { listTransfers } from '../transfer-list.js'
+import { viewOfData, viewOfHistory, viewOfTransfer } from '../transfer-view.js'
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** What the specification lacks: a merchant's own transfers, their history, their callbacks. */
+export function registerV1(app: App, deps: HttpDependencies, gate: Gate): void {
+  registerTransfers(app, deps, gate)
+  registerEvents(app, deps, gate)
+  registerCallbacks(app, deps, gate)
+}
+
+const tags = ['Queries']
+
+function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/transfers/:trackingId',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'getTransfer',
+      summary: 'Get a transfer',
+      params: TransferParams,
+      response: { 200: TransferAnswer, ...keyFailures, ...unknownTransfer },
+    },
+    handler: async (request) => {
+      const { transfer, revision } = await ownTransfer(deps, request, request.params.trackingId)
+      return viewOfTransfer(transfer, revision)
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/transfers',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'listTransfers',
+      summary: 'List transfers',
+      description: 'Newest first. A transfer may take a moment to appear, except when it is looked up by referenceId.',
+      querystring: TransfersQuery,
+      response: { 200: TransfersAnswer, ...badRequest, ...keyFailures },
+    },
+    handler: (request) => {
+      const { referenceId, status, kind, from, to, limit, cursor } = request.query
+      return listTransfers(deps, {
+        merchantId: request.merchant!.merchantId,
+        referenceId,
+        status: statusOf(status),
+        kind: kindOf(kind),
+        from: timeOf('from', from),
+        to: timeOf('to', to),
+        limit: limitOf(limit),
+        cursor: cursorOf(cursor),
+      })
+    },
+  })
+}
+
+function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/transfers/:trackingId/events',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'getTransferEvents',
+      summary: 'Get the history of a transfer',
+      params: TransferParams,
+      response: { 200: HistoryAnswer, ...keyFailures, ...unknownTransfer },
+    },
+    handler: async (request) => {
+      const history = await deps.transfers.history(streamId(request.params.trackingId))
+      if (history[0]?.event.data.merchantId !== request.merchant!.merchantId) {
+        throw new RequestError(failures.unknownTransfer)
+      }
+      return { items: history.map(viewOfHistory) }
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/events',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'listEvents',
+      summary: 'Follow all your events',
+      description:
+        'Oldest first; ask again with `after` = `next`. Nothing is ever inserted before a position already read.',
+      querystring: FeedQuery,
+      response: { 200: FeedAnswer, ...badRequest, ...keyFailures },
+    },
+    handler: async (request) => {
+      const { after: text, limit } = request.query
+      const after = text === undefined ? undefined : parsePosition(text)
+      if (text !== undefined && (after === undefined || after.commit > BigInt(Number.MAX_SAFE_INTEGER))) {
+        throw badParameter('after', 'must be the next of an earlier answer')
+      }
+      const documents = (await deps.readModels
+        .collection(collections.transferEvents)
+        .find(feedAfter(request.merchant!.merchantId, after), {
+          sort: feedOrder,
+          limit: limitOf(limit),
+        })) as readonly TransferEventDocument[]
+      const items = documents.map(({ position, trackingId, eventId, revision, type, at, data }) => {
+        return { position, trackingId, eventId, revision, type, at, data: viewOfData(data) }
+      })
+      return { items, next: items.at(-1)?.position ?? text ?? null }
+    },
+  })
+}
+
+function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/transfers/:trackingId/callbacks',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'getTransferCallbacks',
+      summary: 'Get the callbacks sent about a transfer',
+      params: TransferParams,
+      response: { 200: CallbacksAnswer, ...keyFailures, ...unknownTransfer },
+    },
+    handler: async (request) => {
+      const { transfer } = await ownTransfer(deps, request, request.params.trackingId)
+      return { items: viewOfCallbacks(await deps.callbacks.history(transfer.trackingId)) }
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/v1/transfers/:trackingId/callbacks/resend',
+    onRequest: gate.requireKey,
+    schema: {
+      tags,
+      operationId: 'resendTransferCallbacks',
+      summary: 'Send callbacks again',
+      description: 'Without a webhookId: all that were given up, or the latest one when none was.',
+      params: TransferParams,
+      body: ResendRequest,
+      response: { 202: ResendAnswer, ...badRequest, ...keyFailures, ...unknownTransfer, ...bodyFailures },
+    },
+    handler: async (request, reply) => {
+      const { transfer } = await ownTransfer(deps, request, request.params.trackingId)
+      const requeued = await resend(deps, request, transfer.trackingId, request.body?.webhookId?.toLowerCase())
+      return reply.code(202).send({ requeued })
+    },
+  })
+}
+
+/** How many will be sent again. @throws RequestError */
+async function resend(
+  { callbacks }: HttpDependencies,
+  request: FastifyRequest,
+  trackingId: string,
+  webhookId: string | undefined,
+): Promise<number> {
+  const context = contextOf(request)
+  if (webhookId === undefined) {
+    const parked = await callbacks.requeue(trackingId, 'parked', context)
+    if (parked.accepted && parked.events.length > 0) return parked.events.length
+  }
+  const result = await callbacks.requeue(trackingId, webhookId === undefined ? 'latest' : { webhookId }, context)
+  if (!result.accepted) throw new RequestError(failures.unknownCallback)
+  return result.events.length
+}
+
+/** From the log, so never behind. @throws RequestError also when it is another merchant's: the two look alike */
+async function ownTransfer(
+  { transfers }: HttpDependencies,
+  request: FastifyRequest,
+  trackingId: string,
+): Promise<{ readonly transfer: Transfer; readonly revision: number }> {
+  const found = await transfers.find(streamId(trackingId))
+  if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError(failures.unknownTransfer)
+  return found
+}
+
+function streamId(trackingId: string): string {
+  const lowerCase = trackingId.toLowerCase()
+  if (!uuid.test(lowerCase)) throw new RequestError(failures.unknownTransfer)
+  return lowerCase
+}

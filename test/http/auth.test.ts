@@ -1,0 +1,271 @@
+import { createHmac } from 'node:crypto'
+import t, { type Test } from 'tap'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+} from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const kinds = Object.keys(paths) as CreateKind[]
+
+async function service(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
+  const started = await startTestService(options)
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+t.test('a missing or unknown key is 401, and its request is not read', async (t) => {
+  const { app, merchant } = await service(t)
+  const { secretKey, webApiKey } = await merchant()
+  const altered = webApiKey.slice(0, -1) + (webApiKey.endsWith('A') ? 'B' : 'A')
+  for (const key of [undefined, '', 'nonsense', altered]) {
+    for (const body of [createBody('native', secretKey), '{broken']) {
+      const answer = await post(app, paths.native, body, {
+        ...(key !== undefined && { key }),
+        address: `10.0.0.${key?.length ?? 0}`,
+      })
+      t.equal(answer.statusCode, 401, `key ${key}`)
+      t.match(answer.json(), { success: false, unAuthorizedRequest: true, error: { code: 40101 } })
+    }
+  }
+})
+
+t.test('six bad keys from one address: the sixth is 429 with Retry-After, a valid key is not held back', async (t) => {
+  const { app, merchant, logLines } = await service(t)
+  const { secretKey, webApiKey } = await merchant()
+  const body = createBody('native', secretKey)
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push((await post(app, paths.native, body, { key: `bad${i}` })).statusCode)
+  t.same(statuses, [401, 401, 401, 401, 401, 429])
+  const limited = await app.inject({ url: '/v1/transfers', headers: { webapikey: 'bad' }, remoteAddress: '127.0.0.1' })
+  t.equal(limited.statusCode, 429)
+  t.match(limited.headers['retry-after'], /^[1-9]\d*$/)
+  t.match(limited.json(), { success: false, error: { code: 42901 } })
+  t.equal((await post(app, paths.native, body, { key: 'bad', address: '10.1.2.3' })).statusCode, 401, 'another address')
+  t.equal((await post(app, paths.native, body, { key: webApiKey })).statusCode, 200)
+  t.equal(logLines.filter((line) => line.includes('40101')).length, 6, 'one line for each rejected key')
+})
+
+t.test('a valid key from an address that is not allowed is 403', async (t) => {
+  const { app, merchant } = await service(t)
+  const { secretKey, webApiKey: key } = await merchant({ allowIps: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.7'] })
+  const expectations: [string, number][] = [
+    ['10.255.0.1', 200],
+    ['192.0.2.7', 200],
+    ['2001:db8:ffff::1', 200],
+    ['::ffff:10.1.1.1', 200],
+    ['11.0.0.1', 403],
+    ['192.0.2.8', 403],
+    ['2001:db9::1', 403],
+    ['::ffff:11.1.1.1', 403],
+    ['127.0.0.1', 403],
+  ]
+  for (const kind of kinds) {
+    for (const [address, status] of expectations) {
+      const answer = await post(app, paths[kind], createBody(kind, secretKey), { key, address })
+      t.equal(answer.statusCode, status, `${kind} ${address}`)
+      if (status === 403) t.match(answer.json(), { unAuthorizedRequest: true, error: { code: 40301 } })
+    }
+  }
+})
+
+t.test('a suspended merchant is 403 until it is resumed', async (t) => {
+  const { app, merchant, merchants, directory, until } = await service(t)
+  const { id, secretKey, webApiKey: key } = await merchant()
+  await merchants.suspend(id, context)
+  await until(() => directory.byId(id)?.suspended === true)
+  for (const kind of kinds) {
+    const answer = await post(app, paths[kind], createBody(kind, secretKey), { key })
+    t.match([answer.statusCode, answer.json()], [403, { unAuthorizedRequest: true, error: { code: 40302 } }])
+  }
+  t.equal((await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode, 403, 'hosted, by its hash')
+  await merchants.resume(id, context)
+  await until(() => directory.byId(id)?.suspended === false)
+  t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
+})
+
+t.test('a hosted create without a key is the merchant whose address and hash it has', async (t) => {
+  const { app, merchant, transfers } = await service(t)
+  const a = await merchant({ allowIps: ['10.0.0.1', '10.0.0.2'] })
+  const b = await merchant({ allowIps: ['10.0.0.2', '10.0.0.3'] })
+  const send = (secretKey: string, address: string) =>
+    post(app, paths.hosted, createBody('hosted', secretKey), { address })
+  const owner = async (answer: Awaited<ReturnType<typeof send>>) =>
+    (await transfers.find(answer.json().trackingId))?.transfer.merchantId
+  t.equal(await owner(await send(a.secretKey, '10.0.0.1')), a.id)
+  t.equal(await owner(await send(a.secretKey, '10.0.0.2')), a.id)
+  t.equal(await owner(await send(b.secretKey, '10.0.0.2')), b.id)
+  t.match((await send(b.secretKey, '10.0.0.1')).json(), { error: { code: 40003 } }, 'not from the address of another')
+  t.equal((await send(b.secretKey, '10.0.0.1')).statusCode, 400)
+  t.equal((await send('nobody', '10.0.0.2')).statusCode, 400)
+  t.equal((await send(a.secretKey, '10.0.0.9')).statusCode, 403)
+  const keyed = await post(app, paths.hosted, createBody('hosted', b.secretKey), {
+    key: a.webApiKey,
+    address: '10.0.0.2',
+  })
+  t.equal(keyed.statusCode, 400, "with a key, only that merchant's hash")
+})
+
+t.test('while a SecretKey or WebApiKey is rotated both are good, afterwards only the new one', async (t) => {
+  const { app, merchant, merchants, directory, until } = await service(t)
+  const { id, secretKey, webApiKey } = await merchant()
+  const rotatedSecret = await merchants.rotateSecret(id, 'secretKey', 60, context)
+  const rotatedKey = await merchants.rotateApiKey(id, 60, context)
+  if (!('value' in rotatedSecret) || !('webApiKey' in rotatedKey)) throw new Error('not rotated')
+  await until(() => directory.byApiKey(rotatedKey.webApiKey) !== undefined)
+  for (const key of [webApiKey, rotatedKey.webApiKey]) {
+    for (const secret of [secretKey, rotatedSecret.value]) {
+      t.equal((await post(app, paths.native, createBody('native', secret), { key })).statusCode, 200)
+    }
+  }
+  await merchants.rotateSecret(id, 'secretKey', 0, context)
+  await merchants.rotateApiKey(id, 0, context)
+  await until(() => directory.byApiKey(rotatedKey.webApiKey) === undefined)
+  t.equal((await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).statusCode, 401)
+  t.equal((await post(app, paths.hosted, createBody('hosted', rotatedSecret.value))).statusCode, 400)
+})
+
+t.test('X-Forwarded-For counts only through trusted proxies', async (t) => {
+  const direct = await service(t)
+  const proxied = await service(t, { overrides: { trustedProxies: ['10.0.0.0/8', '::1/128', '192.0.2.0/24'] } })
+  const rows: { what: string; peer: string; forwarded?: string; status: number; at: typeof direct }[] = [
+    {
+      what: 'no proxy trusted: the header is nothing',
+      peer: '10.0.0.1',
+      forwarded: '203.0.113.5',
+      status: 403,
+      at: direct,
+    },
+    {
+      what: 'no proxy trusted, allowed peer, foreign header',
+      peer: '203.0.113.5',
+      forwarded: '1.1.1.1',
+      status: 200,
+      at: direct,
+    },
+    { what: 'a trusted proxy names the caller', peer: '10.0.0.1', forwarded: '203.0.113.5', status: 200, at: proxied },
+    { what: 'its IPv4-mapped form too', peer: '::ffff:10.0.0.1', forwarded: '203.0.113.5', status: 200, at: proxied },
+    { what: 'a mapped caller', peer: '10.0.0.1', forwarded: '::ffff:203.0.113.5', status: 200, at: proxied },
+    { what: 'an IPv6 proxy', peer: '::1', forwarded: '203.0.113.5', status: 200, at: proxied },
+    { what: 'two trusted hops', peer: '10.0.0.1', forwarded: '203.0.113.5, 192.0.2.1', status: 200, at: proxied },
+    {
+      what: 'a forged first entry',
+      peer: '10.0.0.1',
+      forwarded: '203.0.113.5, 198.51.100.1',
+      status: 403,
+      at: proxied,
+    },
+    { what: 'a stranger is not a proxy', peer: '198.51.100.1', forwarded: '203.0.113.5', status: 403, at: proxied },
+    { what: 'allowed peer, forged header', peer: '203.0.113.5', forwarded: '198.51.100.1', status: 200, at: proxied },
+    { what: 'nonsense', peer: '10.0.0.1', forwarded: 'unknown', status: 403, at: proxied },
+    { what: 'an address with a port', peer: '10.0.0.1', forwarded: '203.0.113.5:443', status: 403, at: proxied },
+    { what: 'empty', peer: '10.0.0.1', forwarded: '', status: 403, at: proxied },
+    { what: 'no header: the proxy itself', peer: '10.0.0.1', status: 403, at: proxied },
+    { what: 'IPv6 caller', peer: '10.0.0.1', forwarded: '2001:db8::5', status: 200, at: proxied },
+  ]
+  const issued = new Map<unknown, Awaited<ReturnType<typeof direct.merchant>>>()
+  for (const at of [direct, proxied]) issued.set(at, await at.merchant({ allowIps: ['203.0.113.5', '2001:db8::/32'] }))
+  for (const { what, peer, forwarded, status, at } of rows) {
+    const { secretKey, webApiKey: key } = issued.get(at)!
+    const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+    const answer = await post(at.app, paths.native, createBody('native', secretKey), { key, address: peer, headers })
+    t.equal(answer.statusCode, status, what)
+  }
+})
+
+t.test('X-Signature is checked when sent, and can be required', async (t) => {
+  const { app, merchant } = await service(t)
+  const optional = await merchant()
+  const required = await merchant({ requireSignature: true })
+  const now = Math.floor(Date.now() / 1000)
+  const sign = (secret: string, body: string, at = now) =>
+    `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`
+  for (const kind of kinds) {
+    for (const { secretKey, webApiKey: key, sends } of [
+      { ...optional, sends: 200 },
+      { ...required, sends: 400 },
+    ]) {
+      const body = createBody(kind, secretKey)
+      const send = async (signature?: string) =>
+        (await post(app, paths[kind], body, { key, headers: signature ? { 'x-signature': signature } : {} })).statusCode
+      t.equal(await send(), sends, `${kind} without`)
+      t.equal(await send(sign(secretKey, body)), 200, 'with')
+      t.equal(await send(sign(secretKey, body, now - 290)), 200, 'within five minutes')
+      t.equal(await send(sign(secretKey, body, now - 310)), 400, 'too old')
+      t.equal(await send(sign(secretKey, body, now + 310)), 400, 'too far ahead')
+      t.equal(await send(sign('another', body)), 400, 'another secret')
+      t.equal(await send(sign(secretKey, `${body} `)), 400, 'another body')
+      t.equal(await send('nonsense'), 400)
+    }
+  }
+})
+
+t.test('a native create without hashCode is refused where the merchant requires one', async (t) => {
+  const { app, merchant } = await service(t)
+  const { secretKey, webApiKey: key } = await merchant({ requireNativeHash: true })
+  const without = await post(app, paths.native, createBody('native', secretKey, { hashCode: undefined }), { key })
+  t.match(without.json(), { error: { code: 40001, validationErrors: [{ members: ['hashCode'] }] } })
+  t.equal((await post(app, paths.native, createBody('native', secretKey), { key })).statusCode, 200)
+})
+
+t.test("a merchant's own bounds apply to keyed and to hosted creates", async (t) => {
+  const { app, merchant } = await service(t)
+  const { secretKey, webApiKey: key } = await merchant({ minAmountMinor: 1000n, maxAmountMinor: 2000n })
+  for (const [amountText, status] of [
+    ['9.99', 400],
+    ['10.00', 200],
+    ['20', 200],
+    ['20.01', 400],
+  ] as const) {
+    for (const options of [{ key }, {}]) {
+      const answer = await post(app, paths.hosted, createBody('hosted', secretKey, {}, amountText), options)
+      t.equal(answer.statusCode, status, amountText)
+      if (status === 400) t.match(answer.json(), { error: { validationErrors: [{ members: ['amount'] }] } })
+    }
+  }
+})
+
+t.test('above its rate a merchant gets 429 with Retry-After; another one does not', async (t) => {
+  const { app, merchant } = await service(t)
+  const slow = await merchant({ rateLimitPerSecond: 1 })
+  const other = await merchant()
+  const statuses: number[] = []
+  for (let i = 0; i < 7; i++) {
+    const answer = await post(app, paths.native, createBody('native', slow.secretKey), { key: slow.webApiKey })
+    statuses.push(answer.statusCode)
+    if (answer.statusCode === 429) t.equal(answer.headers['retry-after'], '1')
+  }
+  t.same(statuses.slice(0, 5), [200, 200, 200, 200, 200], 'a burst of five seconds')
+  t.equal(statuses[6], 429)
+  const hosted = await post(app, paths.hosted, createBody('hosted', slow.secretKey))
+  t.equal(hosted.statusCode, 429, 'without a key too')
+  t.equal(
+    (await post(app, paths.native, createBody('native', other.secretKey), { key: other.webApiKey })).statusCode,
+    200,
+  )
+})
+
+t.test('unknown addresses and failing requests without a merchant are limited by caller', async (t) => {
+  const { app } = await service(t)
+  const many = <Answer extends { statusCode: number }>(send: (i: number) => Promise<Answer>) =>
+    Promise.all(Array.from({ length: 1000 }, (_, i) => send(i))).then(
+      (answers) => new Set(answers.map(({ statusCode }) => statusCode)),
+    )
+  t.same([...(await many((i) => app.inject({ url: `/nothing/${i}` })))], [404, 429])
+  t.ok((await many(() => post(app, paths.hosted, '{}'))).has(429))
+  t.equal((await post(app, paths.hosted, '{}', { address: '10.0.0.1' })).statusCode, 400)
+})
+
+t.test('no log line carries a key, a secret or a body', async (t) => {
+  const { app, merchant, logLines } = await service(t)
+  const { secretKey, webApiKey } = await merchant({ allowIps: ['10.0.0.1'] })
+  await post(app, paths.native, createBody('native', secretKey, { name: 'Canary' }), { key: webApiKey })
+  await post(app, paths.native, createBody('native', secretKey, { name: 'Canary' }), { key: 'tk_canary' })
+  t.equal(logLines.length, 2)
+  for (const canary of [webApiKey, secretKey, 'Canary', 'tk_canary'])
+    t.notOk(logLines.join('').includes(canary), canary)
+})

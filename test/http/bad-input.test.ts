@@ -1,0 +1,234 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { hashCode } from '../../src/security/hash-code.js'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+} from '../support/test-service.js'
+
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app } = service
+const { webApiKey: key, secretKey } = await service.merchant()
+const contentTypes = ['application/json', 'application/json-patch+json']
+const kinds = Object.keys(paths) as CreateKind[]
+
+interface Refused {
+  readonly error: { readonly code: number; readonly validationErrors: { members: string[] }[] | null }
+}
+
+async function refuses(t: Test, kind: CreateKind, body: string | Buffer, field: string, what = String(body)) {
+  for (const contentType of contentTypes) {
+    const answer = await post(app, paths[kind], body, { key, contentType })
+    const shown = what.slice(0, 80)
+    t.equal(answer.statusCode, 400, `${kind} ${contentType} ${shown}`)
+    const { error } = answer.json<Refused>()
+    const members = error.validationErrors?.flatMap((each) => each.members) ?? []
+    t.ok(members.includes(field), `${field} among ${members.join()} for ${shown}`)
+  }
+}
+
+async function nothingWritten(t: Test) {
+  t.same(await service.log(), [], 'no event written')
+}
+
+t.test('an amount that is not a plain positive number with at most two decimals names amount', async (t) => {
+  const amounts = ['"100"', '1e2', '1E2', '100.0e0', '-1', '-0', '0', '0.0', '0.00', '0.001', '1e999', '1.005', 'null']
+  for (const kind of kinds) {
+    for (const amount of [
+      ...amounts,
+      'true',
+      '[7]',
+      '{}',
+      '""',
+      '01',
+      '+1',
+      '.5',
+      '1.',
+      'NaN',
+      'Infinity',
+      '1_0',
+      '',
+    ]) {
+      const body = createBody(kind, secretKey).replace('"amount":100.50', `"amount":${amount}`)
+      await refuses(t, kind, body, 'amount', `amount ${amount}`)
+    }
+    await refuses(t, kind, createBody(kind, secretKey).replace('"amount":100.50,', ''), 'amount', 'no amount')
+    await refuses(t, kind, createBody(kind, secretKey, {}, '1000000'), 'amount', 'above the bounds')
+    await refuses(t, kind, createBody(kind, secretKey, {}, '9999999999999999999999'), 'amount', 'far above')
+  }
+  await nothingWritten(t)
+})
+
+const wrongs: { readonly [field: string]: readonly unknown[] } = {
+  userId: [undefined, null, 5, true, '', 'x'.repeat(129), [], {}, 'a\u0000b', 'a\nb', '\u0085', '\ud800', ['x']],
+  name: [undefined, null, 5, '', 'x'.repeat(129), {}, 'tab\t', '\udfff', { $ne: '' }],
+  username: [undefined, null, 5, '', 'x'.repeat(129), [], '\u007f'],
+  referenceId: [undefined, null, 5, '', 'x'.repeat(65), 'a b', 'a.b', 'ö', 'a\n', '1+1', '../..', { $gt: '' }, ['x']],
+  transactionType: [undefined, null, '1', 0, 3, 1.5, true, [1]],
+  paymentMethod: [undefined, null, '1', 0, 99, -1, 1.5, true, [1], 1e300],
+  hashCode: [null, 5, '', 'x'.repeat(32), 'a'.repeat(31), 'a'.repeat(33), 'a'.repeat(32), {}, ['a']],
+  accountNumber: [undefined, null, 5, '', 'x'.repeat(65), {}, 'a\u0001'],
+  identityNumber: [5, true, 'x'.repeat(65), {}, [], 'a\u0001'],
+}
+
+for (const kind of kinds) {
+  t.test(`a wrong or missing value of each field of a ${kind} create names that field`, async (t) => {
+    for (const [field, values] of Object.entries(wrongs)) {
+      if (kind !== 'withdrawal' && (field === 'accountNumber' || field === 'identityNumber')) continue
+      for (const value of values) {
+        await refuses(
+          t,
+          kind,
+          createBody(kind, secretKey, { [field]: value }),
+          field,
+          `${field} ${JSON.stringify(value)}`,
+        )
+      }
+    }
+    const otherType = kind === 'withdrawal' ? 1 : 2
+    await refuses(t, kind, createBody(kind, secretKey, { transactionType: otherType }), 'transactionType')
+    await nothingWritten(t)
+  })
+}
+
+t.test('a payment method of the other kind is refused, and one has bounds of its own', async (t) => {
+  await refuses(t, 'native', createBody('native', secretKey, { paymentMethod: 2 }), 'paymentMethod')
+  await refuses(t, 'withdrawal', createBody('withdrawal', secretKey, { paymentMethod: 2 }, '0.99'), 'amount')
+  await nothingWritten(t)
+})
+
+t.test('a hashCode is required for hosted deposits and withdrawals', async (t) => {
+  for (const kind of ['hosted', 'withdrawal'] as const) {
+    await refuses(t, kind, createBody(kind, secretKey, { hashCode: undefined }), 'hashCode')
+  }
+  await nothingWritten(t)
+})
+
+t.test('all that is wrong is told at once', async (t) => {
+  const body = JSON.stringify({ amount: 0.001, userId: 7, referenceId: 'a b', transactionType: 2, paymentMethod: 99 })
+  const answer = await post(app, paths.withdrawal, body, { key })
+  const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members)
+  const expected = ['accountNumber', 'amount', 'hashCode', 'name', 'paymentMethod', 'referenceId', 'userId', 'username']
+  t.same(members?.sort(), expected)
+})
+
+t.test('malformed bodies are refused and the nearest field is named', async (t) => {
+  const body = createBody('native', secretKey)
+  const duplicate = (field: string, value: string) => `${body.slice(0, -1)},"${field}":${value}}`
+  await refuses(t, 'native', duplicate('amount', '7'), 'amount')
+  await refuses(t, 'native', duplicate('userId', '"8412"'), 'userId')
+  await refuses(t, 'native', duplicate('\\u0061mount', '7'), 'amount')
+  await refuses(t, 'native', duplicate('extra', '{"a":1,"b":[{"c":1,"c":1}]}'), 'extra')
+  await refuses(t, 'native', duplicate('__proto__', '{"admin":true}'), '__proto__')
+  await refuses(t, 'native', duplicate('extra', '{"__proto__":1}'), '__proto__')
+  await refuses(t, 'native', duplicate('\\u005f_proto__', '{}'), '__proto__')
+  await refuses(t, 'native', duplicate('constructor', '{"prototype":{"admin":true}}'), 'constructor')
+  await refuses(t, 'native', duplicate('deep', '['.repeat(25) + ']'.repeat(25)), 'deep')
+  await refuses(t, 'native', duplicate('deep', '{"a":'.repeat(2000)), 'deep')
+  await refuses(t, 'native', '['.repeat(8000), 'body')
+  for (const broken of [
+    '{',
+    '{]',
+    '{"amount":100',
+    '[',
+    'nonsense',
+    "{'a':1}",
+    '\u0000',
+    '{"a":1}}',
+    '{}{}',
+    '"',
+    '{"a',
+  ]) {
+    await refuses(t, 'native', broken, broken.includes('"amount') ? 'amount' : 'body')
+  }
+  for (const notAnObject of ['null', '5', '"x"', '[]', '[{}]', 'true', '']) {
+    await refuses(t, 'native', notAnObject, 'body')
+  }
+  await refuses(t, 'native', Buffer.from([0x7b, 0xff, 0x7d]), 'body', 'invalid UTF-8')
+  await refuses(t, 'native', Buffer.from(`\ufeff${body}`), 'body', 'byte order mark')
+  await nothingWritten(t)
+})
+
+t.test('a body above 16 KiB is 413, and one of 1 MB too; at 16 KiB it is read', async (t) => {
+  const padded = (bytes: number) => {
+    const body = createBody('native', 'wrong secret').slice(0, -1)
+    return `${body},"pad":"${'x'.repeat(bytes - body.length - 10)}"}`
+  }
+  for (const bytes of [16 * 1024 + 1, 1_000_000]) {
+    const answer = await post(app, paths.native, padded(bytes), { key })
+    t.equal(answer.statusCode, 413)
+    t.match(answer.json(), { success: false, error: { code: 41301, validationErrors: [{ members: ['body'] }] } })
+  }
+  t.equal((await post(app, paths.native, padded(16 * 1024), { key })).json().error.code, 40003)
+  await nothingWritten(t)
+})
+
+t.test('other content types are 415 in the envelope', async (t) => {
+  for (const contentType of [
+    'text/plain',
+    'application/xml',
+    'application/x-www-form-urlencoded',
+    'json',
+    'multipart/form-data',
+  ]) {
+    const answer = await post(app, paths.native, createBody('native', secretKey), { key, contentType })
+    t.equal(answer.statusCode, 415, contentType)
+    t.match(answer.json(), { result: null, success: false, error: { code: 41501 }, __abp: true })
+  }
+  await nothingWritten(t)
+})
+
+t.test('whatever a field holds, the answer is 400 naming it, or 200', async (t) => {
+  const fields = ['userId', 'name', 'username', 'referenceId', 'transactionType', 'paymentMethod', 'accountNumber']
+  const accepted = await startTestService()
+  t.teardown(() => destroyTestService(accepted))
+  const merchant = await accepted.merchant()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...kinds),
+      fc.constantFrom(...fields, 'hashCode', 'identityNumber', 'amount'),
+      fc.constantFrom(...contentTypes),
+      fc.oneof(fc.jsonValue(), fc.string(), fc.double(), fc.constantFrom({ $ne: null }, { $gt: '' }, [7], '1e2')),
+      async (kind, field, contentType, value) => {
+        const body = createBody(kind, merchant.secretKey, { [field]: value })
+        const answer = await post(accepted.app, paths[kind], body, { key: merchant.webApiKey, contentType })
+        if (answer.statusCode === 200 || answer.statusCode === 409) return
+        const { error } = answer.json<Refused>()
+        const members = error.validationErrors?.flatMap((each) => each.members) ?? []
+        // Another amount or referenceId than hashed is a wrong hash.
+        if (error.code === 40003) return members.includes('hashCode')
+        // JSON of the value may itself hold a key that is refused.
+        return answer.statusCode === 400 && (members.includes(field) || error.code === 40002)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+t.test('no two accepted requests share a hashCode preimage', async (t) => {
+  const fresh = await startTestService()
+  t.teardown(() => destroyTestService(fresh))
+  const merchant = await fresh.merchant()
+  const seen = new Map<string, string>()
+  const amount = fc.constantFrom('1', '12', '1.2', '1.23', '123', '11', '112', '1.00', '12.00', '1.0')
+  const reference = fc.stringMatching(/^[0123]{1,4}$/)
+  await fc.assert(
+    fc.asyncProperty(amount, reference, fc.constantFrom(...kinds), async (amountText, referenceId, kind) => {
+      const body = createBody(kind, merchant.secretKey, { referenceId }, amountText)
+      const answer = await post(fresh.app, paths[kind], body, { key: merchant.webApiKey })
+      if (answer.statusCode === 409) return
+      const preimage = amountText + referenceId
+      const pair = `${amountText} ${referenceId}`
+      if (answer.statusCode !== 200 || (seen.get(preimage) ?? pair) !== pair) throw new Error(`${pair} was accepted`)
+      seen.set(preimage, pair)
+    }),
+    { numRuns: 400 },
+  )
+  t.ok(seen.size > 20, 'some were accepted')
+  t.equal(hashCode('k', '1', '23'), hashCode('k', '12', '3'), 'which the hash alone would not tell apart')
+})

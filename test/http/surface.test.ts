@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { TooMuchContentionError } from '../../src/commands/handle-command.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+async function service(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
+  const started = await startTestService(options)
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+/** A store whose appends and stream reads fail as told. */
+function failing(fault: { error: Error | undefined }) {
+  return (store: EventStore): EventStore =>
+    new Proxy(store, {
+      get(target, property) {
+        const value = Reflect.get(target, property)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => (fault.error ? Promise.reject(fault.error) : value.apply(target, args))
+      },
+    })
+}
+
+t.test('while a store is away: 503 with Retry-After, nothing acknowledged; afterwards all is well', async (t) => {
+  const fault: { error: Error | undefined } = { error: undefined }
+  const { app, merchant, log, logLines } = await service(t, { wrapStore: failing(fault) })
+  const { secretKey, webApiKey: key } = await merchant()
+  const body = createBody('native', secretKey)
+  for (const error of [new StoreUnavailableError('disk full at /secret/path'), new TooMuchContentionError('busy')]) {
+    fault.error = error
+    const answer = await post(app, paths.native, body, { key })
+    t.equal(answer.statusCode, 503)
+    t.match(answer.headers['retry-after'], /^[1-9]\d*$/)
+    t.match(answer.json(), { result: null, success: false, error: { code: 50301 }, __abp: true })
+    t.notOk(answer.body.includes('secret'))
+  }
+  const ready = await app.inject('/health/ready')
+  t.equal(ready.statusCode, 503)
+  t.equal((await app.inject('/health/live')).statusCode, 200)
+  fault.error = undefined
+  t.same(await log(), [])
+  t.equal((await post(app, paths.native, body, { key })).statusCode, 200)
+  t.equal((await app.inject('/health/ready')).statusCode, 200)
+  t.equal(logLines.length, 2)
+})
+
+t.test('a fault of ours is 500, tells nothing, and leaves one line in the log', async (t) => {
+  const fault: { error: Error | undefined } = { error: new Error('secret detail') }
+  const { app, merchant, logLines } = await service(t, { wrapStore: failing(fault) })
+  const { secretKey, webApiKey: key } = await merchant()
+  const answer = await post(app, paths.native, createBody('native', secretKey), { key })
+  t.equal(answer.statusCode, 500)
+  t.match(answer.json(), { success: false, error: { code: 50001, details: null } })
+  t.notOk(answer.body.includes('secret'))
+  t.equal(logLines.length, 1)
+  t.match(logLines[0], /secret detail/)
+  t.match(logLines[0], String(answer.headers['x-request-id']))
+})
+
+t.test('unknown addresses, methods and malformed URLs fail with the envelope', async (t) => {
+  const { app } = await service(t)
+  const failures: [string, string, number, number][] = [
+    ['GET', '/nothing', 404, 40401],
+    ['POST', '/', 404, 40401],
+    ['GET', paths.native, 405, 40501],
+    ['DELETE', '/v1/transfers', 405, 40501],
+    ['PUT', '/v1/transfers/x/callbacks/resend', 405, 40501],
+    ['GET', '/%zz', 400, 40005],
+    ['GET', `/v1/transfers/${'x'.repeat(500)}`, 404, 40401],
+    ['GET', '/v1/transfers/..%2f..%2fetc', 401, 40101],
+  ]
+  for (const [method, url, status, code] of failures) {
+    const answer = await app.inject({ method: method as 'GET', url })
+    t.equal(answer.statusCode, status, `${method} ${url.slice(0, 40)}`)
+    t.match(answer.json(), { result: null, targetUrl: null, success: false, error: { code }, __abp: true })
+    if (status === 405) t.ok(answer.headers.allow)
+  }
+})
+
+t.test('what is not even HTTP is answered with the envelope as well', async (t) => {
+  const { app } = await service(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const address = app.server.address()
+  const port = typeof address === 'object' ? address!.port : 0
+  const say = async (text: string) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(text)
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += String(chunk)
+    })
+    await once(socket, 'close')
+    return answer
+  }
+  t.match(await say('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":40005/)
+  const long = await say(`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)
+  t.match(long, /^HTTP\/1\.1 431 [\s\S]*"code":43101/)
+})
+
+t.test('close lets a request under way finish', async (t) => {
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const { app, merchant } = await service(t, {
+    wrapStore: (store) =>
+      new Proxy(store, {
+        get(target, property) {
+          const value = Reflect.get(target, property)
+          if (property !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
+          return (...args: unknown[]) => gate.then(() => value.apply(target, args))
+        },
+      }),
+  })
+  const { secretKey, webApiKey } = await merchant()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const address = app.server.address()
+  const request = httpRequest({
+    port: typeof address === 'object' ? address!.port : 0,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: paths.native,
+    headers: { 'content-type': 'application/json', webapikey: webApiKey },
+  })
+  request.end(createBody('native', secretKey))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const closed = app.close()
+  setTimeout(release, 50)
+  const [response] = await once(request, 'response')
+  response.resume()
+  t.equal(response.statusCode, 200)
+  await closed
+})
+
+t.test('metrics tell routes and statuses, and no ids', async (t) => {
+  const { app, merchant } = await service(t)
+  const { id, secretKey, webApiKey: key } = await merchant()
+  const answer = await post(app, paths.native, createBody('native', secretKey), { key })
+  const { trackingId } = answer.json().result
+  await app.inject({ url: `/v1/transfers/${trackingId}`, headers: { webapikey: key } })
+  await app.inject('/nothing')
+  const metrics = await app.inject('/metrics')
+  t.match(metrics.headers['content-type'], /^text\/plain/)
+  t.match(metrics.body, `transferd_http_request_duration_seconds_count{route="${paths.native}",status="200"} 1`)
+  t.match(metrics.body, 'route="/v1/transfers/:trackingId"')
+  t.match(metrics.body, 'transferd_http_request_duration_seconds_count{route="unknown",status="404"} 1')
+  t.match(metrics.body, 'transferd_transfers_created_total{channel="native"} 1')
+  t.match(metrics.body, 'transferd_http_event_loop_lag_seconds')
+  for (const secret of [trackingId, id, key, secretKey]) t.notOk(metrics.body.includes(secret))
+})
+
+t.test('readiness tells what the rest of the process says', async (t) => {
+  const problems = ['the background thread is gone']
+  const { app } = await service(t, { overrides: { readiness: async () => problems } })
+  const answer = await app.inject('/health/ready')
+  t.equal(answer.statusCode, 503)
+  t.same(answer.json(), { status: 'unavailable', problems })
+})
