@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -178,6 +179,21 @@ t.test('what was written is there after reopening, indexes included', async (t) 
   const second = await openEmbeddedReadModels({ directory })
   t.teardown(() => second.close())
   t.same(await second.collection('things').find({ n: 1 }), [{ _id: 'a', n: 1 }])
+})
+
+t.test('a file that cannot be opened is tried again by the next call', async (t) => {
+  const directory = join(t.testdir(), 'later')
+  const readModels = new EmbeddedReadModels(new Connection(join(directory, 'read-models.db')))
+  t.teardown(() => readModels.close())
+  const things = readModels.collection('things')
+  const insert = { insertOne: { document: { _id: 'a' } } }
+  await mkdir(join(directory, 'read-models.db'), { recursive: true })
+  await t.rejects(things.bulkWrite([insert]), ReadModelsUnavailableError)
+  await t.rejects(things.find({}), ReadModelsUnavailableError)
+  await rm(directory, { recursive: true })
+  await mkdir(directory)
+  await things.bulkWrite([insert])
+  t.equal(await things.countDocuments({}), 1)
 })
 
 t.test('a directory that cannot be made is reported as unavailable', async (t) => {
