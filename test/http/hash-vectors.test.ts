@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { parseAmount } from '../../src/domain/money.js'
+import { hashedAmountText } from '../../src/http/hash-check.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+interface Vector {
+  readonly amount: string
+  readonly hashed: string
+  readonly referenceId: string
+  readonly hashCode: string
+}
+interface Vectors {
+  readonly secretKey: string
+  readonly accepted: readonly Vector[]
+  readonly refused: readonly Vector[]
+}
+
+const vectors: Vectors = JSON.parse(await readFile('test/fixtures/hash-vectors.json', 'utf8'))
+
+function check({ amount, referenceId, hashCode }: Vector, secrets = [vectors.secretKey]) {
+  const amountMinor = parseAmount(amount)
+  if (amountMinor === undefined) throw new Error(`${amount} is no amount`)
+  return hashedAmountText({ hashCode, referenceId, amountMinor, amountText: amount }, secrets)
+}
+
+t.test('every published vector is accepted, in upper and lower case, with the text it is a hash of', async (t) => {
+  for (const vector of vectors.accepted) {
+    t.equal(check(vector), vector.hashed, `${vector.amount} hashed as ${vector.hashed}`)
+    t.equal(check({ ...vector, hashCode: vector.hashCode.toLowerCase() }), vector.hashed)
+    t.equal(check(vector, ['another', vectors.secretKey]), vector.hashed, 'with the secret before, too')
+    t.equal(check(vector, ['another']), undefined)
+  }
+})
+
+t.test('other ways to write the number are refused', async (t) => {
+  for (const vector of vectors.refused) t.equal(check(vector), undefined, `${vector.amount} hashed as ${vector.hashed}`)
+})
+
+t.test('the documentation lists the vectors', async (t) => {
+  const text = await readFile('docs/merchants/hash-code.md', 'utf8')
+  for (const { amount, hashed, referenceId, hashCode } of vectors.accepted) {
+    t.ok(text.includes(`| \`${amount}\` | \`${hashed}\` | \`${referenceId}\` | \`${hashCode}\` |`), `${amount} ${hashed}`)
+  }
+  t.ok(text.includes(vectors.secretKey))
+})
+
+t.test('over HTTP the raw text of the amount is what counts, though JSON.parse forgets it', async (t) => {
+  const service = await startTestService()
+  t.teardown(() => destroyTestService(service))
+  const { secretKey } = await service.merchant()
+  for (const amountText of ['100', '100.0', '100.00', '100.5', '100.50', '0.01', '999999.99']) {
+    for (const change of [(hash: string) => hash, (hash: string) => hash.toLowerCase()]) {
+      const body = JSON.parse(createBody('hosted', secretKey, {}, amountText))
+      const text = JSON.stringify({ ...body, amount: '?', hashCode: change(body.hashCode) })
+      const answer = await post(service.app, paths.hosted, text.replace('"?"', amountText))
+      t.equal(answer.statusCode, 200, amountText)
+      t.equal(answer.json().amount, Number(amountText))
+    }
+  }
+})
