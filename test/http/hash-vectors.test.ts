@@ -40,7 +40,10 @@ t.test('other ways to write the number are refused', async (t) => {
 t.test('the documentation lists the vectors', async (t) => {
   const text = await readFile('docs/merchants/hash-code.md', 'utf8')
   for (const { amount, hashed, referenceId, hashCode } of vectors.accepted) {
-    t.ok(text.includes(`| \`${amount}\` | \`${hashed}\` | \`${referenceId}\` | \`${hashCode}\` |`), `${amount} ${hashed}`)
+    t.ok(
+      text.includes(`| \`${amount}\` | \`${hashed}\` | \`${referenceId}\` | \`${hashCode}\` |`),
+      `${amount} ${hashed}`,
+    )
   }
   t.ok(text.includes(vectors.secretKey))
 })

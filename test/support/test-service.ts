@@ -14,6 +14,7 @@ import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
+import { startProjections } from '../../src/projections/start.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { hashCode } from '../../src/security/hash-code.js'
@@ -76,6 +77,8 @@ export interface TestServiceOptions {
   readonly masterKey?: Buffer
   readonly wrapStore?: (store: EventStore) => EventStore
   readonly overrides?: Partial<HttpDependencies>
+  /** Runs the projections, which lists and feeds need. */
+  readonly projections?: boolean
 }
 
 /** The HTTP application over a real log and real read models in a directory of their own. */
@@ -93,6 +96,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const transfers = new TransferCommands(store, clock, async (id) => directory.byId(id)?.settings)
   const callbacks = new CallbackCommands(store, clock)
   const logLines: string[] = []
+  const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const app = await buildApp({
     transfers,
     callbacks,
@@ -103,11 +107,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     publicUrl: 'https://pay.example',
     trustedProxies: [],
     clock,
-    logger: pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) }),
+    logger,
     metrics: new Registry(),
     readiness: async () => [],
     ...options.overrides,
   })
+  const projections = options.projections && startProjections({ store, readModels, clock, logger })
   const until = async (condition: () => boolean) => {
     for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
     if (!condition()) throw new Error('waited 5 s in vain')
@@ -135,6 +140,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     async stop() {
       await app.close()
+      if (projections) await projections.stop()
       await directory.stop()
       await readModels.close()
       await engine.close()

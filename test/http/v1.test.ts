@@ -1,0 +1,396 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import type { IssuedCredentials } from '../../src/commands/merchants.js'
+import type { CallbackPayload } from '../../src/domain/callback/events.js'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+  type TestService,
+} from '../support/test-service.js'
+
+const context = { actor: 'cli:ada', $correlationId: 'job-1', $causationId: 'job-1' }
+const service = await startTestService({ projections: true })
+t.teardown(() => destroyTestService(service))
+const { app, transfers } = service
+const merchant = await service.merchant()
+const other = await service.merchant({ name: 'Other' })
+
+function get(url: string, key = merchant.webApiKey) {
+  return app.inject({ url, headers: { webapikey: key } })
+}
+
+async function create(
+  kind: CreateKind,
+  issued: IssuedCredentials,
+  fields = {},
+  amountText = '100.50',
+): Promise<string> {
+  const body = createBody(kind, issued.secretKey, fields, amountText)
+  const answer = await post(app, paths[kind], body, { key: issued.webApiKey, headers: { 'x-request-id': 'create-1' } })
+  const json = answer.json()
+  return json.result?.trackingId ?? json.trackingId
+}
+
+/** Waits until the read models show what a list is asked for. */
+async function listed<Answer>(url: string, isThere: (answer: Answer) => boolean, key = merchant.webApiKey) {
+  for (let i = 0; i < 300; i++) {
+    const answer = (await get(url, key)).json<Answer>()
+    if (isThere(answer)) return answer
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`${url} never showed it`)
+}
+
+t.test('a transfer is readable at once, in full', async (t) => {
+  const referenceId = randomUUID()
+  const trackingId = await create('withdrawal', merchant, { referenceId, identityNumber: '10000000146' })
+  const answer = await get(`/v1/transfers/${trackingId}`)
+  t.equal(answer.statusCode, 200)
+  const { createdAt } = answer.json()
+  t.same(answer.json(), {
+    trackingId,
+    transactionId: trackingId,
+    referenceId,
+    kind: 'withdrawal',
+    channel: null,
+    status: 1,
+    statusDescription: 'Pending',
+    amount: 100.5,
+    transactionAmount: 0,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    message: null,
+    userId: '8412',
+    name: 'Ada Lovelace',
+    username: 'ada',
+    paymentMethod: 1,
+    accountNumber: 'TR330006100519786457841326',
+    identityNumber: '10000000146',
+    createdAt,
+    updatedAt: createdAt,
+    expiresAt: null,
+    revision: 0,
+  })
+  t.equal((await get(`/v1/transfers/${trackingId.toUpperCase()}`)).body, answer.body)
+})
+
+t.test('a completed deposit shows what was really transferred', async (t) => {
+  const trackingId = await create('hosted', merchant)
+  await transfers.complete(trackingId, { transactionAmountMinor: 9500n, receiptUrl: 'https://r.example/1' }, context)
+  const { json } = await get(`/v1/transfers/${trackingId}`)
+  t.match(json(), {
+    kind: 'deposit',
+    channel: 'hosted',
+    status: 2,
+    statusDescription: 'Completed',
+    amount: 100.5,
+    transactionAmount: 95,
+    hasAmountMismatch: true,
+    receiptUrl: 'https://r.example/1',
+    accountNumber: null,
+    revision: 1,
+  })
+})
+
+t.test('the history tells every event with its actor and correlation id', async (t) => {
+  const trackingId = await create('native', merchant, { referenceId: 'history-1' })
+  await transfers.changeStatus(trackingId, 'SendToManualControl', 'checking', context)
+  await transfers.complete(trackingId, {}, context)
+  const { items } = (await get(`/v1/transfers/${trackingId}/events`)).json()
+  t.match(items, [
+    {
+      revision: 0,
+      type: 'DepositCreated',
+      actor: `merchant:${merchant.id}`,
+      correlationId: 'create-1',
+      data: { amount: 100.5, channel: 'native', referenceId: 'history-1', userId: '8412', paymentMethod: 1 },
+    },
+    { revision: 1, type: 'TransferSentToManualControl', actor: 'cli:ada', data: { message: 'checking' } },
+    { revision: 2, type: 'TransferCompleted', correlationId: 'job-1', data: { transactionAmount: 100.5 } },
+  ])
+  t.notOk('merchantId' in items[0].data)
+})
+
+t.test('unknown and malformed trackingIds are 404', async (t) => {
+  for (const id of [randomUUID(), 'x', '00000000', `${randomUUID()}x`, '%00', "'--"]) {
+    for (const path of ['', '/events', '/callbacks']) {
+      const answer = await get(`/v1/transfers/${id}${path}`)
+      t.equal(answer.statusCode, 404, id + path)
+      t.match(answer.json(), { success: false, error: { code: 40402 } })
+    }
+  }
+})
+
+t.test('a referenceId finds its deposit and its withdrawal at once', async (t) => {
+  const referenceId = randomUUID()
+  const deposit = await create('hosted', merchant, { referenceId })
+  const withdrawal = await create('withdrawal', merchant, { referenceId })
+  const find = async (query: string) => {
+    const { items } = (await get(`/v1/transfers?referenceId=${referenceId}${query}`)).json()
+    return items.map((item: { trackingId: string }) => item.trackingId).sort()
+  }
+  t.same(await find(''), [deposit, withdrawal].sort())
+  t.same(await find('&kind=deposit'), [deposit])
+  t.same(await find('&status=2'), [])
+  t.same(await find('&status=Pending&kind=withdrawal'), [withdrawal])
+  t.same(await find('&to=2020-01-01'), [])
+  t.same(await find('&from=2020-01-01T00:00:00%2B01:00').then((found) => found.length), 2)
+  const page = (await get(`/v1/transfers?referenceId=${referenceId}&limit=1`)).json()
+  const rest = (await get(`/v1/transfers?referenceId=${referenceId}&limit=1&cursor=${page.nextCursor}`)).json()
+  t.same([page.items[0].trackingId, rest.items[0].trackingId].sort(), [deposit, withdrawal].sort())
+  t.equal(rest.nextCursor, null)
+})
+
+t.test('the list goes newest first, page by page, through filters', async (t) => {
+  const fresh = await service.merchant()
+  const { webApiKey: key } = fresh
+  const ids: string[] = []
+  for (let i = 0; i < 12; i++) ids.push(await create(i % 3 === 0 ? 'withdrawal' : 'native', fresh))
+  await transfers.changeStatus(ids[1]!, 'Cancel', 'no', context)
+  await listed<List>('/v1/transfers?status=4', ({ items }) => items.length === 1, key)
+  await listed<List>('/v1/transfers', ({ items }) => items.length === 12, key)
+
+  const seen: string[] = []
+  let cursor: string | null = ''
+  let pages = 0
+  while (cursor !== null) {
+    const page: List = (await get(`/v1/transfers?limit=5${cursor && `&cursor=${cursor}`}`, key)).json()
+    seen.push(...page.items.map(({ trackingId }) => trackingId))
+    cursor = page.nextCursor
+    pages++
+  }
+  t.equal(pages, 3)
+  t.same([...seen].sort(), [...ids].sort(), 'each exactly once')
+  const times = (await get('/v1/transfers', key)).json<List>().items.map(({ createdAt }) => createdAt)
+  t.same(times, [...times].sort().reverse())
+
+  const count = async (query: string) => (await get(`/v1/transfers?${query}`, key)).json<List>().items.length
+  t.equal(await count('kind=withdrawal'), 4)
+  t.equal(await count('kind=deposit&status=Pending'), 7)
+  t.equal(await count('status=Cancelled'), 1)
+  t.equal(await count(`from=${times[0]}`), times.filter((time) => time === times[0]).length, 'from is inclusive')
+  t.equal(await count(`to=${times[0]}`), times.filter((time) => time !== times[0]).length, 'to is exclusive')
+  const [listedOne] = (await get('/v1/transfers?status=4', key)).json<List>().items
+  t.same(listedOne, (await get(`/v1/transfers/${ids[1]}`, key)).json(), 'a list shows what the log folds to')
+})
+
+interface List {
+  readonly items: readonly { readonly trackingId: string; readonly createdAt: string }[]
+  readonly nextCursor: string | null
+}
+
+interface Feed {
+  readonly items: readonly { readonly position: string; readonly trackingId: string; readonly type: string }[]
+  readonly next: string | null
+}
+
+t.test('the feed gives every event once, in order, after a position', async (t) => {
+  const fresh = await service.merchant()
+  const { webApiKey: key } = fresh
+  t.same((await get('/v1/events', key)).json(), { items: [], next: null })
+  const ids: string[] = []
+  for (let i = 0; i < 5; i++) ids.push(await create('native', fresh))
+  for (const id of ids) await transfers.complete(id, {}, context)
+  await listed<Feed>('/v1/events', ({ items }) => items.length === 10, key)
+  const read: Feed['items'][number][] = []
+  let after: string | null = null
+  for (;;) {
+    const page: Feed = (await get(`/v1/events?limit=3${after === null ? '' : `&after=${after}`}`, key)).json()
+    t.ok(page.items.length <= 3)
+    if (page.items.length === 0) break
+    read.push(...page.items)
+    after = page.next
+  }
+  t.same(
+    read.map(({ trackingId }) => trackingId),
+    [...ids, ...ids],
+  )
+  t.same(
+    read.slice(5).map(({ type }) => type),
+    Array(5).fill('TransferCompleted'),
+  )
+  t.match(read[0], { revision: 0, data: { amount: 100.5, referenceId: String }, eventId: String, at: String })
+  const end: Feed = (await get(`/v1/events?after=${after}`, key)).json()
+  t.same(end, { items: [], next: after }, 'at the end it says where to go on')
+})
+
+t.test('a bad query parameter is 400 and named', async (t) => {
+  const bad: { readonly [path: string]: readonly string[] } = {
+    '/v1/transfers?': ['limit=0', 'limit=101', 'limit=-1', 'limit=x', 'limit=1e1', 'limit=', 'limit=1&limit=2'].concat(
+      ['status=0', 'status=6', 'status=pending', 'status=', 'kind=x', 'kind=deposit&kind=deposit', 'from=x', 'to=x'],
+      ['from=2026-13-01', 'to=2026-01-01T00:00:00', 'cursor=x', 'cursor=', 'referenceId=a%20b', 'referenceId='],
+      [`referenceId=${'x'.repeat(65)}`, `cursor=${'x'.repeat(201)}`],
+    ),
+    '/v1/events?': [
+      'limit=0',
+      'limit=101',
+      'after=x',
+      'after=-1',
+      'after=99999999999999999999',
+      'after=1&after=2',
+      'after=',
+    ],
+  }
+  for (const [path, queries] of Object.entries(bad)) {
+    for (const query of queries) {
+      const answer = await get(path + query)
+      t.equal(answer.statusCode, 400, query)
+      t.match(answer.json(), { error: { code: 40001, validationErrors: [{ members: [query.split('=')[0]] }] } }, query)
+    }
+  }
+})
+
+const payload: CallbackPayload = {
+  status: 2,
+  referenceId: 'r',
+  message: null,
+  amountMinor: 10050n,
+  transactionAmountMinor: 10050n,
+  hasAmountMismatch: false,
+  receiptUrl: null,
+}
+
+/** A transfer whose first callback was delivered and whose second was given up. */
+async function withCallbacks(issued: IssuedCredentials) {
+  const trackingId = await create('native', issued)
+  const record = async (webhookId: string, transferRevision: number) => {
+    const request = { webhookId, trackingId, merchantId: issued.id, transferRevision, payload }
+    await service.callbacks.record(request, context)
+  }
+  const [first, second] = [randomUUID(), randomUUID()]
+  await record(first, 1)
+  await record(second, 2)
+  const report = (id: string, attempted: Parameters<typeof service.callbacks.reportAttempt>[2]) =>
+    service.callbacks.reportAttempt(trackingId, id, attempted, context)
+  const soon = new Date(Date.now() + 5000).toISOString()
+  await report(first, {
+    httpStatus: 500,
+    durationMs: 12,
+    outcome: { result: 'failed', reason: 'HTTP 500', nextAttemptAt: soon },
+  })
+  await report(first, { httpStatus: 200, durationMs: 8, outcome: { result: 'delivered' } })
+  await report(second, { httpStatus: null, durationMs: 15000, outcome: { result: 'parked', reason: 'timeout' } })
+  return { trackingId, first, second }
+}
+
+t.test('the callbacks of a transfer with every attempt', async (t) => {
+  const { trackingId, first, second } = await withCallbacks(merchant)
+  const { items } = (await get(`/v1/transfers/${trackingId}/callbacks`)).json()
+  t.match(items, [
+    {
+      webhookId: first,
+      transferRevision: 1,
+      status: 'delivered',
+      nextAttemptAt: null,
+      payload: { status: 2, statusDescription: 'Completed', trackingId, amount: 100.5, transactionAmount: 100.5 },
+      attempts: [
+        { result: 'failed', httpStatus: 500, durationMs: 12, reason: 'HTTP 500' },
+        { result: 'delivered', httpStatus: 200, durationMs: 8, reason: null },
+      ],
+    },
+    { webhookId: second, status: 'parked', attempts: [{ result: 'parked', httpStatus: null, reason: 'timeout' }] },
+  ])
+})
+
+t.test('resend takes up the parked ones, else the latest, or the one that is named', async (t) => {
+  const { trackingId, first, second } = await withCallbacks(merchant)
+  const url = `/v1/transfers/${trackingId}/callbacks/resend`
+  const states = async () => {
+    const { items } = (await get(`/v1/transfers/${trackingId}/callbacks`)).json()
+    return items.map(({ status }: { status: string }) => status)
+  }
+  const resend = (payload?: string) =>
+    app.inject({
+      method: 'POST',
+      url,
+      headers: { webapikey: merchant.webApiKey, ...(payload !== undefined && { 'content-type': 'application/json' }) },
+      ...(payload !== undefined && { payload }),
+    })
+  const parked = await resend()
+  t.same([parked.statusCode, parked.json()], [202, { requeued: 1 }])
+  t.same(await states(), ['delivered', 'waiting'])
+  const done = { httpStatus: 200, durationMs: 1, outcome: { result: 'delivered' } } as const
+  await service.callbacks.reportAttempt(trackingId, second, done, context)
+  t.same((await resend('{}')).json(), { requeued: 1 }, 'the latest')
+  t.same(await states(), ['delivered', 'waiting'])
+  t.same((await resend(JSON.stringify({ webhookId: first }))).json(), { requeued: 1 })
+  t.same(await states(), ['waiting', 'waiting'])
+  t.same((await resend(JSON.stringify({ webhookId: first }))).json(), { requeued: 0 }, 'already about to be sent')
+  const unknown = await resend(JSON.stringify({ webhookId: randomUUID() }))
+  t.match([unknown.statusCode, unknown.json()], [404, { error: { code: 40403 } }])
+  const malformed = await resend(JSON.stringify({ webhookId: 7 }))
+  t.match(
+    [malformed.statusCode, malformed.json()],
+    [400, { error: { validationErrors: [{ members: ['webhookId'] }] } }],
+  )
+  const none = await create('native', merchant)
+  const nothing = await app.inject({
+    method: 'POST',
+    url: url.replace(trackingId, none),
+    headers: { webapikey: merchant.webApiKey },
+  })
+  t.match([nothing.statusCode, nothing.json()], [404, { error: { code: 40403 } }], 'no callback yet')
+})
+
+/** Requests for every route under /v1 that name things of the other merchant in every place there is. */
+function intrusions(trackingId: string, webhookId: string, referenceId: string): [string, string, string?][] {
+  const routes = app.knownRoutes.filter(({ url }) => url.startsWith('/v1'))
+  return routes.flatMap(({ method, url }): [string, string, string?][] => {
+    const path = url.replace(':trackingId', trackingId)
+    if (method === 'POST')
+      return [
+        [method, path, undefined],
+        [method, path, JSON.stringify({ webhookId })],
+      ]
+    return [
+      [method, path],
+      [method, `${path}?referenceId=${referenceId}`],
+      [method, `${path}?limit=100`],
+      [method, `${path}?after=0&merchantId=${other.id}`],
+    ]
+  })
+}
+
+t.test("nothing of another merchant's is visible or changeable by any route under /v1", async (t) => {
+  const referenceId = `theirs-${randomUUID()}`
+  const theirs = await withCallbacks(other)
+  const named = await create('hosted', other, { referenceId, name: 'Canary Name' })
+  const own = await create('hosted', merchant)
+  await listed<Feed>('/v1/events', ({ items }) => items.some(({ trackingId }) => trackingId === named), other.webApiKey)
+  await listed<List>('/v1/transfers', ({ items }) => items.some(({ trackingId }) => trackingId === own))
+  const before = await logOf(service, [theirs.trackingId, named])
+  let swept = 0
+  for (const trackingId of [theirs.trackingId, named]) {
+    for (const [method, url, payload] of intrusions(trackingId, theirs.first, referenceId)) {
+      const headers = { webapikey: merchant.webApiKey, ...(payload && { 'content-type': 'application/json' }) }
+      const answer = await app.inject({ method: method as 'GET', url, headers, ...(payload && { payload }) })
+      if (url.includes(trackingId)) t.equal(answer.statusCode, 404, `${method} ${url}`)
+      for (const canary of [theirs.trackingId, named, theirs.first, theirs.second, referenceId, other.id, 'Canary']) {
+        t.notOk(answer.body.includes(canary), `${method} ${url} shows ${canary}`)
+      }
+      swept++
+    }
+  }
+  t.ok(swept >= 40)
+  t.same(await logOf(service, [theirs.trackingId, named]), before, 'and nothing was changed')
+})
+
+t.test('every route under /v1 asks for a key and an allowed address', async (t) => {
+  for (const { method, url } of app.knownRoutes.filter((route) => route.url.startsWith('/v1'))) {
+    const path = url.replace(':trackingId', randomUUID())
+    const without = await app.inject({ method: method as 'GET', url: path })
+    t.equal(without.statusCode, 401, `${method} ${url}`)
+    const headers = { webapikey: merchant.webApiKey }
+    const elsewhere = await app.inject({ method: method as 'GET', url: path, headers, remoteAddress: '198.51.100.1' })
+    t.equal(elsewhere.statusCode, 403, `${method} ${url}`)
+  }
+})
+
+async function logOf({ store }: TestService, trackingIds: readonly string[]) {
+  const streams = trackingIds.flatMap((id) => [`transfer-${id}`, `callback-${id}`])
+  return (await Promise.all(streams.map((stream) => store.readStream(stream)))).flat().map(({ id }) => id)
+}
