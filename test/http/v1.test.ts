@@ -343,7 +343,7 @@ function intrusions(trackingId: string, webhookId: string, referenceId: string):
     const path = url.replace(':trackingId', trackingId)
     if (method === 'POST')
       return [
-        [method, path, undefined],
+        [method, path],
         [method, path, JSON.stringify({ webhookId })],
       ]
     return [
