@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import type { Test } from 'tap'
+import type { Page, RecordedEvent } from '../../src/event-store/event-store.js'
+import { allProjections } from '../../src/projections/all.js'
+import { applyPage } from '../../src/projections/apply-page.js'
+import type { Collection, ReadModels } from '../../src/read-models/read-models.js'
+import { expectedDocuments, storedDocuments } from '../support/expected-documents.js'
+import { logOf, steps } from '../support/random-log.js'
+
+/** How the log is handed over: in which pieces, how far each goes back, and where a write stops half-way. */
+const deliveries = fc.array(
+  fc.record({
+    size: fc.integer({ min: 1, max: 25 }),
+    back: fc.nat(15),
+    written: fc.option(fc.nat(10), { nil: undefined }),
+  }),
+  { minLength: 1, maxLength: 40 },
+)
+
+/** What any read-model store must come to, however often and in whatever pieces the log is applied. */
+export function repetitionContract(t: Test, readModels: ReadModels): void {
+  t.test(
+    'any cut into batches, any repetition and any crash give what one pass gives, and that is the fold',
+    async (t) => {
+      await fc.assert(
+        fc.asyncProperty(steps, deliveries, async (history, pieces) => {
+          const log = logOf(history)
+          await empty(readModels)
+          for (const projection of allProjections) {
+            const events = log.filter(({ stream }) =>
+              projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)),
+            )
+            const collection = readModels.collection(projection.collection)
+            for (const { page, written } of cut(events, pieces)) {
+              const target = written === undefined ? collection : halfWritten(collection, written)
+              await applyPage(projection, target, page).catch((error) => {
+                if (!(error instanceof Crash)) throw error
+              })
+            }
+          }
+          t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
+        }),
+        { numRuns: 60 },
+      )
+    },
+  )
+
+  t.test('a holder that lost its lease and writes an old batch late changes nothing', async (t) => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat(30), fc.nat(30), async (history, from, size) => {
+        const log = logOf(history)
+        await empty(readModels)
+        for (const projection of allProjections) {
+          const events = log.filter(({ stream }) =>
+            projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)),
+          )
+          const collection = readModels.collection(projection.collection)
+          const late: (() => Promise<unknown>)[] = []
+          const start = from % (events.length + 1)
+          await applyPage(projection, collection, pageOf(events.slice(0, start)))
+          await applyPage(projection, delayed(collection, late), pageOf(events.slice(start, start + size)))
+          await applyPage(projection, collection, pageOf(events.slice(start)))
+          for (const write of late) await write()
+        }
+        t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
+      }),
+      { numRuns: 40 },
+    )
+  })
+}
+
+async function empty(readModels: ReadModels): Promise<void> {
+  for (const { collection, indexes } of allProjections) {
+    await readModels.drop(collection)
+    await readModels.createIndexes(collection, indexes)
+  }
+}
+
+function pageOf(events: readonly RecordedEvent[]): Page {
+  return { events, atEnd: true }
+}
+
+class Crash extends Error {}
+
+/** Writes some of a bulk's operations, as a process that dies in an unordered bulk does. */
+function halfWritten(collection: Collection, written: number): Collection {
+  return {
+    findOne: (filter, options) => collection.findOne(filter, options),
+    find: (filter, options) => collection.find(filter, options),
+    countDocuments: (filter) => collection.countDocuments(filter),
+    group: (options) => collection.group(options),
+    async bulkWrite(operations) {
+      await collection.bulkWrite([...operations].reverse().slice(0, written))
+      throw new Crash('in the middle of a bulk')
+    },
+  }
+}
+
+/** Keeps the writes for later. */
+function delayed(collection: Collection, late: (() => Promise<unknown>)[]): Collection {
+  return {
+    ...halfWritten(collection, 0),
+    async bulkWrite(operations) {
+      late.push(() => collection.bulkWrite(operations))
+      return { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
+    },
+  }
+}
+
+/** Pieces that overlap: a checkpoint is behind what was written, never ahead, so what comes next begins before or at its end. */
+function cut(
+  events: readonly RecordedEvent[],
+  pieces: readonly { size: number; back: number; written?: number | undefined }[],
+) {
+  const pages: { page: Page; written: number | undefined }[] = []
+  let reached = 0
+  for (const { size, back, written } of pieces) {
+    const from = Math.max(0, reached - back)
+    pages.push({ page: pageOf(events.slice(from, from + size)), written })
+    // What was cut short is not checkpointed.
+    if (written === undefined) reached = Math.max(reached, Math.min(from + size, events.length))
+  }
+  pages.push({ page: pageOf(events.slice(reached)), written: undefined })
+  return pages
+}

@@ -1,0 +1,181 @@
+import * as callback from '../../src/domain/callback/callback.js'
+import type { CallbackEvent } from '../../src/domain/callback/events.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import * as transfer from '../../src/domain/transfer/transfer.js'
+import { decodeEvent } from '../../src/event-store/event-codec.js'
+import {
+  type EventStore,
+  formatPosition,
+  type Position,
+  type RecordedEvent,
+} from '../../src/event-store/event-store.js'
+import type { Document, ReadModels } from '../../src/read-models/read-models.js'
+
+/** Collections with documents in them, by name: each document as canonical JSON, in the order of their ids. */
+export type Documents = { readonly [collection: string]: readonly string[] }
+
+/**
+ * What the read models must hold, folded from the log by the domain's own `evolve` and by counting: no line of it is shared
+ * with the projections.
+ */
+export function expectedDocuments(log: readonly RecordedEvent[]): Documents {
+  const events = log.map((recorded) => ({ recorded, event: decodeEvent(recorded) as TransferEvent | CallbackEvent }))
+  const inStreams = (prefix: string) => events.filter(({ recorded }) => recorded.stream.startsWith(prefix))
+  const transfers = inStreams('transfer-') as Recorded<TransferEvent>[]
+  const callbacks = inStreams('callback-') as Recorded<CallbackEvent>[]
+  return canonical({
+    transfers: transferDocuments(transfers),
+    callbacks: callbackDocuments(callbacks),
+    totals: totalDocuments(transfers),
+    transfer_events: feedDocuments(transfers),
+  })
+}
+
+/** The log up to its end, without system streams. */
+export async function wholeLog(store: EventStore): Promise<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  let after: Position | undefined
+  for (;;) {
+    const page = await store.readAll({ maxCount: 1_000, ...(after && { after }) })
+    events.push(...page.events)
+    after = page.checkpoint ?? after
+    if (page.atEnd) return events
+  }
+}
+
+/** What the read models do hold. */
+export async function storedDocuments(readModels: ReadModels): Promise<Documents> {
+  const names = ['transfers', 'callbacks', 'totals', 'transfer_events']
+  const found = await Promise.all(names.map((name) => readModels.collection(name).find({})))
+  return canonical(Object.fromEntries(names.map((name, n) => [name, found[n]!])))
+}
+
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
+
+interface Recorded<Event> {
+  readonly recorded: RecordedEvent
+  readonly event: Event
+}
+
+function canonical(documents: { readonly [collection: string]: readonly Document[] }): Documents {
+  return Object.fromEntries(
+    Object.entries(documents).map(([name, all]) => [
+      name,
+      [...all].sort((a, b) => (a._id < b._id ? -1 : 1)).map((document) => canonicalJson(document)),
+    ]),
+  )
+}
+
+function byStream<Event>(events: readonly Recorded<Event>[]): Recorded<Event>[][] {
+  const streams = new Map<string, Recorded<Event>[]>()
+  for (const one of events) streams.set(one.recorded.stream, [...(streams.get(one.recorded.stream) ?? []), one])
+  return [...streams.values()]
+}
+
+function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
+  return byStream(events).map((stream) => {
+    const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
+    if (state.kind === 'none') throw new Error('a transfer without events')
+    const { trackingId, amountMinor, transactionAmountMinor, ...rest } = state
+    return {
+      _id: trackingId,
+      ...rest,
+      amountMinor: Number(amountMinor),
+      transactionAmountMinor: Number(transactionAmountMinor),
+      ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
+      revision: stream.at(-1)!.recorded.revision,
+    }
+  })
+}
+
+function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document[] {
+  return byStream(events).flatMap((stream) => {
+    const lane = stream.reduce((lane, { event }) => callback.evolve(lane, event), callback.initialState)
+    return lane.deliveries.map((delivery) => {
+      const { webhookId, transferRevision, payload, status, attempts, nextAttemptAt, lastFailure } = delivery
+      const own = stream.filter(({ event }) => event.data.webhookId === webhookId)
+      const answers = own.flatMap(({ event }) => ('httpStatus' in event.data ? [event.data.httpStatus] : []))
+      const last = own.at(-1)!
+      return {
+        _id: webhookId,
+        merchantId: lane.merchantId,
+        trackingId: lane.trackingId,
+        transferRevision,
+        transferStatus: payload.status,
+        referenceId: payload.referenceId,
+        status,
+        attempts,
+        ...(status === 'waiting' && { dueAt: nextAttemptAt }),
+        ...(status === 'parked' && { parkedAt: last.event.data.at }),
+        lastFailure,
+        lastHttpStatus: answers.at(-1) ?? null,
+        recordedAt: own[0]!.event.data.at,
+        updatedAt: last.event.data.at,
+        revision: last.recorded.revision,
+      }
+    })
+  })
+}
+
+const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status } = {
+  DepositCreated: 'Pending',
+  WithdrawalCreated: 'Pending',
+  TransferCompleted: 'Completed',
+  TransferSentToManualControl: 'ManualControl',
+  TransferCancelled: 'Cancelled',
+  TransferFailed: 'Failed',
+}
+
+function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
+  const groups = groupBy(events, ({ event: { type, data } }) =>
+    [data.merchantId, data.kind, statusReached[type], data.at.slice(0, 10)].join('|'),
+  )
+  return Object.entries(groups).map(([_id, group = []]) => {
+    const [merchantId, kind, status, day] = _id.split('|')
+    const sum = (amountOf: (event: TransferEvent) => bigint) =>
+      Number(group.reduce((total, { event }) => total + amountOf(event), 0n))
+    return {
+      _id,
+      merchantId,
+      kind,
+      status,
+      day,
+      count: group.length,
+      amountMinor: sum(({ data }) => data.amountMinor),
+      transactionAmountMinor: sum(({ data }) => ('transactionAmountMinor' in data ? data.transactionAmountMinor : 0n)),
+      position: Number(group.at(-1)!.recorded.position.commit),
+    }
+  })
+}
+
+function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
+  return events.map(({ recorded: { id, type, revision, position }, event: { data } }) => ({
+    _id: `${data.merchantId}|${position.commit.toString().padStart(16, '0')}`,
+    merchantId: data.merchantId,
+    trackingId: data.trackingId,
+    eventId: id,
+    type,
+    revision,
+    position: formatPosition(position),
+    at: data.at,
+    data: Object.fromEntries(
+      Object.entries(data).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+    ),
+  }))
+}
+
+function groupBy<T>(values: readonly T[], keyOf: (value: T) => string): { [key: string]: T[] } {
+  const groups: { [key: string]: T[] } = {}
+  for (const value of values) {
+    const key = keyOf(value)
+    groups[key] ??= []
+    groups[key].push(value)
+  }
+  return groups
+}

@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { v5 } from 'uuid'
+import { type CallbackCommand, callbackDecider, type Lane } from '../../src/domain/callback/callback.js'
+import type { Decider } from '../../src/domain/decision.js'
+import type { TransferCommand } from '../../src/domain/transfer/commands.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferState } from '../../src/domain/transfer/transfer.js'
+import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import type { RecordedEvent } from '../../src/event-store/event-store.js'
+
+const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
+const merchants = [v5('merchant 1', namespace), v5('merchant 2', namespace)]
+const metadata = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
+
+/** One step of a history: which of a few transfers something is tried on, what, and how much time passes before it. */
+export interface Step {
+  readonly transfer: number
+  readonly what: number
+  readonly minutes: number
+  readonly amount: number
+}
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    transfer: fc.nat(5),
+    what: fc.nat(11),
+    minutes: fc.nat(300),
+    amount: fc.integer({ min: 100, max: 99_999_999 }),
+  }),
+  { minLength: 1, maxLength: 60 },
+)
+
+/** A log that could really have come about: what the deciders accepted of the steps, with positions as an engine gives them. */
+export function logOf(history: readonly Step[]): RecordedEvent[] {
+  const log: RecordedEvent[] = []
+  const states = new Map<string, unknown>()
+  const revisions = new Map<string, number>()
+  let nowMs = Date.parse('2026-11-20T12:00:00.000Z')
+  function tryOut<State, Command, Event extends DomainEvent>(
+    decider: Decider<State, Command, Event>,
+    stream: string,
+    command: Command,
+  ): void {
+    let state = (states.get(stream) as State | undefined) ?? decider.initialState
+    const decision = decider.decide(command, state)
+    for (const event of decision.accepted ? decision.events : []) {
+      state = decider.evolve(state, event)
+      const revision = (revisions.get(stream) ?? -1) + 1
+      revisions.set(stream, revision)
+      const commit = BigInt(log.length * 7 + 1)
+      const encoded = encodeEvent(event, metadata, v5(`${stream}@${revision}`, namespace))
+      log.push({ ...encoded, stream, revision, position: { commit, prepare: commit }, recordedAtMs: nowMs })
+    }
+    states.set(stream, state)
+  }
+  for (const step of history) {
+    nowMs += step.minutes * 60_000
+    const trackingId = v5(`transfer ${step.transfer}`, namespace)
+    const at = new Date(nowMs).toISOString()
+    const lane = states.get(`callback-${trackingId}`) as Lane | undefined
+    const transfer = states.get(`transfer-${trackingId}`) as TransferState | undefined
+    const delivery = lane?.deliveries[step.amount % Math.max(1, lane.deliveries.length)]?.webhookId
+    if (step.what < 6) tryOut(transferDecider, `transfer-${trackingId}`, transferCommand(step, trackingId, at))
+    else if (transfer && transfer.kind !== 'none') {
+      const revision = revisions.get(`transfer-${trackingId}`)!
+      const command = callbackCommand(step, transfer, revision, delivery, at)
+      tryOut(callbackDecider, `callback-${trackingId}`, command)
+    }
+  }
+  return log
+}
+
+function transferCommand({ transfer, what, amount }: Step, trackingId: string, at: string): TransferCommand {
+  const message = what % 2 === 0 ? null : 'a message'
+  const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at } as const
+  const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1, amountMinor: BigInt(amount) }
+  const mismatchPolicy = { toleranceMinor: 0n, autoCancel: amount % 2 === 0 }
+  switch (what) {
+    case 0:
+    case 1:
+      return transfer % 3 === 0
+        ? { type: 'CreateWithdrawal', ...request, ...customer, accountNumber: 'IBAN', identityNumber: message }
+        : { type: 'CreateDeposit', ...request, ...customer, channel: 'hosted', expiresAt: at }
+    case 2:
+      return { type: 'Complete', transactionAmountMinor: BigInt(amount), receiptUrl: null, message, mismatchPolicy, at }
+    case 3:
+      return { type: 'SendToManualControl', message, at }
+    case 4:
+      return { type: 'Cancel', message, at }
+    default:
+      return { type: amount % 2 === 0 ? 'Expire' : 'Fail', message, at }
+  }
+}
+
+function callbackCommand(
+  { what, amount }: Step,
+  transfer: TransferState & { kind: 'deposit' | 'withdrawal' },
+  transferRevision: number,
+  delivery: string | undefined,
+  at: string,
+): CallbackCommand {
+  const { trackingId, merchantId, referenceId, amountMinor } = transfer
+  if (what < 8 || delivery === undefined) {
+    const webhookId = v5(`${trackingId} ${transferRevision}`, namespace)
+    const result = { transactionAmountMinor: 0n, hasAmountMismatch: false, receiptUrl: null, message: null }
+    const payload = { status: 1 + (amount % 5), referenceId, amountMinor, ...result }
+    return { type: 'Record', webhookId, trackingId, merchantId, transferRevision, payload, at }
+  }
+  const attempt = { type: 'ReportAttempt', webhookId: delivery, durationMs: 5, at } as const
+  switch (what) {
+    case 8:
+      return { ...attempt, httpStatus: 200, outcome: { result: 'delivered' } }
+    case 9:
+      return { ...attempt, httpStatus: null, outcome: { result: 'failed', reason: 'timeout', nextAttemptAt: at } }
+    case 10:
+      return { ...attempt, httpStatus: 500, outcome: { result: 'parked', reason: 'status 500' } }
+    default:
+      return { type: 'Requeue', which: amount % 2 === 0 ? 'parked' : { webhookId: delivery }, at }
+  }
+}
