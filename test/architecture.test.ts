@@ -1,0 +1,113 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { areas, cycles, importsOf, violations } from './support/architecture.js'
+
+const src = new URL('../../src/', import.meta.url)
+const files = new Map(
+  readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file, readFileSync(new URL(file, src), 'utf8')]),
+)
+
+t.test('every file of src imports only along the arrows', async (t) => {
+  t.ok(files.size > 20, 'the files were found')
+  for (const [file, source] of files) t.strictSame(violations(file, source), [], file)
+})
+
+t.test('no import goes in a circle', async (t) => {
+  t.strictSame(cycles(files), [])
+})
+
+t.test('each driver has its one importer in each port, and only runtime may import adapters', async (t) => {
+  const mayImport = (name: string) =>
+    Object.keys(areas).filter((area) =>
+      [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
+    )
+  t.strictSame(mayImport('better-sqlite3'), ['event-store/embedded', 'read-models/embedded'])
+  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
+  t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
+  const adapters = Object.keys(areas).filter((area) => area.includes('/'))
+  for (const adapter of adapters) t.strictSame(mayImport(adapter), ['runtime'], adapter)
+  t.strictSame(mayImport('http'), ['runtime'])
+})
+
+t.test('the checker finds each broken arrow in a made-up file', async (t) => {
+  const broken: [string, string][] = [
+    ['domain/transfer/x.ts', "import { v5 } from 'uuid'"],
+    ['domain/transfer/x.ts', "import { createHash } from 'node:crypto'"],
+    ['domain/x.ts', "import type { NewEvent } from '../event-store/event-store.js'"],
+    ['http/routes/x.ts', "import { open } from '../../event-store/embedded/embedded-event-store.js'"],
+    ['http/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
+    ['http/x.ts', "import { MongoClient } from 'mongodb'"],
+    ['http/x.ts', "import { startProjections } from '../projections/start.js'"],
+    ['callbacks/x.ts', "export * from '../projections/start.js'"],
+    ['projections/x.ts', "const x = await import('../callbacks/callbacks.js')"],
+    ['commands/x.ts', "import { buildApp } from '../http/app.js'"],
+    ['commands/x.ts', "import type { Collection } from '../read-models/read-models.js'"],
+    ['runtime/x.ts', "import Database from 'better-sqlite3'"],
+    ['read-models/x.ts', "import Database from 'better-sqlite3'"],
+    ['read-models/embedded/x.ts', "import { EventStoreDBClient } from '@eventstore/db-client'"],
+    ['event-store/embedded/x.ts', "import { open } from '../../read-models/embedded/embedded-read-models.js'"],
+    ['event-store/x.ts', "import { open } from './embedded/embedded-event-store.js'"],
+    ['cli/x.ts', "import { open } from '../event-store/embedded/embedded-event-store.js'"],
+    ['cli/x.ts', "const sqlite = require('better-sqlite3')"],
+    ['http/x.ts', "import '../../test/support/x.js'"],
+    ['http/x.ts', "import { thing } from '../utils/thing.js'"],
+    ['utils/x.ts', ''],
+    ['x.ts', ''],
+  ]
+  for (const [file, source] of broken) t.equal(violations(file, source).length, 1, `${file}: ${source}`)
+})
+
+t.test('the checker lets pass what is allowed, and is not misled by comments', async (t) => {
+  const allowed: [string, string][] = [
+    ['domain/transfer/x.ts', "import { accept } from '../decision.js'"],
+    ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
+    ['http/x.ts', "import {\n  a,\n  b,\n} from '../commands/transfers.js'\nimport Fastify from 'fastify'"],
+    [
+      'event-store/embedded/persistent/x.ts',
+      "import Database from 'better-sqlite3'\nimport { x } from '../log-file.js'",
+    ],
+    ['event-store/x.ts', "import { TypeCompiler } from '@sinclair/typebox/compiler'"],
+    ['runtime/x.ts', "import { open } from '../event-store/embedded/embedded-event-store.js'"],
+  ]
+  for (const [file, source] of allowed) t.strictSame(violations(file, source), [], file)
+})
+
+t.test('the checker sees every way to import', async (t) => {
+  const source = `import a from 'a'
+import 'b'
+import type { C } from "c"
+export { d } from 'd'
+export * from 'e'
+import {
+  f,
+} from 'f'
+const g = await import('g')
+let h: import('h').H
+const i = require('i')
+const notOne = 'from here'
+const nor = pick(from, `x`)
+export const to = timeOf('to', from)`
+  t.strictSame(
+    importsOf(source).map(({ name }) => name),
+    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
+  )
+  t.strictSame(
+    importsOf(source).filter(({ typeOnly }) => typeOnly).map(({ name }) => name),
+    ['c'],
+  )
+})
+
+t.test('the checker finds a cycle, however long', async (t) => {
+  const made = new Map([
+    ['domain/a.ts', "import './b.js'"],
+    ['domain/b.ts', "import { type C, c } from './deep/c.js'"],
+    ['domain/deep/c.ts', "import '../a.js'"],
+    ['domain/d.ts', "import './a.js'"],
+  ])
+  t.strictSame(cycles(made), ['domain/a.ts -> domain/b.ts -> domain/deep/c.ts -> domain/a.ts'])
+  t.strictSame(cycles(new Map([['domain/a.ts', "import './a.js'"]])), ['domain/a.ts -> domain/a.ts'])
+  made.set('domain/deep/c.ts', "import type { A } from '../a.js'")
+  t.strictSame(cycles(made), [], 'a type import is not there when the program runs')
+})

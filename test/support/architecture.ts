@@ -1,0 +1,124 @@
+import { posix } from 'node:path'
+
+interface Area {
+  /** Other areas it may import from. */
+  readonly areas: readonly string[]
+  /** npm packages it may import. */
+  readonly packages: readonly string[]
+  /** Only domain code goes without Node. */
+  readonly node?: false
+}
+
+const typebox = ['@sinclair/typebox', '@fastify/type-provider-typebox']
+
+/** The arrows of the architecture: what each folder of src may import. A folder that is not here is not allowed. */
+export const areas: { readonly [folder: string]: Area } = {
+  domain: { areas: [], packages: [], node: false },
+  'event-store': { areas: ['domain'], packages: typebox },
+  'event-store/embedded': { areas: ['event-store'], packages: ['better-sqlite3'] },
+  'event-store/eventstoredb': { areas: ['event-store'], packages: ['@eventstore/db-client'] },
+  'read-models': { areas: ['domain'], packages: [] },
+  'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
+  'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
+  security: { areas: [], packages: [] },
+  commands: { areas: ['domain', 'event-store', 'security'], packages: ['ipaddr.js', 'uuid'] },
+  subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
+  projections: {
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
+    packages: ['pino', 'prom-client', ...typebox],
+  },
+  callbacks: {
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
+    packages: ['ipaddr.js', 'pino', 'prom-client', 'undici'],
+  },
+  http: {
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'security'],
+    packages: ['@fastify/swagger', '@fastify/swagger-ui', 'fastify', 'ipaddr.js', 'pino', 'prom-client', ...typebox],
+  },
+  // Composes everything, so it may import every area; still no driver.
+  runtime: {
+    areas: [
+      ...['callbacks', 'commands', 'domain', 'event-store', 'event-store/embedded', 'event-store/eventstoredb', 'http'],
+      ...['projections', 'read-models', 'read-models/embedded', 'read-models/mongodb', 'security', 'subscriptions'],
+    ],
+    packages: ['fastify', 'ipaddr.js', 'pino', 'prom-client'],
+  },
+  // Adapters reach it through runtime.
+  cli: {
+    areas: ['callbacks', 'commands', 'domain', 'event-store', 'projections', 'read-models', 'runtime', 'security'],
+    packages: ['commander', 'pino'],
+  },
+}
+
+/** The area of a file by its path below src: the longest folder that is one. */
+function areaOf(file: string): string | undefined {
+  let folder = posix.dirname(file)
+  while (folder !== '.' && !Object.hasOwn(areas, folder)) folder = posix.dirname(folder)
+  return folder === '.' ? undefined : folder
+}
+
+interface Import {
+  readonly name: string
+  /** Erased by the compiler: it ties no module to another when the program runs. */
+  readonly typeOnly: boolean
+}
+
+/** Static, dynamic and type imports, re-exports and require. */
+export function importsOf(source: string): Import[] {
+  const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+  const statements = code.matchAll(/^\s*(?:import|export)\b([^'"`;=]*?\bfrom)?\s*(['"])([^'"]+)\2/gm)
+  const calls = code.matchAll(/\b(?:import|require)\s*\(\s*(['"`])([^'"`]+)\1/g)
+  return [
+    ...[...statements].map(([, clause = '', , name = '']) => ({ name, typeOnly: /^\s+type\s/.test(clause) })),
+    ...[...calls].map(([, , name = '']) => ({ name, typeOnly: false })),
+  ]
+}
+
+function resolved(file: string, imported: string): string {
+  return posix.join(posix.dirname(file), imported).replace(/\.js$/, '.ts')
+}
+
+/** The package of an import: `@scope/name` or `name`, without what is behind. */
+function packageOf(imported: string): string {
+  return imported
+    .split('/')
+    .slice(0, imported.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/** What one file, by its path below src, imports against the rules: a sentence for each. */
+export function violations(file: string, source: string): string[] {
+  const from = areaOf(file)
+  if (from === undefined) return [`${file} is in no known folder`]
+  const rules = areas[from]!
+  return importsOf(source).flatMap(({ name: imported }) => {
+    if (imported.startsWith('node:')) return rules.node === false ? [`${file} imports ${imported}: no Node here`] : []
+    if (!imported.startsWith('.')) {
+      return rules.packages.includes(packageOf(imported)) ? [] : [`${file} imports the package ${imported}`]
+    }
+    const to = areaOf(resolved(file, imported))
+    if (to === from || (to !== undefined && rules.areas.includes(to))) return []
+    return [`${file} imports ${imported}: ${from} may not import ${to ?? 'what is outside src'}`]
+  })
+}
+
+/** Every cycle of imports that are there when the program runs, as the files on it. `files`: source by path below src. */
+export function cycles(files: ReadonlyMap<string, string>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const walk = (file: string, path: readonly string[]) => {
+    const start = path.indexOf(file)
+    if (start >= 0) {
+      found.push([...path.slice(start), file].join(' -> '))
+      return
+    }
+    const source = files.get(file)
+    if (done.has(file) || source === undefined) return
+    for (const { name, typeOnly } of importsOf(source)) {
+      if (name.startsWith('.') && !typeOnly) walk(resolved(file, name), [...path, file])
+    }
+    done.add(file)
+  }
+  for (const file of files.keys()) walk(file, [])
+  return found
+}
