@@ -43,9 +43,19 @@ export const areas: { readonly [folder: string]: Area } = {
     ],
     packages: ['fastify', 'ipaddr.js', 'pino', 'prom-client'],
   },
-  // Adapters reach it through runtime.
+  // Adapters reach it through runtime; transfers are shown as the API shows them.
   cli: {
-    areas: ['callbacks', 'commands', 'domain', 'event-store', 'projections', 'read-models', 'runtime', 'security'],
+    areas: [
+      'callbacks',
+      'commands',
+      'domain',
+      'event-store',
+      'http',
+      'projections',
+      'read-models',
+      'runtime',
+      'security',
+    ],
     packages: ['commander', 'pino'],
   },
 }

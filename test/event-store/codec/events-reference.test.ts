@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { eventSchemas } from '../../../src/event-store/event-schemas.js'
+
+const page = readFileSync(new URL('../../../../docs/reference/events.md', import.meta.url), 'utf8')
+
+/** The rows of the page's event tables: type, version, and the names of the fields column. */
+const rows = page.split('\n').flatMap((line) => {
+  const [, type, version, meaning, fields] = line.split('|').map((cell) => cell.trim())
+  if (!/^`[A-Z]\w+`$/.test(type ?? '') || !/^\d+$/.test(version ?? '')) return []
+  const names = [...(fields ?? '').matchAll(/`([A-Za-z]\w*)`/g)].map((match) => match[1] ?? '')
+  return [{ name: `${type?.slice(1, -1)}.v${version}`, meaning, names }]
+})
+
+const schemas = Object.entries(eventSchemas).flatMap(([type, versions]) =>
+  versions.map((schema, index) => ({ name: `${type}.v${index + 1}`, schema })),
+)
+
+const payload = eventSchemas.CallbackRecorded[0].properties.payload.properties
+
+/** Values that a fields column names in the same typeface. */
+const notFields = new Set(['hosted', 'native'])
+
+t.test('the reference has one row for every version of every event type, in the order of the schemas', async (t) => {
+  t.strictSame(
+    rows.map(({ name }) => name),
+    schemas.map(({ name }) => name),
+  )
+  for (const { name, meaning } of rows) t.ok(meaning, `${name} says what it means`)
+})
+
+t.test('each row names exactly the fields of its schema', async (t) => {
+  for (const { name, schema } of schemas) {
+    const nested = name.startsWith('CallbackRecorded') ? Object.keys(payload) : []
+    const named = new Set(rows.find((row) => row.name === name)?.names.filter((field) => !notFields.has(field)))
+    const expected = new Set([...Object.keys(schema.properties), ...nested])
+    t.strictSame([...named].sort(), [...expected].sort(), name)
+  }
+})
+
+t.test('the settings and the metadata are listed', async (t) => {
+  for (const name of Object.keys(eventSchemas.MerchantRegistered[0].properties.settings.properties)) {
+    t.match(page, `\`${name}\``, name)
+  }
+  for (const name of ['actor', '$correlationId', '$causationId', 'schemaVersion'])
+    t.ok(page.includes(`\`${name}\``), name)
+})
