@@ -1,11 +1,11 @@
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
-import { crashRules } from './persistent/crash.js'
+import { crashPrefix, crashRules } from './persistent/crash.js'
 import { GroupScene } from './persistent/scene.js'
 
-/** Runs the first half of a rule on the log in a directory, says so, and waits to be killed. */
-const [directory, sentence, prefix] = process.argv.slice(2) as [string, string, string]
-const rule = crashRules[sentence]
-if (!rule) throw new Error(`no rule says: ${sentence}`)
-await rule.before(new GroupScene(await openEmbeddedEventStore({ directory }), prefix))
+/** Runs the first halves of all rules of crashes on the log in a directory, says so, and waits to be killed. */
+const store = await openEmbeddedEventStore({ directory: process.argv[2]! })
+await Promise.all(
+  Object.entries(crashRules).map(([sentence, rule]) => rule.before(new GroupScene(store, crashPrefix(sentence)))),
+)
 process.stdout.write('ready\n')
 setInterval(() => {}, 1_000)

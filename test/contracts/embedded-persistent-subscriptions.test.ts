@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
@@ -7,11 +10,11 @@ import { persistentSubscriptionsContract } from './persistent-subscriptions.cont
 
 const child = fileURLToPath(new URL('./embedded-crash-child.js', import.meta.url))
 
-async function restart(t: Test, sentence: string, prefix: string) {
-  const directory = t.testdir()
-  const victim = spawn(process.execPath, [child, directory, sentence, prefix], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+async function crash(t: Test) {
+  const directory = mkdtempSync(join(tmpdir(), 'groups-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const { NODE_OPTIONS: _instrumentation, ...env } = process.env
+  const victim = spawn(process.execPath, [child, directory], { stdio: ['ignore', 'pipe', 'inherit'], env })
   await Promise.race([
     once(victim.stdout, 'data'),
     once(victim, 'exit').then(() => {
@@ -24,9 +27,10 @@ async function restart(t: Test, sentence: string, prefix: string) {
   return openEmbeddedEventStore({ directory })
 }
 
-persistentSubscriptionsContract(t, {
-  name: 'embedded',
-  open: (t) => openEmbeddedEventStore({ directory: t.testdir() }),
-  losesNothing: true,
-  restart,
-})
+async function open(t: Test) {
+  const directory = mkdtempSync(join(tmpdir(), 'groups-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  return openEmbeddedEventStore({ directory })
+}
+
+persistentSubscriptionsContract(t, { name: 'embedded', open, losesNothing: true, crash })

@@ -9,6 +9,11 @@ export interface CrashRule {
   readonly oursOnly?: true
 }
 
+/** The streams and the group of one rule have names that both halves know. */
+export function crashPrefix(sentence: string): string {
+  return `crash-${Object.keys(crashRules).indexOf(sentence)}-`
+}
+
 export const crashRules: { readonly [sentence: string]: CrashRule } = {
   'what the checkpoint covers does not come again, all behind it does': {
     async before(scene) {

@@ -109,6 +109,7 @@ export const acking = (delivery: PersistentDelivery, taker: Taker) => taker.cons
 export class GroupScene {
   #next = 0
   #parked = 0
+  readonly #created = new Set<string>()
 
   constructor(
     readonly store: EventStore,
@@ -126,6 +127,12 @@ export class GroupScene {
 
   async create(changes: Settings = {}, group = this.group): Promise<void> {
     await this.groups.create(group, this.settings(changes))
+    this.#created.add(group)
+  }
+
+  /** Leaves nothing behind that goes on working; rules that delete a group themselves are done with it. */
+  async end(): Promise<void> {
+    for (const group of this.#created) await this.groups.delete(group).catch(() => {})
   }
 
   async update(changes: Settings = {}): Promise<void> {

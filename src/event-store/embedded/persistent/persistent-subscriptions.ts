@@ -91,19 +91,25 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     if (stopAt < 0) throw new InvalidSettingsError(`cannot stop at ${stopAt}`)
     const parked = await this.#parkedOf(stored)
     if (parked.count(this.#isHeld(stored)) === 0) return
-    await parked.requestReplay(Math.min(stopAt, parked.end))
+    const until = Math.min(stopAt, parked.end)
+    if (until === 0) return
+    await parked.requestReplay(until)
     this.#runningOf(stored)?.noticeReplays()
   }
 
   /** Ends all consumers and gives the groups free. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const group of [...this.#running.keys()]) {
-      await this.#inTurn(group, async () => {
-        await this.#running.get(group)?.suspend()
+    const groups = new Set([...this.#running.keys(), ...this.#queues.keys()])
+    const closing = [...groups].map((group) =>
+      this.#inTurn(group, async () => {
+        const running = this.#running.get(group)
         this.#running.delete(group)
-      })
-    }
+        await running?.suspend()
+      }),
+    )
+    // Where a last checkpoint could not be written more comes again; the groups are free all the same.
+    await Promise.allSettled(closing)
   }
 
   #inTurn<T>(group: string, work: () => Promise<T>): Promise<T> {
@@ -125,7 +131,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     const lock = this.log.tryLock(lockOf(stored.group))
     if (!lock) throw new GroupHeldElsewhereError(`group ${stored.group} is consumed by another thread or process`)
     try {
-      if (known && lock.epoch === known.epoch + 1) {
+      if (known && !known.isDropped && lock.epoch === known.epoch + 1) {
         known.resume(lock)
         return known
       }

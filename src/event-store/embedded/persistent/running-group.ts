@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import {
-  type ConsumerDroppedError,
+  ConsumerDroppedError,
   comparePositions,
   MaximumSubscribersReachedError,
   type NackAction,
   type Position,
+  StoreUnavailableError,
+  WrongExpectedRevisionError,
 } from '../../event-store.js'
 import type { ProcessLock } from '../process-lock.js'
 import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
@@ -25,17 +27,18 @@ export class RunningGroup implements ConsumerGroup {
   readonly #group: Group
   readonly #consumers = new Map<number, Consumer>()
   #joined = 0
+  #dropped = false
   #running: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
   #lastConsumerLeftMs: number | undefined
 
-  readonly #watching = new Task(() => this.#watch())
-  readonly #reading = new Task(() => this.#readOn())
-  readonly #parking = new Task(() => this.#writeParks())
-  readonly #checkpointing = new Task(() => this.#writeCheckpoint())
-  readonly #replaying = new Task(() => this.#replay())
-  readonly #finishing = new Task(() => this.#writeReplaysDone())
-  readonly #counting = new Task(() => this.#countPassed())
+  readonly #watching = this.#task(() => this.#watch())
+  readonly #reading = this.#task(() => this.#readOn())
+  readonly #parking = this.#task(() => this.#writeParks())
+  readonly #checkpointing = this.#task(() => this.#writeCheckpoint())
+  readonly #replaying = this.#task(() => this.#replay())
+  readonly #finishing = this.#task(() => this.#writeReplaysDone())
+  readonly #counting = this.#task(() => this.#countPassed())
   readonly #tasks = [
     this.#watching,
     this.#reading,
@@ -63,6 +66,7 @@ export class RunningGroup implements ConsumerGroup {
   ) {
     this.#group = new Group(stored.settings, { after: stored.startAfter, checkpoint })
     this.#countedThrough = this.#group.through
+    this.#lastConsumerLeftMs = performance.now()
     this.#start()
   }
 
@@ -97,6 +101,10 @@ export class RunningGroup implements ConsumerGroup {
 
   get isRunning(): boolean {
     return this.#running !== undefined
+  }
+
+  get isDropped(): boolean {
+    return this.#dropped
   }
 
   /** For how long it has had no consumer. */
@@ -144,6 +152,8 @@ export class RunningGroup implements ConsumerGroup {
 
   /** Cuts everybody off, for good. What was not checkpointed comes again when the group is loaded anew. */
   async drop(error: ConsumerDroppedError): Promise<void> {
+    if (this.#dropped) return
+    this.#dropped = true
     for (const consumer of this.#consumers.values()) consumer.end(error)
     this.#consumers.clear()
     if (!this.#running) return
@@ -160,8 +170,11 @@ export class RunningGroup implements ConsumerGroup {
     if (!this.#running) return
     await this.#stop()
     const checkpoint = this.#group.lastCheckpoint(performance.now())
-    if (checkpoint) await writeCheckpoint(this.log, this.stored, checkpoint).then(...this.#checkpointOutcome())
-    this.lock.release()
+    try {
+      if (checkpoint) await this.#write(checkpoint)
+    } finally {
+      this.lock.release()
+    }
   }
 
   resume(lock: ProcessLock): void {
@@ -169,6 +182,15 @@ export class RunningGroup implements ConsumerGroup {
     this.#start()
     this.#group.wake()
     this.#work()
+  }
+
+  #task(body: () => Promise<void>): Task {
+    return new Task(body, (error) => {
+      // The log is away just now, or somebody was quicker: the next tick tries again. All else would fail for ever.
+      if (error instanceof StoreUnavailableError || error instanceof WrongExpectedRevisionError) return
+      const reason = error instanceof Error ? error.message : String(error)
+      void this.drop(new ConsumerDroppedError(`group ${this.stored.group} cannot go on: ${reason}`, { cause: error }))
+    })
   }
 
   #start(): void {
@@ -255,13 +277,19 @@ export class RunningGroup implements ConsumerGroup {
   async #writeCheckpoint(): Promise<void> {
     const checkpoint = this.#group.checkpointToWrite(performance.now())
     if (!checkpoint) return
-    await writeCheckpoint(this.log, this.stored, checkpoint).then(...this.#checkpointOutcome())
+    await this.#write(checkpoint)
     this.#countedThrough = later(this.#countedThrough, checkpoint)
     this.#work()
   }
 
-  #checkpointOutcome(): [() => void, () => void] {
-    return [() => this.#group.checkpointWritten(), () => this.#group.checkpointFailed()]
+  async #write(checkpoint: Position): Promise<void> {
+    try {
+      await writeCheckpoint(this.log, this.stored, checkpoint)
+    } catch (error) {
+      this.#group.checkpointFailed()
+      throw error
+    }
+    this.#group.checkpointWritten()
   }
 
   get #hasRoomForReplays(): boolean {

@@ -94,6 +94,7 @@ export class StoredGroups {
   #refresh(): void {
     const last = this.log.readLast(configStream)
     if (!last || last.revision === this.#revision) return
+    if (last.data.version !== 1) throw new Error(`${configStream} has a version unknown here: ${last.data.version}`)
     this.#entries = (last.data.entries as JsonObject[]).map(decode)
     this.#revision = last.revision
   }

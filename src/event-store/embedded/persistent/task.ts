@@ -1,13 +1,16 @@
 /**
  * Work of which one run is under way at a time; asked for again meanwhile, it runs once more. A run that fails is not
- * repeated by itself: whoever ticks asks again.
+ * repeated by itself: what was to be done is still noted where the body found it, and whoever ticks asks again.
  */
 export class Task {
   #active = false
   #again = false
   #run: Promise<void> = Promise.resolve()
 
-  constructor(private readonly body: () => Promise<void>) {}
+  constructor(
+    private readonly body: () => Promise<void>,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
 
   get isActive(): boolean {
     return this.#active
@@ -31,8 +34,8 @@ export class Task {
         this.#again = false
         await this.body()
       }
-    } catch {
-      this.#again = false // what was to be done is still noted where the body found it
+    } catch (error) {
+      this.onFailure(error)
     } finally {
       this.#active = false
     }
