@@ -1,4 +1,5 @@
 import { type AttemptOutcome, callbackDecider, type Lane } from '../domain/callback/callback.js'
+import { endpointDecider } from '../domain/callback/endpoint.js'
 import type { CallbackEvent, CallbackPayload } from '../domain/callback/events.js'
 import type { EventStore } from '../event-store/event-store.js'
 import {
@@ -9,7 +10,7 @@ import {
   loadStream,
   readHistory,
 } from './handle-command.js'
-import { callbackStream, derivedEventId } from './ids.js'
+import { callbackStream, derivedEventId, endpointStream } from './ids.js'
 
 export interface CallbackRequest {
   /** The id of the transfer's event. */
@@ -62,5 +63,20 @@ export class CallbackCommands {
 
   async lane(trackingId: string): Promise<Lane> {
     return (await loadStream(this.store, callbackDecider, callbackStream(trackingId))).state
+  }
+
+  /** Since when (ISO 8601) the merchant's endpoint is known to fail; null while it answers. */
+  async endpointFailingSince(merchantId: string): Promise<string | null> {
+    return (await loadStream(this.store, endpointDecider, endpointStream(merchantId))).state.failingSince
+  }
+
+  noteEndpointFailing(merchantId: string, since: string, context: CommandContext) {
+    const command = { type: 'NoteFailing', merchantId, since, at: this.clock() } as const
+    return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
+  }
+
+  noteEndpointRecovered(merchantId: string, context: CommandContext) {
+    const command = { type: 'NoteRecovered', merchantId, at: this.clock() } as const
+    return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
   }
 }

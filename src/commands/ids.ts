@@ -17,6 +17,11 @@ export function callbackStream(trackingId: string): string {
   return `callback-${trackingId}`
 }
 
+/** What was observed of a merchant's callback endpoint. */
+export function endpointStream(merchantId: string): string {
+  return `callbacks-endpoint-${merchantId}`
+}
+
 export function merchantStream(merchantId: string): string {
   return `merchant-${merchantId}`
 }

@@ -65,6 +65,10 @@ export class MerchantDirectory {
     return state?.merchantId ? state : undefined
   }
 
+  ids(): Iterable<string> {
+    return this.merchants.keys()
+  }
+
   /** The merchant whose key this is, suspended or not. */
   byApiKey(apiKey: string): Merchant | undefined {
     const merchant = this.byId(merchantIdOfApiKey(apiKey) ?? '')

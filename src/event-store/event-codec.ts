@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallbackEvent } from '../domain/callback/events.js'
+import type { EndpointEvent } from '../domain/callback/endpoint.js'
+import type { CallbackEvent, CallbackSweepAdvanced } from '../domain/callback/events.js'
 import type { HashCodeSeen } from '../domain/hash-code.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
@@ -9,7 +10,13 @@ import { eventVersions } from './event-versions.js'
 
 export { EventFormatError } from './event-versions.js'
 
-export type DomainEvent = TransferEvent | MerchantEvent | CallbackEvent | HashCodeSeen
+export type DomainEvent =
+  | TransferEvent
+  | MerchantEvent
+  | CallbackEvent
+  | CallbackSweepAdvanced
+  | EndpointEvent
+  | HashCodeSeen
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export interface EventMetadata {

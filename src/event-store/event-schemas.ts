@@ -112,6 +112,9 @@ export const eventSchemas = {
   CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
   CallbackParked: [event({ ...attempt, reason: Text })],
   CallbackRequeued: [event(callback)],
+  CallbackSweepAdvanced: [event({ position: Type.String({ minLength: 1, maxLength: 40 }), at: At })],
+  CallbackEndpointFailing: [event({ ...merchant, since: At })],
+  CallbackEndpointRecovered: [event(merchant)],
   HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],
 } as const satisfies { readonly [type: string]: readonly TObject[] }
 

@@ -54,6 +54,15 @@ export interface CallbackRequeued {
   readonly data: Common
 }
 
+/**
+ * Of the stream `callbacks-sweep`: every change of a transfer up to and including `position` (as `formatPosition` prints
+ * it) has its callback recorded.
+ */
+export interface CallbackSweepAdvanced {
+  readonly type: 'CallbackSweepAdvanced'
+  readonly data: { readonly position: string; readonly at: string }
+}
+
 export type CallbackEvent =
   | CallbackRecorded
   | CallbackDelivered

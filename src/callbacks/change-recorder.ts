@@ -1,0 +1,89 @@
+import type { CallbackCommands } from '../commands/callbacks.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import { transferDecider } from '../domain/transfer/decide.js'
+import type { TransferEvent } from '../domain/transfer/events.js'
+import { statusCodes, type Transfer } from '../domain/transfer/transfer.js'
+import { decodeEvent } from '../event-store/event-codec.js'
+import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+
+interface Change {
+  readonly event: RecordedEvent
+  /** As the transfer stood after the event. */
+  readonly transfer: Transfer
+}
+
+/** Records the callbacks that a transfer's status changes call for: once each, and in order. */
+export class ChangeRecorder {
+  constructor(
+    private readonly store: EventStore,
+    private readonly commands: CallbackCommands,
+    private readonly merchants: MerchantDirectory,
+  ) {}
+
+  /**
+   * False for an event that surely calls for no callback: a creation, unless its merchant wants to hear of those. Reads
+   * nothing, as creations are most of the log.
+   */
+  concerns(event: RecordedEvent): boolean {
+    return isCreation(event) ? this.wantsCreations(event) : true
+  }
+
+  /**
+   * Records what is not recorded yet of the transfer's changes up to and including `event`. The earlier ones too: events
+   * may reach us in another order, and a callback that is recorded late would be sent late.
+   * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, EventFormatError
+   */
+  async recordUpTo(event: RecordedEvent): Promise<number> {
+    const changes = await this.changesUpTo(event)
+    const last = changes.at(-1)
+    if (!last) return 0
+    const { trackingId } = last.transfer
+    const { deliveries } = await this.commands.lane(trackingId)
+    const recorded = new Set(deliveries.map(({ webhookId }) => webhookId))
+    const missing = changes.filter((change) => !recorded.has(change.event.id))
+    for (const change of missing) await this.record(change)
+    return missing.length
+  }
+
+  private async changesUpTo(last: RecordedEvent): Promise<Change[]> {
+    const events = await this.store.readStream(last.stream, { maxCount: last.revision + 1 })
+    const changes: Change[] = []
+    let before = transferDecider.initialState
+    for (const event of events) {
+      const transfer = transferDecider.evolve(before, decodeEvent(event) as TransferEvent)
+      if (transfer.kind === 'none') throw new Error(`${event.stream}@${event.revision} left no transfer`)
+      const changed = before.kind === 'none' ? this.wantsCreations(event) : before.status !== transfer.status
+      if (changed) changes.push({ event, transfer })
+      before = transfer
+    }
+    return changes
+  }
+
+  private async record({ event, transfer }: Change): Promise<void> {
+    const { trackingId, merchantId, referenceId, message, amountMinor, transactionAmountMinor } = transfer
+    const { hasAmountMismatch, receiptUrl } = transfer
+    const status = statusCodes[transfer.status]
+    await this.commands.record(
+      {
+        webhookId: event.id,
+        trackingId,
+        merchantId,
+        transferRevision: event.revision,
+        payload: { status, referenceId, message, amountMinor, transactionAmountMinor, hasAmountMismatch, receiptUrl },
+      },
+      {
+        actor: 'system:callbacks',
+        $correlationId: String(event.metadata.$correlationId ?? event.id),
+        $causationId: event.id,
+      },
+    )
+  }
+
+  private wantsCreations(event: RecordedEvent): boolean {
+    return this.merchants.byId(String(event.data.merchantId))?.settings.callbackOnCreate ?? false
+  }
+}
+
+function isCreation(event: RecordedEvent): boolean {
+  return event.type === 'DepositCreated' || event.type === 'WithdrawalCreated'
+}

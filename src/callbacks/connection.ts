@@ -1,0 +1,169 @@
+import type { LookupFunction } from 'node:net'
+import { isIPv6 } from 'node:net'
+import { type Dispatcher, Pool } from 'undici'
+import { AddressRefusedError, checkedAddresses, type ResolveHost } from './guard.js'
+import { parseRetryAfterMs } from './schedule.js'
+
+const maxAnswerBytes = 65_536
+/** The status has come; reading on only saves the connection. */
+const maxAnswerReadMs = 1_000
+const maxAnswerHeaderBytes = 16_384
+
+export interface CallbackRequest {
+  readonly url: string
+  readonly sandbox: boolean
+  readonly headers: { readonly [name: string]: string }
+  readonly body: string
+}
+
+/** What became of one request. */
+export interface Answer {
+  /** Null when none came. */
+  readonly httpStatus: number | null
+  /** Why it is no delivery, as a short code without anything of the answer; null when it is one. */
+  readonly failure: string | null
+  /** What a 429 or 503 asked for. */
+  readonly retryAfterMs?: number
+  readonly durationMs: number
+}
+
+/** The attempt was cut off from outside: nothing is known about it. */
+export class AttemptAbortedError extends Error {
+  override readonly name = 'AttemptAbortedError'
+}
+
+/** The connections to one merchant's endpoint, bound to the addresses that were checked. */
+export class EndpointConnection {
+  private pool: { readonly key: string; readonly pool: Pool } | undefined
+
+  constructor(
+    private readonly options: {
+      readonly resolve: ResolveHost
+      /** For everything: resolving, connecting, TLS and the answer's head. */
+      readonly timeoutMs: number
+      readonly maxConnections: number
+      readonly nowMs: () => number
+    },
+  ) {}
+
+  /** @throws AttemptAbortedError when `signal` aborts; every other failure is an answer */
+  async send(request: CallbackRequest, signal: AbortSignal): Promise<Answer> {
+    const startedMs = performance.now()
+    const ending = new AbortController()
+    const onAbort = () => ending.abort(new AttemptAbortedError('the attempt was cut off'))
+    const timer = setTimeout(() => ending.abort(new TimeoutError()), this.options.timeoutMs)
+    signal.addEventListener('abort', onAbort)
+    if (signal.aborted) onAbort()
+    try {
+      return { ...(await this.exchange(request, ending.signal)), durationMs: elapsedMs(startedMs) }
+    } catch (error) {
+      // undici wraps or renames the reason now and then; the signal knows which it was.
+      const reason = ending.signal.aborted ? ending.signal.reason : error
+      if (reason instanceof AttemptAbortedError) throw reason
+      return { httpStatus: null, failure: failureCode(reason), durationMs: elapsedMs(startedMs) }
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.pool.destroy()
+  }
+
+  private async exchange(request: CallbackRequest, signal: AbortSignal): Promise<Omit<Answer, 'durationMs'>> {
+    const { url, sandbox, headers, body } = request
+    const addresses = await unlessAborted(checkedAddresses(url, sandbox, this.options.resolve), signal)
+    const { origin, pathname, search } = new URL(url)
+    const response = await this.poolOf(origin, addresses).request({
+      method: 'POST',
+      path: `${pathname}${search}`,
+      headers,
+      body,
+      signal,
+    })
+    const { statusCode } = response
+    await discard(response.body)
+    if (statusCode >= 200 && statusCode < 300) return { httpStatus: statusCode, failure: null }
+    const failed = { httpStatus: statusCode, failure: `http ${statusCode}` }
+    const retryAfter = response.headers['retry-after']
+    if ((statusCode !== 429 && statusCode !== 503) || typeof retryAfter !== 'string') return failed
+    const retryAfterMs = parseRetryAfterMs(retryAfter, this.options.nowMs())
+    return retryAfterMs === undefined ? failed : { ...failed, retryAfterMs }
+  }
+
+  /** Connections are kept while the name leads to the same addresses, so that none outlives the check it passed. */
+  private poolOf(origin: string, addresses: readonly string[]): Pool {
+    const key = `${origin} ${[...addresses].sort().join(' ')}`
+    if (this.pool?.key === key) return this.pool.pool
+    // Lets what is in flight end.
+    this.pool?.pool.close().catch(() => undefined)
+    const { timeoutMs, maxConnections } = this.options
+    const pool = new Pool(origin, {
+      connections: maxConnections,
+      maxHeaderSize: maxAnswerHeaderBytes,
+      // Ours ends before theirs: a request on a connection that the endpoint is closing would be a failed attempt.
+      keepAliveTimeout: 2_000,
+      connect: { lookup: pinned(addresses), timeout: timeoutMs },
+    })
+    this.pool = { key, pool }
+    return pool
+  }
+}
+
+class TimeoutError extends Error {}
+
+async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
+  const timer = setTimeout(() => body.destroy(), maxAnswerReadMs)
+  await body.dump({ limit: maxAnswerBytes }).catch(() => undefined)
+  clearTimeout(timer)
+}
+
+function pinned(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  return (_hostname, options, callback) => {
+    if (options.all) callback(null, all)
+    else callback(null, all[0]!.address, all[0]!.family)
+  }
+}
+
+/** Name servers take no signal. */
+function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+function elapsedMs(sinceMs: number): number {
+  return Math.round(performance.now() - sinceMs)
+}
+
+const failureCodes: readonly (readonly [RegExp, string])[] = [
+  [/^(ECONNREFUSED)$/, 'connection refused'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'connection reset'],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT)$/, 'timeout'],
+  [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'unreachable'],
+  [/^(ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|ETIMEOUT|EAI_\w+|EBADNAME|EBADRESP|ECANCELLED)$/, 'name not resolved'],
+  [/^(ERR_TLS_|ERR_SSL_|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_OSSL_)/, 'tls'],
+  [/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'bad answer'],
+]
+
+/** A short code and never the message, which may quote the answer. */
+function failureCode(error: unknown): string {
+  if (error instanceof TimeoutError) return 'timeout'
+  if (error instanceof AddressRefusedError) return 'address refused'
+  const code = codeOf(error)
+  return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection failed'
+}
+
+/** Of the error, of its cause, or of the last address that was tried. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown }
+  if (typeof code === 'string') return code
+  if (error instanceof AggregateError) return codeOf(error.errors.at(-1))
+  return cause === undefined ? '' : codeOf(cause)
+}
