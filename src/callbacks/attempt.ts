@@ -1,0 +1,108 @@
+import type { CallbackCommands } from '../commands/callbacks.js'
+import { TooMuchContentionError } from '../commands/handle-command.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { MerchantCommands } from '../commands/merchants.js'
+import type { AttemptOutcome, Delivery } from '../domain/callback/callback.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import { StoreUnavailableError } from '../event-store/event-store.js'
+import { BackOff } from './back-off.js'
+import { callbackBody } from './body.js'
+import type { CallbackRequest } from './connection.js'
+import type { Endpoint } from './endpoint.js'
+import type { CallbackMetrics } from './metrics.js'
+import { isGone, outcomeOf } from './outcome.js'
+import { webhookSignature } from './signature.js'
+
+export interface AttemptDependencies {
+  readonly commands: CallbackCommands
+  readonly merchantCommands: MerchantCommands
+  readonly merchants: MerchantDirectory
+  readonly clock: () => string
+  readonly random: () => number
+  readonly metrics: CallbackMetrics
+}
+
+/**
+ * Sends a callback once and writes down what became of it. The report is repeated until the log takes it: giving up would
+ * send the callback again and again while the log cannot be written.
+ * @throws AttemptAbortedError when `signal` aborts, with nothing written: the callback will be sent again
+ */
+export async function attempt(
+  deps: AttemptDependencies,
+  endpoint: Endpoint,
+  merchant: Merchant,
+  trackingId: string,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<AttemptOutcome> {
+  const { commands, metrics, clock, random } = deps
+  const { webhookId } = delivery
+  const begunMs = Date.parse(clock())
+  metrics.waited(begunMs - Date.parse(delivery.nextAttemptAt))
+  const answer = await endpoint.connection.send(callbackRequest(deps, merchant, trackingId, delivery, begunMs), signal)
+  const atMs = Date.parse(clock())
+  const outcome = outcomeOf(answer, delivery.attempts, atMs, random())
+  if (answer.failure === null) endpoint.breaker.succeeded()
+  else endpoint.breaker.failed(atMs)
+
+  const context = { actor: 'system:callbacks', $correlationId: webhookId, $causationId: webhookId }
+  // Before the report: nothing may go out to an endpoint that said it is gone.
+  if (isGone(answer)) await disable(deps, endpoint, 'the endpoint answered 410 Gone', signal)
+  const { httpStatus, durationMs } = answer
+  await untilWritten(
+    () => commands.reportAttempt(trackingId, webhookId, { httpStatus, durationMs, outcome }, context),
+    signal,
+  )
+  metrics.attempted(outcome.result, durationMs)
+  if (outcome.result === 'delivered') await untilWritten(() => endpoint.health.succeeded(), signal)
+  else if (await untilWritten(() => endpoint.health.failed(atMs), signal)) {
+    await disable(deps, endpoint, 'nothing but failures for 120 hours', signal)
+  }
+  return outcome
+}
+
+function callbackRequest(
+  { merchants }: AttemptDependencies,
+  merchant: Merchant,
+  trackingId: string,
+  delivery: Delivery,
+  atMs: number,
+): CallbackRequest {
+  const { webhookId, transferRevision, payload } = delivery
+  const { callbackUrl: url, sandbox } = merchant.settings
+  const [secretKey] = merchants.secrets(merchant, 'secretKey')
+  if (secretKey === undefined) throw new Error(`merchant ${merchant.merchantId} has no SecretKey`)
+  const body = callbackBody(payload, trackingId, secretKey)
+  const timestamp = Math.floor(atMs / 1_000)
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'transferd',
+    'webhook-id': webhookId,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': webhookSignature(merchants.secrets(merchant, 'webhookSecret'), webhookId, timestamp, body),
+    'x-transfer-revision': String(transferRevision),
+  }
+  return { url, sandbox, headers, body }
+}
+
+async function disable(deps: AttemptDependencies, endpoint: Endpoint, reason: string, signal: AbortSignal) {
+  const { merchantId } = endpoint
+  endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
+  const context = { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
+  await untilWritten(() => deps.merchantCommands.disableCallbacks(merchantId, reason, context), signal)
+  deps.metrics.disabled()
+}
+
+/** Repeats while the log is away. @throws whatever else `write` throws, and the last refusal once the signal aborts */
+async function untilWritten<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const backOff = new BackOff()
+  for (;;) {
+    try {
+      return await write()
+    } catch (error) {
+      const passing = error instanceof StoreUnavailableError || error instanceof TooMuchContentionError
+      if (!passing || signal.aborted) throw error
+      await backOff.wait(signal)
+    }
+  }
+}

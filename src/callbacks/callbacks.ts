@@ -1,0 +1,82 @@
+import { setMaxListeners } from 'node:events'
+import { type Lease, runWithLease } from '../read-models/leases.js'
+import { BackOff } from './back-off.js'
+import { ChangeRecorder } from './change-recorder.js'
+import { type DeliveryDependencies, DeliveryWorker } from './delivery-worker.js'
+import { Recorder } from './recorder.js'
+import { Sweep } from './sweep.js'
+import { SweepCheckpoint } from './sweep-checkpoint.js'
+
+const leaseName = 'callbacks'
+/** For writing down, at a stop, what the last attempts came to. */
+const reportMs = 2_000
+
+export interface CallbackTiming {
+  /** From resolving the name to the head of the answer. */
+  readonly attemptTimeoutMs: number
+  readonly sweepEveryMs: number
+  /** The sweep leaves events younger than this to the subscription. */
+  readonly sweepBehindMs: number
+}
+
+export const defaultTiming: CallbackTiming = { attemptTimeoutMs: 15_000, sweepEveryMs: 30_000, sweepBehindMs: 5_000 }
+
+export type CallbacksDependencies = Omit<DeliveryDependencies, 'attemptTimeoutMs'> & { readonly timing: CallbackTiming }
+
+/**
+ * Records and delivers callbacks wherever the lease `callbacks` is held, in one process at a time. `merchants` must have been
+ * started. `stop` waits for the attempts in flight, as long as one may take, and resolves when nothing runs any more.
+ */
+export function startCallbacks(deps: CallbacksDependencies): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  setMaxListeners(0, stopping.signal)
+  const running = runUnderLease(deps, stopping.signal)
+  return {
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function runUnderLease(deps: CallbacksDependencies, stopping: AbortSignal): Promise<void> {
+  const backOff = new BackOff()
+  while (!stopping.aborted) {
+    try {
+      await runWithLease(deps.readModels, leaseName, { signal: stopping }, async (lease) => {
+        deps.logger.info('callbacks: this process records and delivers them now')
+        await recordAndDeliver(deps, lease, stopping)
+      })
+    } catch (error) {
+      deps.logger.error({ err: error }, 'callbacks: broke off, trying again')
+      await backOff.wait(stopping)
+    }
+  }
+}
+
+async function recordAndDeliver(deps: CallbacksDependencies, lease: Lease, stopping: AbortSignal): Promise<void> {
+  const { store, commands, merchants, metrics, logger, clock, timing } = deps
+  const { attemptTimeoutMs, sweepEveryMs: everyMs, sweepBehindMs: behindMs } = timing
+  const checkpoint = await SweepCheckpoint.load(store, clock)
+  const changes = new ChangeRecorder(store, commands, merchants)
+  const recorder = new Recorder({ store, changes, metrics, logger, sweptTo: () => checkpoint.position })
+  const sweep = new Sweep({ store, changes, metrics, logger, clock, checkpoint, everyMs, behindMs })
+
+  const cutOff = new AbortController()
+  setMaxListeners(0, cutOff.signal)
+  let timer: NodeJS.Timeout | undefined
+  const onEnd = () => {
+    // A lost lease: another process may send the same callbacks already. A stop: let them come to their end.
+    if (stopping.aborted) timer = setTimeout(() => cutOff.abort(), attemptTimeoutMs + reportMs)
+    else cutOff.abort()
+  }
+  lease.signal.addEventListener('abort', onEnd)
+  if (lease.signal.aborted) onEnd()
+  const worker = new DeliveryWorker({ ...deps, attemptTimeoutMs }, lease.signal, cutOff.signal)
+  try {
+    await Promise.all([recorder.run(lease.signal), sweep.run(lease.signal), worker.run()])
+  } finally {
+    clearTimeout(timer)
+    lease.signal.removeEventListener('abort', onEnd)
+  }
+}

@@ -1,0 +1,38 @@
+import { Breaker } from './breaker.js'
+import type { EndpointConnection } from './connection.js'
+import type { EndpointHealth } from './endpoint-health.js'
+import { LaneQueue } from './lane-queue.js'
+import type { WaitingCallbacks } from './waiting-callbacks.js'
+
+export const maxAttemptsPerEndpoint = 16
+
+/** The directory follows the log within milliseconds. */
+const directoryLagMs = 1_000
+
+/** What the worker knows of one merchant's endpoint; nothing here is shared with another merchant's. */
+export class Endpoint {
+  readonly lanes = new LaneQueue()
+  readonly breaker = new Breaker(maxAttemptsPerEndpoint)
+  private heldUntilMs = 0
+
+  constructor(
+    readonly merchantId: string,
+    readonly connection: EndpointConnection,
+    readonly health: EndpointHealth,
+    readonly waiting: WaitingCallbacks,
+  ) {}
+
+  mayAttempt(nowMs: number): boolean {
+    return nowMs >= this.heldUntilMs && this.breaker.allows(this.lanes.inFlightCount, nowMs)
+  }
+
+  /** It was disabled just now, which the merchant directory may not know yet. */
+  holdUntilKnownDisabled(nowMs: number): void {
+    this.heldUntilMs = nowMs + directoryLagMs
+  }
+
+  /** Nothing would be lost by forgetting it. */
+  get isIdle(): boolean {
+    return this.lanes.isEmpty && !this.breaker.open && !this.health.isFailing
+  }
+}
