@@ -112,7 +112,7 @@ export const eventSchemas = {
   CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
   CallbackParked: [event({ ...attempt, reason: Text })],
   CallbackRequeued: [event(callback)],
-  CallbackSweepAdvanced: [event({ position: Type.String({ minLength: 1, maxLength: 40 }), at: At })],
+  CallbackSweepAdvanced: [event({ position: Type.String({ pattern: '^\\d{1,19}(/\\d{1,19})?$' }), at: At })],
   CallbackEndpointFailing: [event({ ...merchant, since: At })],
   CallbackEndpointRecovered: [event(merchant)],
   HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],

@@ -110,6 +110,15 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     data: { ...merchant, reason: 'answered 410 Gone' },
   },
   'CallbackEndpointEnabled.v1': { type: 'CallbackEndpointEnabled', data: merchant },
+  'CallbackEndpointFailing.v1': {
+    type: 'CallbackEndpointFailing',
+    data: { ...merchant, since: '2026-03-01T08:45:00.000Z' },
+  },
+  'CallbackEndpointRecovered.v1': { type: 'CallbackEndpointRecovered', data: merchant },
+  'CallbackSweepAdvanced.v1': {
+    type: 'CallbackSweepAdvanced',
+    data: { position: '1234/1200', at: '2026-03-01T09:00:00.000Z' },
+  },
   'CallbackRecorded.v1': {
     type: 'CallbackRecorded',
     data: {
