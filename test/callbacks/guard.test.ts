@@ -1,0 +1,136 @@
+import t from 'tap'
+import { EndpointConnection } from '../../src/callbacks/connection.js'
+import { AddressRefusedError, callbackUrlProblem, checkedAddresses } from '../../src/callbacks/guard.js'
+import { startReceiver } from './receiver.js'
+
+const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']
+const mappedLoopback = ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]']
+const refused = [
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.1.1',
+  '169.254.169.254',
+  '100.64.0.1',
+  '100.100.100.200',
+  '0.0.0.0',
+  '0',
+  '1',
+  '255.255.255.255',
+  '224.0.0.1',
+  '240.0.0.1',
+  '192.0.0.192',
+  '192.0.2.1',
+  '198.18.0.1',
+  '203.0.113.9',
+  '168.63.129.16',
+  '0xa9fea9fe',
+  '0251.0376.0251.0376',
+  '3232235777',
+  '[::]',
+  '[fe80::1]',
+  '[fec0::1]',
+  '[fc00::1]',
+  '[fd00:ec2::254]',
+  '[ff02::1]',
+  '[::ffff:10.0.0.1]',
+  '[::ffff:169.254.169.254]',
+  '[::127.0.0.1]',
+  '[::ffff:0:10.0.0.1]',
+  '[64:ff9b::a00:1]',
+  '[64:ff9b:1::a00:1]',
+  '[2002:a00:1::]',
+  '[2001:0:a00:1::]',
+  '[2001:db8::1]',
+  '[100::1]',
+]
+const allowed = ['8.8.8.8', '134744072', '172.15.255.255', '172.32.0.1', '100.63.255.255', '[2606:4700::1111]']
+
+const never = async () => {
+  throw new Error('a literal is not resolved')
+}
+
+t.test('only public unicast literals pass, however they are written', async (t) => {
+  for (const host of [...refused, ...loopback, ...mappedLoopback]) {
+    t.ok(callbackUrlProblem(`https://${host}/hook`, false), host)
+    await t.rejects(checkedAddresses(`https://${host}/hook`, false, never), AddressRefusedError, host)
+  }
+  for (const host of allowed) {
+    t.equal(callbackUrlProblem(`https://${host}:8443/hook`, false), undefined, host)
+    t.equal((await checkedAddresses(`https://${host}/hook`, false, never)).length, 1, host)
+  }
+})
+
+t.test('a sandbox merchant may use loopback and plain HTTP, but no other private address', async (t) => {
+  for (const host of [...loopback, ...mappedLoopback, 'localhost', 'shop.localhost']) {
+    t.equal(callbackUrlProblem(`http://${host}:3000/hook`, true), undefined, host)
+  }
+  for (const host of refused) t.ok(callbackUrlProblem(`http://${host}/hook`, true), host)
+})
+
+t.test('URLs that are none of ours to call are refused', async (t) => {
+  const wrong = [
+    '',
+    'shop.example/hook',
+    'http://shop.example/hook',
+    'ftp://shop.example/',
+    'file:///etc/passwd',
+    'javascript:alert(1)',
+    'https://user:password@shop.example/',
+    'https://user@shop.example/',
+    'https://localhost/',
+    'https://LOCALHOST./',
+    'https://a.localhost/',
+    `https://shop.example/${'x'.repeat(2_048)}`,
+  ]
+  for (const url of wrong) t.type(callbackUrlProblem(url, false), 'string', url)
+  t.equal(callbackUrlProblem('https://shop.example:8443/hook?a=b', false), undefined)
+  t.type(callbackUrlProblem('ftp://shop.example/', true), 'string')
+})
+
+t.test('every address a name resolves to must be public', async (t) => {
+  const check = (...addresses: string[]) => checkedAddresses('https://shop.example/', false, async () => addresses)
+  t.strictSame(await check('8.8.8.8', '2606:4700::1111'), ['8.8.8.8', '2606:4700::1111'])
+  for (const bad of ['10.0.0.1', '127.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254', 'fe80::1', 'nonsense']) {
+    await t.rejects(check(bad), AddressRefusedError, bad)
+    await t.rejects(check('8.8.8.8', bad), AddressRefusedError, `one good address and ${bad}`)
+  }
+  await t.rejects(check(), AddressRefusedError, 'no address')
+})
+
+t.test('a name that leads elsewhere at the second attempt is refused then', async (t) => {
+  const receiver = await startReceiver(t)
+  const { port } = new URL(receiver.url)
+  const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']]
+  const connection = new EndpointConnection({
+    resolve: async () => answers.shift()!,
+    timeoutMs: 2_000,
+    maxConnections: 2,
+    nowMs: Date.now,
+  })
+  t.teardown(() => connection.close())
+  const request = { url: `http://rebinding.example:${port}/`, sandbox: true, headers: {}, body: '{}' }
+  const { signal } = new AbortController()
+  t.match(await connection.send(request, signal), { httpStatus: 200, failure: null })
+  t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
+  t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
+  t.equal(receiver.received.length, 1)
+  t.equal(receiver.received[0]!.headers.host, `rebinding.example:${port}`, 'the name is what the endpoint is asked by')
+})
+
+t.test('the connection goes to the address that was checked, not to what the name leads to by then', async (t) => {
+  const receiver = await startReceiver(t)
+  // Asked again, the name server would answer with an internal address; `.invalid` has none at all.
+  let asked = 0
+  const connection = new EndpointConnection({
+    resolve: async () => (asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
+    timeoutMs: 2_000,
+    maxConnections: 2,
+    nowMs: Date.now,
+  })
+  t.teardown(() => connection.close())
+  const url = `http://shop.invalid:${new URL(receiver.url).port}/`
+  const answer = await connection.send({ url, sandbox: true, headers: {}, body: '{}' }, new AbortController().signal)
+  t.match(answer, { httpStatus: 200, failure: null })
+  t.equal(asked, 1)
+})

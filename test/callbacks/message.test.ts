@@ -1,0 +1,80 @@
+import { createHash, createHmac } from 'node:crypto'
+import t from 'tap'
+import { callbackBody } from '../../src/callbacks/body.js'
+import { webhookSignature } from '../../src/callbacks/signature.js'
+
+const payload = {
+  status: 2,
+  referenceId: '42',
+  message: null,
+  amountMinor: 100_00n,
+  transactionAmountMinor: 0n,
+  hasAmountMismatch: false,
+  receiptUrl: null,
+}
+const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
+
+t.test('the body is the ten fields of the specification, in its order and spelling', async (t) => {
+  t.equal(
+    callbackBody(payload, trackingId, 'sk_test'),
+    '{"Status":2,"StatusDescription":"Completed","TrackingId":"0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10",' +
+      '"RefereneceId":"42","HashCode":"E8B0A90C919CBB8B332FDEBDF6ACADE6","Message":null,"Amount":100,"TransactionAmount":0,' +
+      '"HasAmountMismatch":false,"ReceiptUrl":""}',
+  )
+})
+
+t.test('HashCode is the md5 of SecretKey, Amount as printed and RefereneceId, in upper case', async (t) => {
+  const vectors = [
+    [100_00n, '42', '100', 'E8B0A90C919CBB8B332FDEBDF6ACADE6'],
+    [100_50n, '42', '100.5', 'EFB19669D7DF7ADE89DCDF4C887A5359'],
+    [1n, 'a-b_C', '0.01', '833BC56B2B960AF55AF498B4E2E38CA4'],
+    [999_999_99n, 'ref', '999999.99', 'BADCFDD5980FC77F866E6935F232F5FA'],
+  ] as const
+  for (const [amountMinor, referenceId, printed, hash] of vectors) {
+    const text = callbackBody({ ...payload, amountMinor, referenceId }, trackingId, 'sk_test')
+    t.match(text, `"Amount":${printed},`)
+    t.equal(JSON.parse(text).HashCode, hash)
+  }
+})
+
+t.test('what a receiver prints from the parsed Amount hashes alike, for every amount of cents', async (t) => {
+  for (let amountMinor = 1n; amountMinor < 100_000_000n; amountMinor = amountMinor * 3n + 7n) {
+    const body = JSON.parse(callbackBody({ ...payload, amountMinor }, trackingId, 'sk_test'))
+    const hash = createHash('md5').update(`sk_test${body.Amount}${body.RefereneceId}`).digest('hex').toUpperCase()
+    t.equal(body.HashCode, hash, String(amountMinor))
+    t.equal(body.Amount, Number(amountMinor) / 100)
+  }
+})
+
+t.test('the names of all five statuses are the specification’s', async (t) => {
+  const names = [1, 2, 3, 4, 5].map(
+    (status) => JSON.parse(callbackBody({ ...payload, status }, trackingId, 'sk_test')).StatusDescription,
+  )
+  t.strictSame(names, ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'])
+  t.throws(() => callbackBody({ ...payload, status: 6 }, trackingId, 'sk_test'))
+})
+
+t.test('text that would end the JSON string does not', async (t) => {
+  const message = '","Status":2,"x":"\u2028\\\n'
+  const body = JSON.parse(callbackBody({ ...payload, status: 5, message }, trackingId, 'sk_test'))
+  t.equal(body.Message, message)
+  t.equal(body.Status, 5)
+})
+
+t.test('the signature is the one of the Standard Webhooks specification’s own example', async (t) => {
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+  const body = '{"test": 2432232314}'
+  t.equal(
+    webhookSignature([secret], 'msg_p5jXN8AQM9LWM0D4loKWxJek', 1614265330, body),
+    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  )
+})
+
+t.test('while a secret rotates there is a signature with each, the current one first', async (t) => {
+  const [current, previous] = ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBB']
+  const own = (secret: string) =>
+    createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+      .update('id.7.body')
+      .digest('base64')
+  t.equal(webhookSignature([current, previous], 'id', 7, 'body'), `v1,${own(current)} v1,${own(previous)}`)
+})

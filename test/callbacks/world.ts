@@ -1,0 +1,211 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { type CallbacksDependencies, type CallbackTiming, startCallbacks } from '../../src/callbacks/callbacks.js'
+import type { CallbackMetrics } from '../../src/callbacks/metrics.js'
+import { CallbackCommands } from '../../src/commands/callbacks.js'
+import { callbackStream } from '../../src/commands/ids.js'
+import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
+import { defaultSettings, type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import type { MerchantSettings } from '../../src/domain/merchant/events.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
+import { collections, indexes } from '../../src/read-models/documents.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import type { ReadModels } from '../../src/read-models/read-models.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import type { Teardown } from './receiver.js'
+
+export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+/** Time that goes on by itself and can be put forward. */
+export class TestClock {
+  private offsetMs = 0
+  now = () => new Date(Date.now() + this.offsetMs).toISOString()
+
+  forward(ms: number): void {
+    this.offsetMs += ms
+  }
+}
+
+export interface Counts extends CallbackMetrics {
+  readonly attempts: { delivered: number; failed: number; parked: number }
+  readonly records: { subscription: number; sweep: number }
+  disabledCount: number
+}
+
+function countingMetrics(): Counts {
+  const counts: Counts = {
+    attempts: { delivered: 0, failed: 0, parked: 0 },
+    records: { subscription: 0, sweep: 0 },
+    disabledCount: 0,
+    attempted: (outcome) => void counts.attempts[outcome]++,
+    waited: () => undefined,
+    recorded: (by, count) => {
+      counts.records[by] += count
+    },
+    disabled: () => void counts.disabledCount++,
+  }
+  return counts
+}
+
+export interface World {
+  readonly path: string
+  readonly masterKey: Buffer
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly merchants: MerchantCommands
+  readonly directory: MerchantDirectory
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly clock: TestClock
+  readonly counts: Counts
+  readonly logLines: string[]
+  start(overrides?: Partial<CallbacksDependencies>): { stop(): Promise<void> }
+  /** A sandbox merchant whose callbacks go to the URL. */
+  merchant(callbackUrl: string, settings?: Partial<MerchantSettings>): Promise<IssuedCredentials>
+  /** A new pending deposit; its trackingId. */
+  deposit(merchantId: string, amountMinor?: bigint): Promise<string>
+  /** A new deposit that was completed. */
+  completed(merchantId: string): Promise<string>
+  deliveryLog(trackingId: string): Promise<readonly RecordedEvent[]>
+}
+
+export const quickTiming: CallbackTiming = { attemptTimeoutMs: 1_000, sweepEveryMs: 300, sweepBehindMs: 0 }
+
+export interface WorldOptions {
+  readonly timing?: Partial<CallbackTiming>
+  readonly wrapStore?: (store: EventStore) => EventStore
+  /** False: nothing keeps the read model of callbacks. */
+  readonly project?: boolean
+}
+
+/** A log, read models and commands in a directory of their own, with callbacks that can be started and stopped. */
+export async function openWorld(t: Teardown, options: WorldOptions = {}): Promise<World> {
+  const path = mkdtempSync(join(tmpdir(), 'transferd-callbacks-'))
+  const engine = await openEmbeddedEventStore({ directory: path })
+  const store = options.wrapStore?.(engine) ?? engine
+  const readModels = await openEmbeddedReadModels({ directory: path })
+  await readModels.createIndexes(collections.callbacks, indexes.callbacks)
+  const clock = new TestClock()
+  const masterKey = randomBytes(32)
+  const secretBox = createSecretBox(masterKey)
+  const merchants = new MerchantCommands(engine, clock.now, secretBox)
+  const directory = new MerchantDirectory(engine, secretBox, clock.now, () => undefined)
+  await directory.start()
+  const transfers = new TransferCommands(engine, clock.now, async (id) => directory.byId(id)?.settings)
+  const callbacks = new CallbackCommands(store, clock.now)
+  const counts = countingMetrics()
+  const logLines: string[] = []
+  const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
+  const projecting = new AbortController()
+  const projection = options.project === false ? undefined : project(engine, readModels, callbacks, projecting.signal)
+  const running = new Set<{ stop(): Promise<void> }>()
+
+  t.teardown(async () => {
+    await Promise.all([...running].map((part) => part.stop()))
+    projecting.abort()
+    await projection
+    await directory.stop()
+    await readModels.close()
+    await engine.close()
+    rmSync(path, { recursive: true, force: true })
+  })
+
+  const world: World = {
+    path,
+    masterKey,
+    store,
+    readModels,
+    merchants,
+    directory,
+    transfers,
+    callbacks,
+    clock,
+    counts,
+    logLines,
+    start(overrides = {}) {
+      const part = startCallbacks({
+        store,
+        readModels,
+        commands: callbacks,
+        merchantCommands: merchants,
+        merchants: directory,
+        clock: clock.now,
+        random: () => 0,
+        resolve: async () => [],
+        logger,
+        metrics: counts,
+        timing: { ...quickTiming, ...options.timing },
+        ...overrides,
+      })
+      running.add(part)
+      return part
+    },
+    async merchant(callbackUrl, settings = {}) {
+      const issued = await merchants.register(
+        { ...defaultSettings, name: 'Shop', allowIps: [], callbackUrl, sandbox: true, ...settings },
+        context,
+      )
+      await until(() => directory.byId(issued.id) !== undefined)
+      return issued
+    },
+    async deposit(merchantId, amountMinor = 100_00n) {
+      const result = await transfers.createDeposit(
+        {
+          merchantId,
+          referenceId: randomUUID(),
+          amountMinor,
+          userId: 'user-1',
+          name: 'A Customer',
+          username: 'customer',
+          paymentMethod: 1,
+          channel: 'hosted',
+          expiryMinutes: 30,
+        },
+        context,
+      )
+      if (!result.accepted) throw new Error(result.refusal.message)
+      return result.transfer.trackingId
+    },
+    async completed(merchantId) {
+      const trackingId = await world.deposit(merchantId)
+      await transfers.complete(trackingId, {}, context)
+      return trackingId
+    },
+    deliveryLog: (trackingId) => engine.readStream(callbackStream(trackingId)),
+  }
+  return world
+}
+
+/** The read model of callbacks, as far as delivery reads it. */
+async function project(store: EventStore, readModels: ReadModels, commands: CallbackCommands, signal: AbortSignal) {
+  for await (const page of store.subscribeToAll({ streamPrefixes: ['callback-'], signal })) {
+    for (const trackingId of new Set(page.events.map((event) => String(event.data.trackingId)))) {
+      const { merchantId, deliveries } = await commands.lane(trackingId)
+      const operations = deliveries.map(({ webhookId: _id, status, nextAttemptAt }) => {
+        const replacement = {
+          _id,
+          merchantId,
+          trackingId,
+          status,
+          ...(status === 'waiting' ? { dueAt: nextAttemptAt } : {}),
+        }
+        return { replaceOne: { filter: { _id }, replacement, upsert: true } }
+      })
+      await readModels.collection(collections.callbacks).bulkWrite(operations)
+    }
+  }
+}
+
+/** Waits for a condition. @throws after `ms` */
+export async function until(condition: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain for ${condition}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
