@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { isIPv6 } from 'node:net'
-import { type Dispatcher, Pool } from 'undici'
+import { type Dispatcher, errors, Pool } from 'undici'
 import { AddressRefusedError, checkedAddresses, type ResolveHost } from './guard.js'
 import { parseRetryAfterMs } from './schedule.js'
 
@@ -148,13 +148,15 @@ const failureCodes: readonly (readonly [RegExp, string])[] = [
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, 'unreachable'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|ETIMEOUT|EAI_\w+|EBADNAME|EBADRESP|ECANCELLED)$/, 'name not resolved'],
   [/^(ERR_TLS_|ERR_SSL_|EPROTO|CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_OSSL_)/, 'tls'],
-  [/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'bad answer'],
+  [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'bad answer'],
 ]
 
 /** A short code and never the message, which may quote the answer. */
 function failureCode(error: unknown): string {
   if (error instanceof TimeoutError) return 'timeout'
   if (error instanceof AddressRefusedError) return 'address refused'
+  // Has a code now and then only.
+  if (error instanceof errors.HTTPParserError) return 'bad answer'
   const code = codeOf(error)
   return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection failed'
 }

@@ -123,21 +123,32 @@ t.test('each failure waits for its time in the schedule; then the callback is pa
 
 t.test('parked callbacks are taken up again by command, in order and under their own ids', async (t) => {
   const world = await openWorld(t)
-  const receiver = await startReceiver(t, (_received, response) => void response.writeHead(503).end())
+  let failing = ''
+  const receiver = await startReceiver(t, ({ trackingId }, response) => {
+    response.writeHead(trackingId === failing ? 503 : 200).end()
+  })
   const { id } = await world.merchant(receiver.url)
-  world.start()
   const trackingId = await world.deposit(id)
+  failing = trackingId
+  world.start()
   await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
   await world.transfers.complete(trackingId, {}, context)
-  await hurried(world, async () => {
-    await until(async () => {
-      const { deliveries } = await world.callbacks.lane(trackingId)
-      return deliveries.length === 2 && deliveries.every(({ status }) => status === 'parked')
-    }, 60_000)
-  })
+  const parked = async (count: number) => {
+    await hurried(world, () =>
+      until(async () => {
+        const { deliveries } = await world.callbacks.lane(trackingId)
+        return deliveries.filter(({ status }) => status === 'parked').length === count
+      }),
+    )
+  }
+  await parked(1)
+  // Or it would be disabled before the second one has had its ten attempts.
+  const well = await world.completed(id)
+  await until(() => receiver.received.some((received) => received.trackingId === well))
+  await parked(2)
   const ids = [1, 2].map((revision) => receiver.received.find((received) => received.revision === revision)!.webhookId)
   receiver.received.length = 0
-  receiver.behave = (_received, response) => void response.writeHead(204).end()
+  failing = ''
   await world.callbacks.requeue(trackingId, 'parked', context)
   await until(async () =>
     (await world.callbacks.lane(trackingId)).deliveries.every((one) => one.status === 'delivered'),

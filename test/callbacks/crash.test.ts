@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { accepts, startReceiver } from './receiver.js'
+import { openWorld, until } from './world.js'
+
+const script = fileURLToPath(new URL('./callback-process.js', import.meta.url))
+
+t.test('a callback that was sent but not reported before a kill is sent again under the same id', async (t) => {
+  const world = await openWorld(t)
+  const killed: Promise<unknown>[] = []
+  const receiver = await startReceiver(t, () => {
+    // It has been received, and no answer will ever be.
+    child.kill('SIGKILL')
+  })
+  const { id } = await world.merchant(receiver.url)
+  const trackingId = await world.completed(id)
+  const child = spawn(process.execPath, [script, world.path, world.masterKey.toString('hex')], { stdio: 'inherit' })
+  t.teardown(() => child.kill('SIGKILL'))
+  killed.push(once(child, 'exit'))
+  await until(() => receiver.received.length === 1)
+  await Promise.all(killed)
+  t.strictSame(
+    (await world.deliveryLog(trackingId)).map(({ type }) => type),
+    ['CallbackRecorded'],
+  )
+  receiver.behave = accepts
+  world.start()
+  await until(async () => (await world.deliveryLog(trackingId)).length === 2)
+  t.equal(receiver.received.length, 2)
+  t.equal(receiver.received[1]!.webhookId, receiver.received[0]!.webhookId)
+  t.equal(receiver.received[1]!.text, receiver.received[0]!.text)
+})

@@ -1,0 +1,58 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { callbackBody } from '../../src/callbacks/body.js'
+import { startReceiver } from './receiver.js'
+import { context, openWorld, until } from './world.js'
+
+const guide = readFileSync(new URL('../../../docs/merchants/callbacks.md', import.meta.url), 'utf8')
+
+type Verify = (headers: object, body: string, secret: string, nowSeconds?: number) => boolean
+
+/** The guide's own code, as a module. */
+async function snippet(directory: string): Promise<Verify> {
+  const code = /```js\n([\s\S]*?)```/.exec(guide)?.[1]
+  if (!code) throw new Error('the guide has no snippet')
+  const file = join(directory, 'verify.mjs')
+  writeFileSync(file, code)
+  return ((await import(pathToFileURL(file).href)) as { isFromTransferd: Verify }).isFromTransferd
+}
+
+t.test('the guide’s code accepts real callbacks, during a rotation too, and nothing else', async (t) => {
+  const isFromTransferd = await snippet(t.testdir())
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id, webhookSecret } = await world.merchant(receiver.url)
+  world.start()
+  await world.completed(id)
+  await until(() => receiver.received.length === 1)
+  const rotated = await world.merchants.rotateSecret(id, 'webhookSecret', 10, context)
+  if (!rotated.accepted) throw new Error('not rotated')
+  await until(() => world.directory.byId(id)?.webhookSecret.previous !== undefined)
+  await world.completed(id)
+  await until(() => receiver.received.length === 2)
+
+  const [first, second] = receiver.received
+  t.ok(isFromTransferd(first!.headers, first!.text, webhookSecret))
+  t.ok(isFromTransferd(second!.headers, second!.text, webhookSecret), 'with the secret before')
+  t.ok(isFromTransferd(second!.headers, second!.text, rotated.value), 'with the new one')
+  t.notOk(isFromTransferd(first!.headers, first!.text, rotated.value), 'another secret')
+  t.notOk(isFromTransferd(first!.headers, first!.text.replace('"Status":2', '"Status":5'), webhookSecret))
+  t.notOk(isFromTransferd({ ...first!.headers, 'webhook-id': 'x' }, first!.text, webhookSecret))
+  t.notOk(isFromTransferd(first!.headers, first!.text, webhookSecret, Date.now() / 1_000 + 600), 'too old')
+})
+
+t.test('the guide’s example is what is really sent', async (t) => {
+  const example = /```json\n(.*)\n```/.exec(guide)?.[1]
+  const payload = {
+    status: 2,
+    referenceId: '42',
+    message: null,
+    amountMinor: 100_00n,
+    transactionAmountMinor: 100_00n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+  }
+  t.equal(example, callbackBody(payload, '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', 'sk_test'))
+})

@@ -1,0 +1,192 @@
+import t from 'tap'
+import { callbackGroup } from '../../src/callbacks/recorder.js'
+import {
+  type EventStore,
+  type PersistentConsumer,
+  type PersistentDelivery,
+  PersistentSubscriptionMissingError,
+  StoreUnavailableError,
+} from '../../src/event-store/event-store.js'
+import { startReceiver } from './receiver.js'
+import { context, openWorld, until, type World } from './world.js'
+
+/** The store with another way for its groups' consumers to hand over deliveries. */
+function handingOver(
+  change: (deliveries: AsyncIterable<PersistentDelivery>) => AsyncIterable<PersistentDelivery>,
+): (store: EventStore) => EventStore {
+  return (store) => {
+    const groups = store.persistentSubscriptions
+    const consume: typeof groups.consume = async (group, options) => {
+      const consumer = await groups.consume(group, options)
+      const changed: PersistentConsumer = {
+        ack: (...ids) => consumer.ack(...ids),
+        nack: (action, reason, ...ids) => consumer.nack(action, reason, ...ids),
+        close: () => consumer.close(),
+        [Symbol.asyncIterator]: () => change(consumer)[Symbol.asyncIterator](),
+      }
+      return changed
+    }
+    return withGroups(store, {
+      create: (group, settings) => groups.create(group, settings),
+      consume,
+    })
+  }
+}
+
+function withGroups(store: EventStore, changes: Partial<EventStore['persistentSubscriptions']>): EventStore {
+  const groups = store.persistentSubscriptions
+  const bound: EventStore['persistentSubscriptions'] = {
+    create: (...args) => groups.create(...args),
+    update: (...args) => groups.update(...args),
+    delete: (...args) => groups.delete(...args),
+    info: (...args) => groups.info(...args),
+    consume: (...args) => groups.consume(...args),
+    listParked: (...args) => groups.listParked(...args),
+    replayParked: (...args) => groups.replayParked(...args),
+    ...changes,
+  }
+  return { ...store, persistentSubscriptions: bound }
+}
+
+async function* twice(deliveries: AsyncIterable<PersistentDelivery>) {
+  for await (const delivery of deliveries) {
+    yield delivery
+    yield { ...delivery, retryCount: 1 }
+  }
+}
+
+async function twoChanges(world: World, merchantId: string): Promise<string> {
+  const trackingId = await world.deposit(merchantId)
+  await world.transfers.changeStatus(trackingId, 'SendToManualControl', 'look', context)
+  await world.transfers.complete(trackingId, { transactionAmountMinor: 90_00n }, context)
+  return trackingId
+}
+
+async function recordedRevisions(world: World, trackingId: string): Promise<unknown[]> {
+  const events = await world.deliveryLog(trackingId)
+  return events.filter(({ type }) => type === 'CallbackRecorded').map(({ data }) => data.transferRevision)
+}
+
+t.test('each change is recorded once though the group delivers it twice and the sweep runs beside it', async (t) => {
+  const world = await openWorld(t, { wrapStore: handingOver(twice), timing: { sweepEveryMs: 5 } })
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const trackingIds = await Promise.all(Array.from({ length: 40 }, () => twoChanges(world, id)))
+  await until(() => receiver.received.length >= 80)
+  await until(async () => {
+    const lanes = await Promise.all(trackingIds.map((trackingId) => world.callbacks.lane(trackingId)))
+    return lanes.every(({ deliveries }) => deliveries.every(({ status }) => status === 'delivered'))
+  })
+  for (const trackingId of trackingIds) t.strictSame(await recordedRevisions(world, trackingId), [1, 2])
+  t.equal(receiver.received.length, 80)
+  t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 80)
+})
+
+t.test('a later change that comes first takes the earlier one with it, each as the transfer stood then', async (t) => {
+  const last: PersistentDelivery[] = []
+  const lastFirst = async function* (deliveries: AsyncIterable<PersistentDelivery>) {
+    for await (const delivery of deliveries) {
+      last.unshift(delivery)
+      if (delivery.event.revision === 2) yield* last.splice(0)
+    }
+  }
+  const world = await openWorld(t, { wrapStore: handingOver(lastFirst), timing: { sweepBehindMs: 60_000 } })
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const trackingId = await twoChanges(world, id)
+  await until(() => receiver.received.length === 2)
+  t.strictSame(await recordedRevisions(world, trackingId), [1, 2])
+  t.match(receiver.received[0]!.body, { Status: 3, Message: 'look', TransactionAmount: 0, HasAmountMismatch: false })
+  t.match(receiver.received[1]!.body, { Status: 2, Message: null, TransactionAmount: 90, HasAmountMismatch: true })
+})
+
+t.test('the sweep records what the subscription never saw, and its checkpoint outlasts a restart', async (t) => {
+  const world = await openWorld(t, {
+    wrapStore: (store) =>
+      withGroups(store, {
+        consume: async (group) => {
+          throw new PersistentSubscriptionMissingError(group)
+        },
+        create: async () => {
+          throw new StoreUnavailableError('no groups today')
+        },
+      }),
+  })
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  const before = await twoChanges(world, id)
+  const part = world.start()
+  const during = await twoChanges(world, id)
+  await until(() => receiver.received.length === 4)
+  t.strictSame(await recordedRevisions(world, before), [1, 2])
+  t.strictSame(await recordedRevisions(world, during), [1, 2])
+  t.equal(world.counts.records.subscription, 0)
+  t.ok(world.counts.records.sweep >= 4)
+  await part.stop()
+  const kept = await world.store.readStream('callbacks-sweep')
+  t.ok(kept.length >= 1 && kept.length <= 3, `${kept.length} checkpoints`)
+
+  const reads: unknown[] = []
+  const { readAll } = world.store
+  const watched: EventStore = {
+    ...world.store,
+    readAll: (options) => {
+      reads.push(options.after)
+      return readAll(options)
+    },
+  }
+  world.start({ store: watched })
+  await until(() => reads.length > 0)
+  t.ok(reads[0], 'goes on where it was')
+})
+
+t.test('a group that is deleted while it runs is made again, and nothing is missing', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  await world.completed(id)
+  await until(() => receiver.received.length === 1)
+  await world.store.persistentSubscriptions.delete(callbackGroup)
+  const trackingIds = await Promise.all(Array.from({ length: 20 }, () => world.completed(id)))
+  await until(() => receiver.received.length === 21)
+  await until(() =>
+    world.store.persistentSubscriptions.info(callbackGroup).then(
+      ({ consumers }) => consumers === 1,
+      () => false,
+    ),
+  )
+  for (const trackingId of trackingIds) t.strictSame(await recordedRevisions(world, trackingId), [1])
+})
+
+t.test('creations are acknowledged, whoever many, without anything recorded', async (t) => {
+  const world = await openWorld(t)
+  const { id } = await world.merchant('http://127.0.0.1:9/')
+  world.start()
+  const trackingIds = await Promise.all(Array.from({ length: 2_000 }, () => world.deposit(id)))
+  await until(async () => {
+    const info = await world.store.persistentSubscriptions.info(callbackGroup).catch(() => undefined)
+    return info !== undefined && info.inFlight === 0 && info.checkpoint !== undefined
+  })
+  t.equal((await world.deliveryLog(trackingIds[0]!)).length, 0)
+  t.equal(world.counts.records.subscription + world.counts.records.sweep, 0)
+})
+
+t.test('an event that cannot be read is parked, and no other transfer waits for it', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  const broken = await world.deposit(id)
+  const metadata = { actor: 'test', schemaVersion: 99 }
+  const event = { id: '00000000-0000-4000-8000-0000000000aa', type: 'TransferFailed', data: {}, metadata }
+  await world.store.append(`transfer-${broken}`, 0, [event])
+  await world.completed(id)
+  await until(() => receiver.received.length === 1)
+  await until(async () => (await world.store.persistentSubscriptions.info(callbackGroup)).parkedCount === 1)
+  const [parked] = await world.store.persistentSubscriptions.listParked(callbackGroup, { maxCount: 10 })
+  t.match(parked, { stream: `transfer-${broken}`, revision: 1 })
+  t.match(parked?.reason, 'unreadable event')
+})
