@@ -64,7 +64,11 @@ t.test('callbacks of one transfer arrive in order, each at least once, whatever 
 })
 
 /** From the completion to the callback, in milliseconds. */
-async function delays(world: World, merchantId: string, receiver: { received: { trackingId: string; atMs: number }[] }) {
+async function delays(
+  world: World,
+  merchantId: string,
+  receiver: { received: { trackingId: string; atMs: number }[] },
+) {
   const measured: number[] = []
   for (let i = 0; i < 15; i++) {
     const trackingId = await world.deposit(merchantId)
