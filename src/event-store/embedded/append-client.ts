@@ -40,6 +40,7 @@ interface Message {
   size: number
 }
 
+const surrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\p{Surrogate}/u
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
@@ -161,7 +162,7 @@ export class AppendClient {
     }
   }
 
-  #answer(answers: readonly number[]): void {
+  #answer(answers: Float64Array): void {
     const message = this.#inFlight.shift()
     if (message === undefined) throw new Error('the log writer answered what was not asked')
     let at = 0
@@ -189,7 +190,7 @@ export class AppendClient {
   }
 }
 
-function settle(unit: Unit, answers: readonly number[], from: number): void {
+function settle(unit: Unit, answers: Float64Array, from: number): void {
   const results: AppendResult[] = []
   for (const [i, { stream, expectedRevision }] of unit.appends.entries()) {
     const at = from + i * answerLength
@@ -254,7 +255,8 @@ function encodeExpected(expected: ExpectedRevision): number {
 
 /** Lone surrogates would be stored as U+FFFD: two names would become one. */
 function checkText(what: string, text: string): void {
-  if (text === '' || loneSurrogate.test(text)) throw new TypeError(`${what} must be well-formed text, and not empty`)
+  if (text === '' || (surrogate.test(text) && loneSurrogate.test(text)))
+    throw new TypeError(`${what} must be well-formed text, and not empty`)
 }
 
 function checkDataBytes(append: Append): void {

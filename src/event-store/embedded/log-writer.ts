@@ -10,7 +10,7 @@ import { WriteTurn } from './write-turn.js'
 /** Numbers and texts in the batches of one group commit; one batch may be larger. 64k are some 10,000 events. */
 const groupLimit = 65_536
 /** Written since the last checkpoint, in the UTF-16 units of what came in. */
-const checkpointEvery = 4 * 1024 * 1024
+const checkpointEvery = 8 * 1024 * 1024
 const checkpointWithinMs = 250
 /** Pages in the WAL from which the writer copies the rest itself, so that SQLite can begin the file anew. */
 const walPages = 8_192
@@ -80,20 +80,20 @@ function takeGroup(): Waiting[] {
 function commitGroup(): void {
   const group = takeGroup()
   if (group.length === 0) return
-  const answers: number[][] = []
+  const answers: Float64Array[] = []
   let committed: number
   try {
     open ??= openLog()
     open.turn.begin()
     open.appender.begun(Date.now())
-    for (const { batch } of group) answers.push(open.appender.append(batch))
+    for (const { batch } of group) answers.push(Float64Array.from(open.appender.append(batch)))
     committed = open.appender.commit()
   } catch (error) {
     fail(group, error)
     return
   }
   group.forEach(({ port }, i) => {
-    send(port, { kind: 'answers', answers: answers[i] ?? [], committed })
+    send(port, { kind: 'answers', answers: answers[i]!, committed })
   })
   for (const port of ports) {
     if (!group.some((one) => one.port === port)) send(port, { kind: 'committed', committed })

@@ -19,7 +19,7 @@ export const answerLength = 3
 
 export type FromWriter =
   /** Answers the oldest unanswered batch of this port. The log is committed up to `committed`. */
-  | { readonly kind: 'answers'; readonly answers: readonly number[]; readonly committed: number }
+  | { readonly kind: 'answers'; readonly answers: Float64Array; readonly committed: number }
   /** Nothing of the oldest unanswered batch of this port was stored. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'committed'; readonly committed: number }
