@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { readCheckpoint } from '../../src/projections/checkpoints.js'
+import { ProjectionRunner } from '../../src/projections/runner.js'
+import { startProjections } from '../../src/projections/start.js'
+import { projectionStatus } from '../../src/projections/status.js'
+import { transfersProjection } from '../../src/projections/transfers.js'
+import { ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { aroundWrites, testStores, until } from './stores.js'
+
+t.test('read models follow the log and equal its fold, over a restart as well', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(30)
+  const first = startProjections(stores)
+  await stores.work(30)
+  await stores.caughtUp()
+  t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
+  await first.stop()
+
+  await stores.work(30)
+  const second = startProjections(stores)
+  await stores.caughtUp()
+  t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
+  const status = await projectionStatus(stores)
+  t.strictSame([...new Set(status.map(({ state }) => state))], ['current'])
+  t.match(status.find(({ name }) => name === 'transfers')?.holder, `/${process.pid}/`)
+  await second.stop()
+})
+
+t.test('a checkpoint is never ahead of the documents', async (t) => {
+  const stores = await testStores(t)
+  let checked = 0
+  const readModels = aroundWrites(stores.readModels, async (collection, write) => {
+    const result = await write()
+    if (collection !== 'checkpoints') return result
+    const position = (await readCheckpoint(stores.readModels, 'transfers'))?.position ?? '0'
+    const covered = (await wholeLog(stores.store)).filter((event) => Number(event.position.commit) <= Number(position))
+    const { transfers } = await storedDocuments(stores.readModels)
+    t.strictSame(transfers, expectedDocuments(covered).transfers)
+    checked++
+    return result
+  })
+  const running = startProjections({ ...stores, readModels }, [transfersProjection])
+  for (let n = 0; n < 5; n++) {
+    await stores.work(10)
+    await stores.caughtUp(['transfers'])
+  }
+  await running.stop()
+  t.ok(checked >= 5, `${checked} checkpoints were looked at`)
+})
+
+t.test('an event that cannot be decoded stops its projection there, loudly, and is not passed over', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(3)
+  const id = randomUUID()
+  const event = { id, type: 'SomethingNewer', data: {}, metadata: { schemaVersion: 1 } }
+  const { position } = await stores.store.append(`transfer-${id}`, 'no_stream', [event])
+  const before = await wholeLog(stores.store)
+  await stores.work(3)
+  const running = startProjections(stores, [transfersProjection])
+  await until(async () => (await readCheckpoint(stores.readModels, 'transfers'))?.failure !== undefined)
+  const status = (await projectionStatus(stores)).find(({ name }) => name === 'transfers')
+  t.match(status, {
+    state: 'failed',
+    failure: { position: `${position.commit}`, reason: `transfer-${id}@0: unknown event SomethingNewer version 1` },
+  })
+  t.ok(status!.lagEvents > 0)
+  const { transfers } = await storedDocuments(stores.readModels)
+  t.strictSame(
+    transfers,
+    expectedDocuments(before.slice(0, -1)).transfers,
+    'everything before it is there, nothing after',
+  )
+  t.match(stores.logLines.join(), 'the projection stopped')
+  await running.stop()
+})
+
+t.test('while the read models or the log are away nothing is lost, and it goes on by itself', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(20)
+  let away = 6
+  const fail = () => away > 0 && away-- % 2 === 0
+  const readModels = aroundWrites(stores.readModels, async (collection, write) => {
+    if (collection !== 'leases' && fail()) throw new ReadModelsUnavailableError('a full disk')
+    return write()
+  })
+  const store: typeof stores.store = {
+    ...stores.store,
+    subscribeToAll: (options) => {
+      if (fail()) throw new StoreUnavailableError('a node away')
+      return stores.store.subscribeToAll(options)
+    },
+  }
+  const running = startProjections({ ...stores, store, readModels }, [transfersProjection])
+  await stores.caughtUp(['transfers'])
+  await running.stop()
+  t.equal(away, 0)
+  const { transfers } = await storedDocuments(stores.readModels)
+  t.strictSame(transfers, expectedDocuments(await wholeLog(stores.store)).transfers)
+  t.match(stores.logLines.join(), 'a store is away')
+})
+
+t.test('a holder whose lease was taken ends at its next checkpoint and turns nothing back', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(5)
+  const late = new ProjectionRunner(stores, transfersProjection, {
+    token: 1,
+    signal: new AbortController().signal,
+  }).run()
+  await stores.caughtUp(['transfers'])
+  const stopping = new AbortController()
+  const current = new ProjectionRunner(stores, transfersProjection, { token: 2, signal: stopping.signal }).run()
+  await stores.work(5)
+  await stores.caughtUp(['transfers'])
+  await until(async () => (await readCheckpoint(stores.readModels, 'transfers'))?.leaseToken === 2)
+  await stores.work(5)
+  await late
+  await stores.caughtUp(['transfers'])
+  t.equal((await readCheckpoint(stores.readModels, 'transfers'))?.leaseToken, 2)
+  stopping.abort()
+  await current
+})
+
+t.test('documents that tell of more than the log are built anew', async (t) => {
+  const newer = await testStores(t)
+  await newer.work(20)
+  const first = startProjections(newer)
+  await newer.caughtUp()
+  await first.stop()
+  const restored = await testStores(t)
+  await restored.work(4)
+  const deps = { ...newer, store: restored.store }
+  const status = await projectionStatus(deps)
+  t.equal(status.find(({ name }) => name === 'transfers')?.state, 'outdated')
+  const second = startProjections(deps)
+  const expected = expectedDocuments(await wholeLog(restored.store))
+  await until(async () => (await newer.readModels.collection('rebuilds').countDocuments({})) >= 3)
+  await until(async () => {
+    const rebuilds = await newer.readModels.collection('rebuilds').find({})
+    return rebuilds.every(({ state }) => state === 'done')
+  })
+  t.strictSame(await storedDocuments(newer.readModels), expected)
+  await second.stop()
+})

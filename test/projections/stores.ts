@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import type { MerchantSettings } from '../../src/domain/merchant/events.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { formatPosition } from '../../src/event-store/event-store.js'
+import { allProjections } from '../../src/projections/all.js'
+import { readCheckpoint } from '../../src/projections/checkpoints.js'
+import type { RunnerDependencies } from '../../src/projections/runner.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import type { ReadModels } from '../../src/read-models/read-models.js'
+import { wholeLog } from '../support/expected-documents.js'
+import { tempDirectory } from '../support/temp-directory.js'
+
+export interface TestStores extends RunnerDependencies {
+  readonly directory: string
+  readonly transfers: TransferCommands
+  readonly logLines: string[]
+  /** Creates deposits one after the other and completes every second one; their tracking ids. */
+  work(count: number): Promise<string[]>
+  /** Until every projection, or those named, has come to the end of the log. */
+  caughtUp(names?: readonly string[]): Promise<void>
+}
+
+const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
+const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
+
+/** A log and read models of their own on disk, and commands that fill the log. */
+export async function testStores(t: Test, directory = tempDirectory(t)): Promise<TestStores> {
+  const store = await openEmbeddedEventStore({ directory })
+  const readModels = await openEmbeddedReadModels({ directory })
+  t.teardown(async () => {
+    await readModels.close()
+    await store.close()
+  })
+  const clock = () => new Date().toISOString()
+  const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false } as MerchantSettings
+  const transfers = new TransferCommands(store, clock, async () => settings)
+  const logLines: string[] = []
+  return {
+    directory,
+    store,
+    readModels,
+    clock,
+    transfers,
+    logLines,
+    logger: pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) }),
+    async work(count) {
+      return Promise.all(
+        Array.from({ length: count }, async (_, n) => {
+          const trackingId = await createDeposit(transfers, 30)
+          if (n % 2 === 0) await transfers.complete(trackingId, {}, context)
+          return trackingId
+        }),
+      )
+    },
+    async caughtUp(names = allProjections.map(({ name }) => name)) {
+      const log = await wholeLog(store)
+      for (const { name, streamPrefixes } of allProjections) {
+        const last = log.filter(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix))).at(-1)
+        if (!last || !names.includes(name)) continue
+        await until(async () => {
+          const position = (await readCheckpoint(readModels, name))?.position
+          return position !== undefined && Number(position) >= Number(formatPosition(last.position))
+        })
+      }
+    },
+  }
+}
+
+export async function createDeposit(transfers: TransferCommands, expiryMinutes: number): Promise<string> {
+  const customer = { userId: 'u', name: 'Somebody', username: 's', paymentMethod: 1, amountMinor: 10_000n }
+  const request = { merchantId, referenceId: randomUUID(), channel: 'hosted', expiryMinutes, ...customer } as const
+  const result = await transfers.createDeposit(request, context)
+  if (!result.accepted) throw new Error(result.refusal.message)
+  return result.transfer.trackingId
+}
+
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('waited 30 s in vain')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** The read models, with each bulk passed through `around` first. */
+export function aroundWrites(
+  readModels: ReadModels,
+  around: (collection: string, write: () => Promise<unknown>) => Promise<unknown>,
+): ReadModels {
+  return {
+    createIndexes: (name, indexes) => readModels.createIndexes(name, indexes),
+    rename: (from, to) => readModels.rename(from, to),
+    drop: (name) => readModels.drop(name),
+    listCollections: () => readModels.listCollections(),
+    close: () => readModels.close(),
+    collection(name) {
+      const collection = readModels.collection(name)
+      return {
+        findOne: (filter, options) => collection.findOne(filter, options),
+        find: (filter, options) => collection.find(filter, options),
+        countDocuments: (filter) => collection.countDocuments(filter),
+        group: (options) => collection.group(options),
+        bulkWrite: (operations) =>
+          around(name, () => collection.bulkWrite(operations)) as ReturnType<typeof collection.bulkWrite>,
+      }
+    },
+  }
+}
