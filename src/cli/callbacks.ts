@@ -134,6 +134,7 @@ async function replayParked(workplace: Workplace, options: { merchant?: string; 
   if (merchant !== undefined && !(await workplace.merchants.find(merchant))) {
     throw new Refused('There is no such merchant.')
   }
+  if (merchant === undefined && transfer === undefined) await replayUnrecorded(workplace)
   const trackingIds = transfer === undefined ? await parkedTransfers(workplace, merchant) : [transfer]
   const requeued: string[] = []
   for (const trackingId of trackingIds) {
@@ -141,6 +142,18 @@ async function replayParked(workplace: Workplace, options: { merchant?: string; 
     requeued.push(...events.map(({ data }) => data.webhookId))
   }
   return { requeued }
+}
+
+/** Transfer events that the recorder gave up on; their callbacks the sweep has recorded since. */
+async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
+  const { callbackGroup } = await import('../callbacks/recorder.js')
+  const { PersistentSubscriptionMissingError } = await import('../event-store/event-store.js')
+  try {
+    await eventStore.persistentSubscriptions.replayParked(callbackGroup)
+  } catch (error) {
+    // No service has run on this log yet.
+    if (!(error instanceof PersistentSubscriptionMissingError)) throw error
+  }
 }
 
 /** The transfers that have parked callbacks, page by page: there may be very many after a long outage. */

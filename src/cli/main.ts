@@ -1,34 +1,19 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander'
-import { addCallbackCommands } from './callbacks.js'
+import { CommanderError } from 'commander'
 import { Refused, UsageError } from './command.js'
-import { addEventCommands } from './events.js'
-import { addMerchantCommands } from './merchants.js'
-import { addProjectionCommands } from './projections.js'
-import { addServeCommand } from './serve.js'
-import { addTransferCommands } from './transfers.js'
+import { buildProgram } from './program.js'
 
-/** Exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used wrongly. */
+/** Exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used or configured wrongly. */
 async function main(argv: readonly string[]): Promise<number> {
-  const program = new Command('transferd')
-    .description('Self-hosted payment-transfer service.')
-    .showHelpAfterError('(--help lists commands and options)')
-    .exitOverride()
-  addServeCommand(program)
-  addMerchantCommands(program)
-  addTransferCommands(program)
-  addEventCommands(program)
-  addCallbackCommands(program)
-  addProjectionCommands(program)
   try {
-    await program.parseAsync(argv)
+    await buildProgram().parseAsync(argv)
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const { name, message } = error instanceof Error ? error : new Error(String(error))
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
     console.error(`transferd: ${message}`)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
-    if (!(error instanceof Refused) && isBug(error)) console.error((error as Error).stack)
+    if (!(error instanceof Refused) && isBug(error)) console.error(stack)
     return 1
   }
 }

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
@@ -82,13 +82,12 @@ function addSettings(command: Command, creating: boolean): Command {
 }
 
 function merchantName(name: string): string {
-  if (name.trim() === '' || name.length > 128) throw new UsageError('--name must be 1 to 128 characters')
+  if (name.trim() === '' || name.length > 128) throw new InvalidArgumentError('It must be 1 to 128 characters.')
   return name
 }
 
 function range(text: string, before: string[] | boolean | undefined): string[] {
-  const problem = rangeProblem(text)
-  if (problem) throw new UsageError(`--allow-ip: ${problem}`)
+  if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
   return [...(Array.isArray(before) ? before : []), text]
 }
 
@@ -109,6 +108,9 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
 
 /** @throws UsageError */
 async function checkSettings(settings: MerchantSettings): Promise<void> {
+  const { callbackUrlProblem } = await import('../callbacks/guard.js')
+  const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox)
+  if (problem) throw new UsageError(problem)
   if (settings.minAmountMinor > settings.maxAmountMinor) {
     throw new UsageError('--min-amount must not be above --max-amount')
   }

@@ -1,12 +1,16 @@
+import { InvalidArgumentError } from 'commander'
 import { parseAmount } from '../domain/money.js'
-import { UsageError } from './command.js'
+
+/** Parsers of option values; commander names the option and the value when one throws. */
+
+const maxTextLength = 2_048
 
 /** A parser of a whole number between bounds, both allowed. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text)
     if (!/^\d+$/.test(text) || number < min || number > max) {
-      throw new UsageError(`${text} is not a whole number from ${min} to ${max}`)
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
     }
     return number
   }
@@ -15,7 +19,7 @@ export function integer(min: number, max: number): (text: string) => number {
 /** Minor units of an amount such as 95.00. */
 export function amount(text: string): bigint {
   const minor = parseAmount(text)
-  if (minor === undefined) throw new UsageError(`${text} is not an amount above 0 with at most two decimals`)
+  if (minor === undefined) throw new InvalidArgumentError('It must be an amount above 0 with at most two decimals.')
   return minor
 }
 
@@ -25,20 +29,21 @@ export function tolerance(text: string): bigint {
 }
 
 export function url(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || text.length > 2048) {
-    throw new UsageError(`${text} is not an http or https URL of at most 2048 characters`)
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || text.length > maxTextLength) {
+    throw new InvalidArgumentError(`It must be an http or https URL of at most ${maxTextLength} characters.`)
   }
   return text
 }
 
 export function message(text: string): string {
-  if (text.length > 2048) throw new UsageError('--message must be at most 2048 characters')
+  if (text.length > maxTextLength) throw new InvalidArgumentError(`It must be at most ${maxTextLength} characters.`)
   return text
 }
 
 /** A moment as ISO 8601 in UTC; a day means its first moment. */
 export function moment(text: string): string {
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new UsageError(`${text} is not a time such as 2026-11-21 or 2026-11-21T10:00:00Z`)
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
   return new Date(time).toISOString()
 }

@@ -1,5 +1,34 @@
 import type { Command } from 'commander'
+import { answer, Refused } from './command.js'
+import type { Workplace } from './workplace.js'
 
 export function addProjectionCommands(program: Command): void {
-  program.command('projections')
+  const projections = program.command('projections').description('what the lists are read from')
+  answer(projections.command('status').description('how far each projection has come'), showStatus)
+  answer(
+    projections
+      .command('rebuild <name>')
+      .description('build the documents of a projection anew from the log, beside those in use, then switch'),
+    rebuild,
+  )
+}
+
+async function showStatus({ eventStore: store, readModels }: Workplace) {
+  const { projectionStatus } = await import('../projections/status.js')
+  return projectionStatus({ store, readModels })
+}
+
+/** Progress goes to stderr, as it is no part of the answer. */
+async function rebuild({ eventStore: store, readModels, clock }: Workplace, _options: object, name: string) {
+  const { rebuildProjection } = await import('../projections/rebuild-command.js')
+  const { createLogger } = await import('../runtime/logger.js')
+  const interrupted = new AbortController()
+  process.once('SIGINT', () => interrupted.abort())
+  const deps = { store, readModels, clock, logger: createLogger('error', 'cli') }
+  for await (const { state, position, end, reason } of rebuildProjection(deps, name, interrupted.signal)) {
+    if (state === 'failed') throw new Refused(`the rebuild of ${name} failed: ${reason}`)
+    if (state === 'done') return { name, state, position: position ?? null }
+    console.error(`${name}: ${state}, at ${position ?? 0} of ${end ?? 0}`)
+  }
+  throw new Refused('interrupted; a running service still finishes the rebuild (projections status)')
 }

@@ -1,3 +1,5 @@
+const maxTableWidth = 200
+
 /** Lines for a person: an object as names and values, a list as a table. */
 export function readable(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none\n' : table(value)
@@ -20,6 +22,8 @@ function table(rows: readonly unknown[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const cells = [names, ...rows.map((row) => names.map((name) => cell(row[name])))]
   const widths = names.map((_, column) => Math.max(...cells.map((row) => row[column]!.length)))
+  // Wider than most terminals: one below the other instead.
+  if (widths.reduce((sum, width) => sum + width + 2, 0) > maxTableWidth) return rows.map(readable).join('\n')
   return cells
     .map((row) => `${row.map((text, column) => text.padEnd(widths[column]!)).join('  ')}`.trimEnd())
     .map((line) => `${line}\n`)

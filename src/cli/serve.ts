@@ -4,8 +4,8 @@ import { readConfiguration } from '../runtime/configuration.js'
 
 /** A terminal's Ctrl-C reaches the process twice under npm, which passes on what the terminal sends to all. */
 const sameSignalMs = 500
-/** Longer than the slowest callback attempt; whoever started the service will not wait for ever. */
-const stopWithinMs = 30_000
+/** Beyond the slowest callback attempt, which is waited for; whoever stops the service will not wait for ever. */
+const stopAllowanceMs = 15_000
 
 export function addServeCommand(program: Command): void {
   program
@@ -27,6 +27,7 @@ async function serve(options: { json?: true }): Promise<void> {
   const reason = await Promise.race([stopAsked, service.failed])
   const failed = reason instanceof Error
   logger[failed ? 'fatal' : 'info'](failed ? { err: reason } : { signal: reason }, 'stopping')
+  const stopWithinMs = configuration.callbackTimeoutMs + stopAllowanceMs
   const overdue = setTimeout(() => {
     logger.error(`not stopped after ${stopWithinMs} ms`)
     process.exit(1)

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { TransferResult } from '../commands/transfers.js'
 import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
 import type { TransferDocument } from '../read-models/documents.js'
@@ -44,13 +45,18 @@ function addChange(
   const command = transfers.command(`${name} <trackingId>`).description(description)
   answer(
     command.option('--message <text>', 'for the merchant', message),
-    async ({ transfers, context }: Workplace, options: { message?: string }, trackingId: string) =>
-      changedTransfer(accepted(await transfers.changeStatus(trackingId, type, options.message ?? null, context))),
+    async (workplace: Workplace, options: { message?: string }, trackingId: string) => {
+      const { transfers, context } = workplace
+      return changedTransfer(
+        workplace,
+        await transfers.changeStatus(trackingId, type, options.message ?? null, context),
+      )
+    },
   )
 }
 
 async function completeTransfer(
-  { transfers, context }: Workplace,
+  workplace: Workplace,
   options: { amount?: bigint; receiptUrl?: string; message?: string },
   trackingId: string,
 ) {
@@ -59,13 +65,18 @@ async function completeTransfer(
     ...(options.receiptUrl !== undefined && { receiptUrl: options.receiptUrl }),
     ...(options.message !== undefined && { message: options.message }),
   }
-  return changedTransfer(accepted(await transfers.complete(trackingId, request, context)))
+  return changedTransfer(workplace, await workplace.transfers.complete(trackingId, request, workplace.context))
 }
 
 async function showTransfer({ transfers }: Workplace, _options: object, trackingId: string) {
   const found = await transfers.find(trackingId)
   if (!found) throw new Refused('There is no such transfer.')
-  return transferView(found.transfer)
+  return view(found)
+}
+
+interface Found {
+  readonly transfer: Transfer
+  readonly revision: number
 }
 
 interface ListOptions {
@@ -93,66 +104,41 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
   const found = await workplace.readModels
     .collection(collections.transfers)
     .find(filter, { sort: { createdAt: -1, _id: -1 }, limit })
-  return (found as TransferDocument[]).map(({ _id, openUntil, revision, ...transfer }) =>
-    transferView({ ...transfer, trackingId: _id }),
-  )
+  const { viewOfDocument } = await import('../http/transfer-view.js')
+  return (found as TransferDocument[]).map((document) => ({
+    ...viewOfDocument(document),
+    merchantId: document.merchantId,
+  }))
 }
 
 /** From the log: a trackingId derives from merchant, kind and referenceId, so there is nothing to search. */
 async function findByReference(workplace: Workplace, referenceId: string, options: ListOptions) {
   const { trackingIdOf } = await import('../commands/ids.js')
   const merchants = options.merchant ? [options.merchant] : (await allMerchants(workplace)).map((m) => m.merchantId)
-  const found: Transfer[] = []
+  const found: Found[] = []
   for (const merchantId of merchants) {
     for (const kind of options.kind ? [options.kind] : (['deposit', 'withdrawal'] as const)) {
-      const transfer = (await workplace.transfers.find(trackingIdOf(merchantId, kind, referenceId)))?.transfer
+      const transfer = await workplace.transfers.find(trackingIdOf(merchantId, kind, referenceId))
       if (transfer) found.push(transfer)
     }
   }
   const { status, from = '', to = '~', limit } = options
-  return found
-    .filter((transfer) => (status ?? transfer.status) === transfer.status)
-    .filter(({ createdAt }) => createdAt >= from && createdAt < to)
-    .sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1))
-    .slice(0, limit)
-    .map(transferView)
+  const wanted = found
+    .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
+    .filter(({ transfer }) => transfer.createdAt >= from && transfer.createdAt < to)
+    .sort((a, b) => (a.transfer.createdAt < b.transfer.createdAt ? 1 : -1))
+  return Promise.all(wanted.slice(0, limit).map(view))
 }
 
-function changedTransfer({ transfer, changed }: { readonly transfer: Transfer; readonly changed: boolean }) {
-  return { ...transferView(transfer), changed }
+/** As the log has it after the change; somebody else may have gone on meanwhile. */
+async function changedTransfer({ transfers }: Workplace, result: TransferResult) {
+  const { transfer, changed } = accepted(result)
+  const found = await transfers.find(transfer.trackingId)
+  return { ...(await view(found!)), changed }
 }
 
-/** Of the log (amounts as bigint) or of the read model (as numbers). */
-interface TransferFields {
-  readonly trackingId: string
-  readonly referenceId: string
-  readonly merchantId: string
-  readonly kind: TransferKind
-  readonly status: Status
-  readonly amountMinor: bigint | number
-  readonly transactionAmountMinor: bigint | number
-}
-
-/** Names as in the answers of the API. */
-function transferView<Fields extends TransferFields>({
-  trackingId,
-  referenceId,
-  merchantId,
-  kind,
-  status,
-  amountMinor,
-  transactionAmountMinor,
-  ...others
-}: Fields) {
-  return {
-    trackingId,
-    referenceId,
-    merchantId,
-    kind,
-    status: statusCodes[status],
-    statusDescription: status,
-    amount: Number(amountMinor) / 100,
-    transactionAmount: Number(transactionAmountMinor) / 100,
-    ...others,
-  }
+/** As `GET /v1/transfers/:trackingId` shows it, with the merchant. */
+async function view({ transfer, revision }: Found) {
+  const { viewOfTransfer } = await import('../http/transfer-view.js')
+  return { ...viewOfTransfer(transfer, revision), merchantId: transfer.merchantId }
 }

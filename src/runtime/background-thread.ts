@@ -10,10 +10,13 @@ const wellAfterMs = 60_000
 const maxCrashes = 10
 /** Without a sign of life for so long it is reported as not ready. */
 const silenceMs = 10_000
+const metricsWithinMs = 1_000
 
 export interface BackgroundThread {
   /** Undefined while it works; otherwise what is wrong, as a sentence. */
   problem(): string | undefined
+  /** Its metrics in the text format of Prometheus; empty while it cannot tell. */
+  metrics(): Promise<string>
   /** Lets it finish what it is doing, then ends it. */
   stop(): Promise<void>
 }
@@ -81,10 +84,27 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
       if (problem) return problem
       return performance.now() - lastSignAtMs > silenceMs ? 'the background thread gives no sign of life' : undefined
     },
+    metrics: () => (worker && !problem ? askForMetrics(worker) : Promise.resolve('')),
     async stop() {
       stopping.abort()
       worker?.postMessage({ kind: 'stop' } satisfies ToBackground)
       await supervised
     },
   }
+}
+
+async function askForMetrics(worker: Worker): Promise<string> {
+  const answered = new AbortController()
+  const answer = new Promise<string>((resolve) => {
+    const onMessage = (message: FromBackground) => {
+      if (message.kind === 'metrics') resolve(message.text)
+    }
+    worker.on('message', onMessage)
+    answered.signal.addEventListener('abort', () => worker.off('message', onMessage))
+  })
+  worker.postMessage({ kind: 'metrics' } satisfies ToBackground)
+  const late = sleep(metricsWithinMs, '', { signal: answered.signal }).catch(() => '')
+  const text = await Promise.race([answer, late])
+  answered.abort()
+  return text
 }

@@ -1,11 +1,20 @@
 import { setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { Registry } from 'prom-client'
+import { defaultTiming, startCallbacks } from '../callbacks/callbacks.js'
+import { createHostResolver } from '../callbacks/resolve-host.js'
+import { CallbackCommands } from '../commands/callbacks.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
+import { MerchantCommands } from '../commands/merchants.js'
+import { TransferCommands } from '../commands/transfers.js'
 import { attachEmbeddedEventStore, type EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
+import { startProjections } from '../projections/start.js'
 import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import { createSecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
+import { startExpiry } from './expiry.js'
 import { createLogger } from './logger.js'
+import { callbackMetrics } from './metrics.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
@@ -15,41 +24,76 @@ export interface BackgroundData {
   readonly eventStore: EventStoreHandle
 }
 
-export type ToBackground = { readonly kind: 'stop' }
-export type FromBackground = { readonly kind: 'started' } | { readonly kind: 'alive' }
+export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }
+export type FromBackground =
+  | { readonly kind: 'started' | 'alive' }
+  /** Answers 'metrics', in the text format of Prometheus. */
+  | { readonly kind: 'metrics'; readonly text: string }
 
 /** Requests come first where cores are few; what this thread does may be a moment late. */
 const niceness = 5
 const aliveEveryMs = 1_000
 
-async function run(port: NonNullable<typeof parentPort>, data: BackgroundData): Promise<void> {
-  yieldToRequests()
-  const { configuration } = data
-  const logger = createLogger(configuration.logLevel, 'background')
-  const clock = () => new Date().toISOString()
-  const store = attachEmbeddedEventStore(data.eventStore)
-  const readModels = await openEmbeddedReadModels({ directory: configuration.readModelDirectory })
-  const box = createSecretBox(Buffer.from(data.masterKey))
-  const directory = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
-  await directory.start()
-  const parts: { stop(): Promise<void> }[] = []
-  const send = (message: FromBackground) => port.postMessage(message)
-  send({ kind: 'started' })
-  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
-
-  port.once('message', async (_: ToBackground) => {
-    await Promise.all(parts.map((part) => part.stop()))
-    await directory.stop()
-    await readModels.close()
-    await store.close()
-    clearInterval(alive)
-    port.close()
-  })
+interface Running {
+  readonly registry: Registry
+  stop(): Promise<void>
 }
 
-/** On Linux a priority is a thread's own; elsewhere this would slow the whole process. */
-function yieldToRequests(): void {
+async function run(port: MessagePort, data: BackgroundData): Promise<void> {
+  // On Linux a priority is a thread's own; elsewhere this would slow the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)
+  const send = (message: FromBackground) => port.postMessage(message)
+  const running = await start(data)
+  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
+  port.on('message', async (message: ToBackground) => {
+    switch (message.kind) {
+      case 'metrics':
+        return send({ kind: 'metrics', text: await running.registry.metrics() })
+      case 'stop':
+        await running.stop()
+        clearInterval(alive)
+        return port.close()
+      default:
+        return message satisfies never
+    }
+  })
+  send({ kind: 'started' })
+}
+
+async function start({ configuration, masterKey, eventStore }: BackgroundData): Promise<Running> {
+  const logger = createLogger(configuration.logLevel, 'background')
+  const clock = () => new Date().toISOString()
+  const store = attachEmbeddedEventStore(eventStore)
+  const readModels = await openEmbeddedReadModels({ directory: configuration.readModelDirectory })
+  const box = createSecretBox(Buffer.from(masterKey))
+  const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
+  await merchants.start()
+  const transfers = new TransferCommands(store, clock, async (id) => merchants.byId(id)?.settings)
+  const registry = new Registry()
+  const parts = [
+    startProjections({ store, readModels, clock, logger }),
+    startExpiry({ readModels, transfers, clock, logger }),
+    startCallbacks({
+      store,
+      readModels,
+      merchants,
+      commands: new CallbackCommands(store, clock),
+      merchantCommands: new MerchantCommands(store, clock, box),
+      resolve: createHostResolver(),
+      clock,
+      random: Math.random,
+      metrics: callbackMetrics(registry),
+      logger,
+      timing: { ...defaultTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
+    }),
+  ]
+  const stop = async () => {
+    await Promise.all(parts.map((part) => part.stop()))
+    await merchants.stop()
+    await readModels.close()
+    await store.close()
+  }
+  return { registry, stop }
 }
 
 if (!parentPort) throw new Error('background.js runs as a worker thread')

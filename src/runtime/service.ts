@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { Registry } from 'prom-client'
 import { CallbackCommands } from '../commands/callbacks.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
@@ -11,6 +10,7 @@ import { buildApp } from '../http/app.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
 import type { Started } from './banner.js'
 import type { Configuration } from './configuration.js'
+import { ServiceRegistry } from './metrics.js'
 import { ensureSandboxMerchant } from './sandbox.js'
 import { openStores, type Stores } from './stores.js'
 
@@ -83,7 +83,7 @@ async function startParts(
     trustedProxies: configuration.trustedProxies,
     clock,
     logger,
-    metrics: new Registry(),
+    metrics: new ServiceRegistry(() => background.metrics()),
     readiness: async () => [background.problem() ?? []].flat(),
   })
   onStop(() => app.close())

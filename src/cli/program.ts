@@ -1,0 +1,22 @@
+import { Command } from 'commander'
+import { addCallbackCommands } from './callbacks.js'
+import { addEventCommands } from './events.js'
+import { addMerchantCommands } from './merchants.js'
+import { addProjectionCommands } from './projections.js'
+import { addServeCommand } from './serve.js'
+import { addTransferCommands } from './transfers.js'
+
+/** All commands of `transferd`, as docs/reference/cli.md lists them. Throws CommanderError instead of exiting. */
+export function buildProgram(): Command {
+  const program = new Command('transferd')
+    .description('Self-hosted payment-transfer service.')
+    .showHelpAfterError('(--help lists commands and options)')
+    .exitOverride()
+  addServeCommand(program)
+  addMerchantCommands(program)
+  addTransferCommands(program)
+  addEventCommands(program)
+  addCallbackCommands(program)
+  addProjectionCommands(program)
+  return program
+}

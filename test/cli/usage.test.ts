@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import t from 'tap'
+import { buildProgram } from '../../src/cli/program.js'
+import { runCli, temporaryDirectory } from '../support/processes.js'
+
+function leaves(command: Command, path: string[] = []): { path: string; command: Command }[] {
+  if (command.commands.length === 0) return [{ path: path.join(' '), command }]
+  return command.commands.flatMap((child) => leaves(child, [...path, child.name()]))
+}
+
+const commands = leaves(buildProgram())
+
+t.test('every command takes --json', async (t) => {
+  t.ok(commands.length > 20)
+  for (const { path, command } of commands) {
+    t.ok(
+      command.options.some((option) => option.long === '--json'),
+      path,
+    )
+  }
+})
+
+t.test('docs/reference/cli.md has every command with every option, and no other', async (t) => {
+  const page = readFileSync('docs/reference/cli.md', 'utf8')
+  const sections = new Map(
+    [...page.matchAll(/^### `transferd ([^`]+)`\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].map(([, usage = '', text = '']) => [
+      usage.replace(/ [<[].*/, ''),
+      { usage, text },
+    ]),
+  )
+  t.same([...sections.keys()].sort(), commands.map(({ path }) => path).sort())
+  for (const { path, command } of commands) {
+    const { usage, text } = sections.get(path)!
+    const args = command.registeredArguments.map((argument) => `<${argument.name()}>`)
+    t.equal(usage, [path, ...args].join(' '))
+    const documented = [...text.matchAll(/^\| `(--[a-z-]+)/gm)].map(([, option]) => option)
+    const options = command.options.flatMap(({ long }) => (long && long !== '--json' ? [long] : []))
+    t.same(documented.sort(), options.sort(), `options of ${path}`)
+  }
+})
+
+t.test('a wrong use ends with status 2, says why on stderr, prints nothing on stdout and opens no store', async (t) => {
+  const directory = temporaryDirectory(t)
+  const wrong: [string[], RegExp][] = [
+    [['nonsense'], /unknown command/],
+    [['merchants', 'create', '--json'], /--name/],
+    [
+      ['merchants', 'create', '--name', 'A', '--callback-url', 'https://a.example', '--rate-limit', '0'],
+      /whole number/,
+    ],
+    [
+      ['merchants', 'create', '--name', 'A', '--callback-url', 'https://a.example', '--allow-ip', '10.0.0.0/33'],
+      /CIDR/,
+    ],
+    [['transfers', 'complete'], /trackingId/],
+    [['transfers', 'complete', 'x', '--amount', '1.005'], /amount/],
+    [['transfers', 'complete', 'x', '--amount', '1e2'], /amount/],
+    [['transfers', 'complete', 'x', '--receipt-url', 'file:///etc/passwd'], /URL/],
+    [['transfers', 'list', '--status', 'Done'], /Pending/],
+    [['transfers', 'list', '--limit', '1001'], /1 to 1000/],
+    [['transfers', 'list', '--from', 'yesterday'], /time such as/],
+    [['merchants', 'rotate-secret', 'x', '--only', 'apiKey'], /secretKey/],
+    [['events', 'show', 'x', 'y'], /too many arguments/],
+    [['callbacks', 'list', '--nonsense'], /unknown option/],
+  ]
+  await Promise.all(
+    wrong.map(async ([args, reason]) => {
+      const { status, stdout, stderr } = await runCli(directory, args)
+      t.equal(status, 2, args.join(' '))
+      t.equal(stdout, '')
+      t.match(stderr, reason)
+    }),
+  )
+  t.equal((await runCli(directory, [])).status, 2, 'no command at all')
+  t.equal((await runCli(directory, ['--help'])).status, 0, 'asking for help is none')
+  t.throws(() => readFileSync(`${directory}/data/events.db`))
+})
+
+t.test('a configuration that cannot be used ends with status 2 and names every problem', async (t) => {
+  const environment = { PORT: 'x', EVENT_STORE_URL: 'esdb://localhost:2113', LOG_LEVEL: 'loud' }
+  for (const args of [['serve'], ['transfers', 'list', '--json']]) {
+    const { status, stdout, stderr } = await runCli(temporaryDirectory(t), args, environment)
+    t.equal(status, 2)
+    t.equal(stdout, '')
+    for (const variable of Object.keys(environment)) t.match(stderr, variable)
+  }
+})

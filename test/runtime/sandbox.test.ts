@@ -1,0 +1,72 @@
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { MerchantClient } from '../../examples/merchant.js'
+import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
+  return new MerchantClient(baseUrl, { ...sandbox!, webhookSecret: '' })
+}
+
+t.test(
+  'an empty directory starts in sandbox mode, and a start on the same one again has the same merchant',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const first = await startServiceProcess(t, { directory })
+    t.equal((await clientOf(first).hostedDeposit('first', '100.00')).status, 200)
+    t.equal(await first.end('SIGTERM'), 0)
+    const second = await startServiceProcess(t, { directory })
+    t.same(second.sandbox, first.sandbox)
+    t.equal((await clientOf(second).hostedDeposit('second', '100.00')).status, 200)
+    t.equal(await second.end('SIGINT'), 0)
+    t.equal(statSync(join(directory, 'data', 'sandbox.json')).mode & 0o777, 0o600)
+  },
+)
+
+t.test('credentials that are lost or were rotated by hand are issued anew, for the same merchant', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory })
+  await first.end('SIGTERM')
+  rmSync(join(directory, 'data', 'sandbox.json'))
+  const second = await startServiceProcess(t, { directory })
+  t.equal(second.sandbox?.merchantId, first.sandbox?.merchantId)
+  t.not(second.sandbox?.webApiKey, first.sandbox?.webApiKey)
+  t.equal((await clientOf(second).hostedDeposit('one', '5')).status, 200)
+  await second.end('SIGTERM')
+  await cliJson(directory, 'merchants', 'rotate-key', second.sandbox!.merchantId, '--overlap-minutes', '0')
+  const third = await startServiceProcess(t, { directory })
+  t.equal(third.sandbox?.merchantId, first.sandbox?.merchantId)
+  t.equal((await clientOf(third).hostedDeposit('two', '5')).status, 200)
+  await third.end('SIGTERM')
+})
+
+t.test('there is no sandbox beside a live merchant, nor when it is switched off', async (t) => {
+  const directory = temporaryDirectory(t)
+  const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
+  t.equal(off.sandbox, undefined)
+  await off.end('SIGTERM')
+  t.same(await cliJson(directory, 'merchants', 'list'), [])
+  const settings = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
+  await cliJson(directory, 'merchants', 'create', ...settings)
+  const live = await startServiceProcess(t, { directory })
+  t.equal(live.sandbox, undefined)
+  await live.end('SIGTERM')
+})
+
+t.test(
+  'no credential of the banner, and not the master key, is in a log line or in the clear in the log',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const service = await startServiceProcess(t, { directory, environment: { LOG_LEVEL: 'trace' } })
+    await clientOf(service).hostedDeposit('canary', '100.00')
+    await service.end('SIGTERM')
+    const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
+    const { webApiKey, secretKey } = service.sandbox!
+    const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
+    t.ok(stores.length >= 2)
+    for (const secret of [webApiKey, secretKey, masterKey]) {
+      t.notOk(service.log().includes(secret))
+      for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
+    }
+  },
+)

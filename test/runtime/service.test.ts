@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { MerchantClient } from '../../examples/merchant.js'
+import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
+  return new MerchantClient(baseUrl, { ...sandbox!, webhookSecret: '' })
+}
+
+t.test('a port that is in use is named, with status 1, and nothing is left running', async (t) => {
+  const directory = temporaryDirectory(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  const { status, stdout, stderr } = await runCli(directory, ['serve'], { PORT: String(port) })
+  t.equal(status, 1)
+  t.equal(stdout, '')
+  t.match(stderr, `port ${port} is in use`)
+})
+
+t.test('a second service on the same directory works on another port', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory })
+  const second = await startServiceProcess(t, { directory })
+  t.same(second.sandbox, first.sandbox)
+  const answer = await clientOf(first).hostedDeposit('shared', '100.00')
+  const repeat = await clientOf(second).hostedDeposit('shared', '100.00')
+  t.equal(repeat.body.trackingId, answer.body.trackingId)
+  t.equal(await first.end('SIGTERM'), 0)
+  t.equal((await clientOf(second).hostedDeposit('alone', '100.00')).status, 200)
+  t.equal(await second.end('SIGTERM'), 0)
+})
+
+t.test('another master key than the one of the log is refused at the start', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory })
+  await service.end('SIGTERM')
+  const { status, stderr } = await runCli(directory, ['serve'], { TRANSFERD_MASTER_KEY: 'ab'.repeat(32), PORT: '0' })
+  t.equal(status, 1)
+  t.match(stderr, /cannot be opened: sealed with master key/)
+  rmSync(join(directory, 'data', 'master.key'))
+  const lost = await runCli(directory, ['serve'], { PORT: '0' })
+  t.equal(lost.status, 1)
+  t.match(lost.stderr, /master\.key is missing, but there is a log/)
+})
+
+t.test('a stop under load answers what it accepted, loses nothing of it, and ends with status 0', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory })
+  const client = clientOf(first)
+  const acknowledged: string[] = []
+  let stopping = false
+  const callers = Array.from({ length: 32 }, async (_, caller) => {
+    for (let n = 0; n < 10_000; n++) {
+      const referenceId = `load-${caller}-${n}`
+      try {
+        const { status } = await client.nativeDeposit(referenceId, '10.00')
+        if (status === 200) acknowledged.push(referenceId)
+        else if (status !== 429) {
+          t.match({ status, stopping }, { status: 503, stopping: true }, 'refused only while stopping')
+          return
+        }
+      } catch {
+        t.ok(stopping, 'a connection is refused only while stopping')
+        return
+      }
+    }
+  })
+  while (acknowledged.length < 200) await new Promise((resolve) => setTimeout(resolve, 10))
+  stopping = true
+  t.equal(await first.end('SIGTERM'), 0)
+  await Promise.all(callers)
+  const second = await startServiceProcess(t, { directory })
+  for (const referenceId of acknowledged) {
+    if (!(await isKept(second, referenceId))) t.fail(`${referenceId} was acknowledged and is lost`)
+  }
+  t.ok(acknowledged.length >= 200)
+  await second.end('SIGTERM')
+})
+
+/** A create with another amount is refused exactly if the reference exists. */
+async function isKept(service: ServiceProcess, referenceId: string): Promise<boolean> {
+  for (;;) {
+    const { status } = await clientOf(service).nativeDeposit(referenceId, '11.00')
+    if (status !== 429) return status === 409
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+t.test('a second signal ends the service at once', async (t) => {
+  const service = await startServiceProcess(t, { directory: temporaryDirectory(t) })
+  // A request that never ends holds the graceful stop.
+  const socket = connect(service.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(
+    'POST /Transaction/CreateDeposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+  )
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const ended = service.end('SIGTERM')
+  const pause = new Promise((resolve) => setTimeout(() => resolve('still stopping'), 1_000))
+  t.equal(await Promise.race([ended, pause]), 'still stopping')
+  process.kill(service.pid, 'SIGTERM')
+  t.equal(await ended, 1)
+  socket.destroy()
+})
