@@ -144,3 +144,17 @@ t.test('documents that tell of more than the log are built anew', async (t) => {
   t.strictSame(await storedDocuments(newer.readModels), expected)
   await second.stop()
 })
+
+t.test('a collection that was dropped is built anew at the start', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(10)
+  const first = startProjections(stores, [transfersProjection])
+  await stores.caughtUp(['transfers'])
+  await first.stop()
+  await stores.readModels.drop('transfers')
+  const second = startProjections(stores, [transfersProjection])
+  await until(async () => (await stores.readModels.collection('transfers').countDocuments({})) === 10)
+  const { transfers } = await storedDocuments(stores.readModels)
+  t.strictSame(transfers, expectedDocuments(await wholeLog(stores.store)).transfers)
+  await second.stop()
+})

@@ -1,0 +1,201 @@
+import t from 'tap'
+import type { CallbackEvent } from '../../src/domain/callback/events.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import { callbacksProjection } from '../../src/projections/callbacks.js'
+import { type ProjectedEvent, type Projection, ProjectionError } from '../../src/projections/projection.js'
+import { totalsProjection } from '../../src/projections/totals.js'
+import { transferEventsProjection } from '../../src/projections/transfer-events.js'
+import { transfersProjection } from '../../src/projections/transfers.js'
+import { feedAfter, feedId } from '../../src/read-models/documents.js'
+import type { Document } from '../../src/read-models/read-models.js'
+
+type Event = TransferEvent | CallbackEvent
+
+/** `given(events).then(documents)`: what the projection leaves when each event comes in a batch of its own. */
+function given(projection: Projection, ...events: readonly (readonly [revision: number, event: Event])[]): Document[] {
+  const stored = new Map<string, Document>()
+  events.forEach(([revision, event], n) => {
+    const position = { commit: BigInt(n + 1), prepare: BigInt(n + 1) }
+    const batch: ProjectedEvent[] = [{ id: `event-${n + 1}`, revision, position, event }]
+    const needed = new Map(
+      projection.needs(batch).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
+    )
+    for (const operation of projection.apply(batch, needed)) {
+      if (!('replaceOne' in operation)) throw new Error('another operation than a replacement')
+      stored.set(operation.replaceOne.replacement._id, operation.replaceOne.replacement)
+    }
+  })
+  return [...stored.values()]
+}
+
+const common = { trackingId: 't', merchantId: 'm', kind: 'deposit', referenceId: 'r', amountMinor: 10_000n } as const
+const noon = '2026-11-20T12:00:00.000Z'
+const later = '2026-11-21T00:00:00.000Z'
+const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1 }
+const created: TransferEvent = {
+  type: 'DepositCreated',
+  data: { ...common, ...customer, channel: 'hosted', expiresAt: later, at: noon },
+}
+const completed: TransferEvent = {
+  type: 'TransferCompleted',
+  data: {
+    ...common,
+    transactionAmountMinor: 9_500n,
+    hasAmountMismatch: true,
+    receiptUrl: 'https://receipt.example/1',
+    message: 'short by five',
+    at: later,
+  },
+}
+const pending = {
+  _id: 't',
+  merchantId: 'm',
+  kind: 'deposit',
+  status: 'Pending',
+  referenceId: 'r',
+  amountMinor: 10_000,
+  transactionAmountMinor: 0,
+  hasAmountMismatch: false,
+  receiptUrl: null,
+  message: null,
+  ...customer,
+  channel: 'hosted',
+  createdAt: noon,
+  updatedAt: noon,
+  expiresAt: later,
+}
+
+t.test('transfers: a created deposit is open until it expires', async (t) => {
+  t.strictSame(given(transfersProjection, [0, created]), [{ ...pending, openUntil: later, revision: 0 }])
+})
+
+t.test('transfers: a completed deposit has its real amount and is open no longer', async (t) => {
+  const outcome = {
+    status: 'Completed',
+    transactionAmountMinor: 9_500,
+    hasAmountMismatch: true,
+    receiptUrl: 'https://receipt.example/1',
+    message: 'short by five',
+    updatedAt: later,
+    revision: 1,
+  }
+  t.strictSame(given(transfersProjection, [0, created], [1, completed]), [{ ...pending, ...outcome }])
+})
+
+t.test('transfers: a withdrawal has its account and is never open', async (t) => {
+  const { kind: _, ...rest } = common
+  const withdrawal: TransferEvent = {
+    type: 'WithdrawalCreated',
+    data: { ...rest, kind: 'withdrawal', ...customer, accountNumber: 'IBAN', identityNumber: null, at: noon },
+  }
+  const { channel: _channel, expiresAt: _expiresAt, ...alike } = pending
+  const expected = { ...alike, kind: 'withdrawal', accountNumber: 'IBAN', identityNumber: null, revision: 0 }
+  t.strictSame(given(transfersProjection, [0, withdrawal]), [expected])
+})
+
+t.test('transfers: an event without the one before it is refused, not guessed at', async (t) => {
+  t.throws(() => given(transfersProjection, [1, completed]), ProjectionError)
+  t.throws(() => given(transfersProjection, [0, created], [2, completed]), {
+    message: 'event 2 of transfer t, whose document is at revision 0',
+    position: { commit: 2n },
+  })
+})
+
+t.test('totals: each status a transfer reached is counted on the day it was reached', async (t) => {
+  const total = { merchantId: 'm', kind: 'deposit', count: 1, amountMinor: 10_000 }
+  t.strictSame(given(totalsProjection, [0, created], [1, completed]), [
+    {
+      _id: 'm|deposit|Pending|2026-11-20',
+      ...total,
+      status: 'Pending',
+      day: '2026-11-20',
+      transactionAmountMinor: 0,
+      position: 1,
+    },
+    {
+      _id: 'm|deposit|Completed|2026-11-21',
+      ...total,
+      status: 'Completed',
+      day: '2026-11-21',
+      transactionAmountMinor: 9_500,
+      position: 2,
+    },
+  ])
+})
+
+t.test('transfer events: an entry carries the event with amounts as numbers', async (t) => {
+  t.match(given(transferEventsProjection, [0, created], [1, completed]), [
+    { _id: 'm|0000000000000001', type: 'DepositCreated', eventId: 'event-1', position: '1', at: noon },
+    { _id: 'm|0000000000000002', revision: 1, data: { transactionAmountMinor: 9_500, message: 'short by five' } },
+  ])
+  t.strictSame(feedAfter('m', { commit: 1n }), { _id: { $gt: 'm|0000000000000001', $lt: 'm|~' } })
+  t.throws(() => feedId('m', { commit: 2n ** 53n }), RangeError)
+})
+
+const callback = { webhookId: 'w', trackingId: 't', merchantId: 'm' }
+const recorded: CallbackEvent = {
+  type: 'CallbackRecorded',
+  data: {
+    ...callback,
+    transferRevision: 1,
+    at: noon,
+    payload: {
+      status: 2,
+      referenceId: 'r',
+      message: null,
+      amountMinor: 1n,
+      transactionAmountMinor: 1n,
+      hasAmountMismatch: false,
+      receiptUrl: null,
+    },
+  },
+}
+const attempt = { ...callback, attempt: 1, durationMs: 5 }
+const waiting = {
+  _id: 'w',
+  merchantId: 'm',
+  trackingId: 't',
+  transferRevision: 1,
+  transferStatus: 2,
+  referenceId: 'r',
+  status: 'waiting',
+  attempts: 0,
+  lastFailure: null,
+  lastHttpStatus: null,
+  recordedAt: noon,
+  updatedAt: noon,
+}
+
+t.test('callbacks: due at once when recorded, later after a failure, not at all when delivered', async (t) => {
+  const failed: CallbackEvent = {
+    type: 'CallbackAttemptFailed',
+    data: { ...attempt, httpStatus: 500, reason: 'status 500', nextAttemptAt: later, at: noon },
+  }
+  const delivered: CallbackEvent = { type: 'CallbackDelivered', data: { ...attempt, httpStatus: 204, at: later } }
+  t.strictSame(given(callbacksProjection, [0, recorded]), [{ ...waiting, dueAt: noon, revision: 0 }])
+  const tried = { ...waiting, attempts: 1, lastFailure: 'status 500', lastHttpStatus: 500 }
+  t.strictSame(given(callbacksProjection, [0, recorded], [1, failed]), [{ ...tried, dueAt: later, revision: 1 }])
+  t.strictSame(given(callbacksProjection, [0, recorded], [1, failed], [2, delivered]), [
+    { ...tried, status: 'delivered', lastFailure: null, lastHttpStatus: 204, updatedAt: later, revision: 2 },
+  ])
+})
+
+t.test('callbacks: a parked one is listed until it is requeued, and is due then', async (t) => {
+  const parked: CallbackEvent = {
+    type: 'CallbackParked',
+    data: { ...attempt, attempt: 10, httpStatus: null, reason: 'timeout', at: noon },
+  }
+  const requeued: CallbackEvent = { type: 'CallbackRequeued', data: { ...callback, at: later } }
+  const given10 = { ...waiting, attempts: 10, lastFailure: 'timeout' }
+  t.strictSame(given(callbacksProjection, [0, recorded], [1, parked]), [
+    { ...given10, status: 'parked', parkedAt: noon, revision: 1 },
+  ])
+  t.strictSame(given(callbacksProjection, [0, recorded], [1, parked], [2, requeued]), [
+    { ...given10, attempts: 0, dueAt: later, updatedAt: later, revision: 2 },
+  ])
+})
+
+t.test('an event of another kind in the stream is refused', async (t) => {
+  t.throws(() => given(transfersProjection, [0, recorded]), { message: 'unexpected event CallbackRecorded' })
+  t.throws(() => given(totalsProjection, [0, recorded]), { message: 'unexpected event CallbackRecorded' })
+})
