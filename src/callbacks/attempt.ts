@@ -89,8 +89,8 @@ async function disable(deps: AttemptDependencies, endpoint: Endpoint, reason: st
   const { merchantId } = endpoint
   endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
   const context = { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
-  await untilWritten(() => deps.merchantCommands.disableCallbacks(merchantId, reason, context), signal)
-  deps.metrics.disabled()
+  const result = await untilWritten(() => deps.merchantCommands.disableCallbacks(merchantId, reason, context), signal)
+  if (result.accepted && result.changed) deps.metrics.disabled()
 }
 
 /** Repeats while the log is away. @throws whatever else `write` throws, and the last refusal once the signal aborts */

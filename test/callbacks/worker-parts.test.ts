@@ -2,37 +2,46 @@ import t from 'tap'
 import { Breaker } from '../../src/callbacks/breaker.js'
 import { LaneQueue } from '../../src/callbacks/lane-queue.js'
 
-t.test(
-  'the breaker opens after 20 failures in a row and then lets single probes through, ever more seldom',
-  async (t) => {
-    const breaker = new Breaker(16)
-    for (let i = 0; i < 19; i++) breaker.failed(0)
-    t.ok(breaker.allows(15, 0))
-    t.notOk(breaker.allows(16, 0), 'sixteen at a time while it is closed')
-    breaker.failed(0)
-    t.ok(breaker.open)
-    const pauses: number[] = []
-    let nowMs = 0
-    for (let i = 0; i < 8; i++) {
-      const fromMs = nowMs
-      while (!breaker.allows(0, nowMs)) nowMs += 100
-      t.notOk(breaker.allows(1, nowMs), 'one at a time')
-      pauses.push(nowMs - fromMs)
-      breaker.failed(nowMs)
-    }
-    t.strictSame(pauses, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
-    breaker.probeNow()
-    t.ok(breaker.allows(0, nowMs), 'asked for')
-    breaker.succeeded()
-    t.notOk(breaker.open)
-    t.ok(breaker.allows(15, nowMs))
-  },
-)
+t.test('the breaker opens after 20 failures in a row over ten seconds, then lets single probes through', async (t) => {
+  const breaker = new Breaker(16)
+  for (let i = 0; i < 500; i++) breaker.failed(i)
+  t.notOk(breaker.open, 'a burst is no dead endpoint')
+  t.ok(breaker.allows(15, 500))
+  t.notOk(breaker.allows(16, 500), 'sixteen at a time while it is closed')
+  let nowMs = 10_000
+  breaker.failed(nowMs)
+  t.ok(breaker.open)
+  const pauses: number[] = []
+  for (let i = 0; i < 6; i++) {
+    const fromMs = nowMs
+    while (!breaker.allows(0, nowMs)) nowMs += 100
+    t.notOk(breaker.allows(1, nowMs), 'one at a time')
+    pauses.push(nowMs - fromMs)
+    breaker.failed(nowMs)
+  }
+  t.strictSame(pauses, [1_000, 2_000, 4_000, 8_000, 10_000, 10_000], 'ever more seldom')
+  breaker.probeNow()
+  t.ok(breaker.allows(0, nowMs), 'asked for')
+  breaker.succeeded()
+  t.notOk(breaker.open)
+  t.ok(breaker.allows(15, nowMs))
+})
+
+t.test('few failures over a long time leave the breaker closed', async (t) => {
+  const breaker = new Breaker(16)
+  for (let i = 0; i < 19; i++) breaker.failed(i * 60_000)
+  t.notOk(breaker.open)
+  breaker.succeeded()
+  for (let i = 0; i < 19; i++) breaker.failed(i * 60_000)
+  t.notOk(breaker.open, 'a success begins the count anew')
+})
 
 t.test('attempts that were under way as the breaker opened are not taken for probes', async (t) => {
   const breaker = new Breaker(16)
-  for (let i = 0; i < 35; i++) breaker.failed(0)
-  t.ok(breaker.allows(0, 1_000), 'the first probe is a second later all the same')
+  breaker.failed(0)
+  for (let i = 0; i < 35; i++) breaker.failed(15_000)
+  t.ok(breaker.open)
+  t.ok(breaker.allows(0, 16_000), 'the first probe is a second later all the same')
 })
 
 t.test('a lane has one turn at a time, and another one when it was offered meanwhile', async (t) => {
