@@ -10,11 +10,11 @@ import { logOf, steps } from '../support/random-log.js'
 /** How the log is handed over: in which pieces, how far each goes back, and where a write stops half-way. */
 const deliveries = fc.array(
   fc.record({
-    size: fc.integer({ min: 1, max: 25 }),
-    back: fc.nat(15),
+    size: fc.integer({ min: 1, max: 12 }),
+    back: fc.nat(8),
     written: fc.option(fc.nat(10), { nil: undefined }),
   }),
-  { minLength: 1, maxLength: 40 },
+  { minLength: 1, maxLength: 30, size: 'max' },
 )
 
 /** What any read-model store must come to, however often and in whatever pieces the log is applied. */
