@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
+const maxKnownAddresses = 10_000
 const fourDecimalParts = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})(?:\/\d{1,2})?$/
 
 /** Finds whose allow-lists hold an address, in one look-up per prefix length in use; never a walk over all owners. */
@@ -9,6 +10,8 @@ export class AddressIndex<Owner> {
     string,
     { readonly kind: 'ipv4' | 'ipv6'; readonly bits: number; uses: number }
   >()
+  /** The keys of addresses asked for before: to parse one takes longer than the rest of the look-up. */
+  private readonly keys = new Map<string, readonly string[]>()
 
   /** `range`: an address or a CIDR range, IPv4 or IPv6. @throws Error when it is neither */
   add(range: string, owner: Owner): void {
@@ -18,7 +21,10 @@ export class AddressIndex<Owner> {
     this.owners.set(key, owners.add(owner))
     const uses = this.prefixLengths.get(length.id)
     if (uses) uses.uses++
-    else this.prefixLengths.set(length.id, { kind: length.kind, bits: length.bits, uses: 1 })
+    else {
+      this.prefixLengths.set(length.id, { kind: length.kind, bits: length.bits, uses: 1 })
+      this.keys.clear()
+    }
   }
 
   /** Two ranges that mean the same addresses are one: removing either removes it. */
@@ -28,7 +34,10 @@ export class AddressIndex<Owner> {
     if (!owners?.delete(owner)) return
     if (owners.size === 0) this.owners.delete(key)
     const uses = this.prefixLengths.get(length.id)
-    if (uses && --uses.uses === 0) this.prefixLengths.delete(length.id)
+    if (uses && --uses.uses === 0) {
+      this.prefixLengths.delete(length.id)
+      this.keys.clear()
+    }
   }
 
   find(address: string): Set<Owner> {
@@ -45,7 +54,17 @@ export class AddressIndex<Owner> {
   }
 
   /** The ranges in use that could hold the address, one for each prefix length. */
-  private keysOf(address: string): string[] {
+  private keysOf(address: string): readonly string[] {
+    let keys = this.keys.get(address)
+    if (keys === undefined) {
+      keys = this.makeKeys(address)
+      if (this.keys.size >= maxKnownAddresses) this.keys.clear()
+      this.keys.set(address, keys)
+    }
+    return keys
+  }
+
+  private makeKeys(address: string): readonly string[] {
     if (!ipaddr.isValid(address)) return []
     // `::ffff:10.0.0.1` is 10.0.0.1: a dual-stack socket reports IPv4 callers so.
     const parsed = ipaddr.process(address)
