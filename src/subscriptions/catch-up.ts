@@ -2,7 +2,7 @@ import type { EventStore, Page, Position } from '../event-store/event-store.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from './retry.js'
 
 /** Read and applied at once: large enough to be fast, small enough that timers of the thread come in between. */
-export const batchSize = 1_000
+export const batchSize = 500
 
 /** At the end of the log, so that a busy one is followed in batches and not event by event. */
 const lingerMs = 25
