@@ -56,7 +56,8 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    // No cache on the way may keep what one merchant was answered: it does not know that WebApiKey tells them apart.
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store')
     done()
   })
   closeConnectionsAsTheyFallIdle(app)

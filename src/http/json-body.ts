@@ -5,11 +5,11 @@ const maxDepth = 20
 /** Why a body is refused, and the top-level field to blame; `body` when it is none. */
 export class JsonBodyError extends Error {
   override readonly name = 'JsonBodyError'
-  constructor(
-    message: string,
-    readonly member: string,
-  ) {
+  readonly member: string
+
+  constructor(message: string, member: string) {
     super(message)
+    this.member = member || 'body'
   }
 }
 

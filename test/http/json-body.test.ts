@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { JsonBodyError, parseJsonBody } from '../../src/http/json-body.js'
+
+const parse = (text: string) => parseJsonBody(Buffer.from(text))
+
+/** Characters and words that JSON is made of, in any order: mostly broken, sometimes not. */
+const almostJson = fc
+  .array(
+    fc.constantFrom('{', '}', '[', ']', ':', ',', '"', '\\', '"amount"', '"a"', '1.50', '-1e5', ' ', 'null', '\\u0061'),
+  )
+  .map((parts) => parts.join(''))
+
+function hasRefusedKey(text: string): boolean {
+  return text.includes('__proto__') || text.includes('constructor')
+}
+
+t.test('what JSON.stringify writes is read as JSON.parse reads it', (t) => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8 }), (text) => {
+      if (hasRefusedKey(text)) return
+      t.strictSame(parse(text).value, JSON.parse(text))
+    }),
+    { numRuns: 500 },
+  )
+  t.end()
+})
+
+t.test('whatever is accepted is JSON, and whatever is refused is refused with a member', (t) => {
+  fc.assert(
+    fc.property(almostJson, (text) => {
+      try {
+        parse(text)
+      } catch (error) {
+        if (!(error instanceof JsonBodyError) || error.member === '') throw error
+        return
+      }
+      JSON.parse(text)
+    }),
+    { numRuns: 5000 },
+  )
+  t.end()
+})
+
+t.test('a key that is written twice is refused at any depth, however it is spelled', (t) => {
+  const key = fc.string({ minLength: 1 }).filter((text) => !hasRefusedKey(text))
+  fc.assert(
+    fc.property(key, fc.nat({ max: 10 }), fc.boolean(), (name, depth, escaped) => {
+      const plain = JSON.stringify(name)
+      const code = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+      const second = escaped ? `"${name.split('').map(code).join('')}"` : plain
+      const inner = `{${plain}:1,"between":{${plain}:[1]},${second}:1}`
+      if (name === 'between') return
+      t.throws(() => parse(`${'{"x":['.repeat(depth)}${inner}${']}'.repeat(depth)}`), JsonBodyError)
+    }),
+    { numRuns: 200 },
+  )
+  t.end()
+})
+
+t.test('the raw text of the top-level amount is kept, wherever and however it is written', (t) => {
+  const texts: [string, string | undefined][] = [
+    ['{"amount":100.00}', '100.00'],
+    ['{"amount" : \n\t 1e5 ,"a":1}', '1e5'],
+    ['{"a":{"amount":7},"amount":-0.10}', '-0.10'],
+    ['{"a":"\\"amount\\":7","amount":8}', '8'],
+    ['{"\\u0061mount":100.0}', '100.0'],
+    ['{"a":{"amount":7}}', undefined],
+    ['{"amount":"7"}', undefined],
+    ['{"amount":[7]}', undefined],
+    ['{"amount":null}', undefined],
+    ['[7]', undefined],
+  ]
+  for (const [text, amountText] of texts) t.equal(parse(text).amountText, amountText, text)
+  t.end()
+})
+
+t.test('nesting is limited to twenty levels', (t) => {
+  t.ok(parse('['.repeat(20) + ']'.repeat(20)))
+  t.throws(() => parse('['.repeat(21) + ']'.repeat(21)), JsonBodyError)
+  t.ok(parse(`{"a":"${'['.repeat(100)}"}`), 'brackets in a string do not count')
+  t.end()
+})
