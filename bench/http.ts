@@ -85,11 +85,10 @@ function row(name: string, results: LoadResult[]): string {
 async function catchUpSeconds(environment: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
-    const status = JSON.parse(
+    const projections: { lagEvents: number }[] = JSON.parse(
       execFileSync(process.execPath, [cli, 'projections', 'status', '--json'], { env: environment, encoding: 'utf8' }),
     )
-    const projections: { lag: number }[] = Array.isArray(status) ? status : (status.projections ?? status.items)
-    if (projections.every(({ lag }) => lag === 0)) return (performance.now() - startedAt) / 1000
+    if (projections.every(({ lagEvents }) => lagEvents === 0)) return (performance.now() - startedAt) / 1000
     if (performance.now() - startedAt > 300_000) throw new Error('the projections did not catch up')
     await sleep(250)
   }
@@ -110,7 +109,7 @@ try {
         '--allow-ip',
         '127.0.0.1',
         '--rate-limit',
-        '1000000',
+        '100000',
         '--json',
       ]),
       { env: environment, encoding: 'utf8' },

@@ -1,0 +1,90 @@
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const kills = 50
+const createsEach = 500
+
+async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  const giveUpAt = Date.now() + timeoutMs
+  while (!(await holds())) {
+    if (Date.now() > giveUpAt) return false
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  return true
+}
+
+t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing acknowledged is lost`, async (t) => {
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create', '--rate-limit', '100000']
+  const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Crash', ...options)
+
+  const acknowledged: string[] = []
+  let broken = 0
+  for (let kill = 0; kill < kills; kill++) {
+    const service = await startServiceProcess(t, { directory })
+    const creates = Array.from({ length: createsEach }, () =>
+      createDeposit(service.baseUrl, credentials).then(
+        ({ status, body }) => {
+          if (status === 200 && body.result) acknowledged.push(body.result.trackingId)
+        },
+        () => {
+          broken++
+        },
+      ),
+    )
+    // From before the first answer to after the last.
+    await new Promise((resolve) => setTimeout(resolve, randomInt(20, 700)))
+    await service.end('SIGKILL')
+    await Promise.all(creates)
+  }
+  t.ok(
+    acknowledged.length > createsEach && broken > createsEach,
+    `${acknowledged.length} acknowledged, ${broken} cut off`,
+  )
+
+  const service = await startServiceProcess(t, { directory })
+  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  t.teardown(() => store.close())
+  const log = await wholeLog(store)
+  const created = log.filter(({ type }) => type === 'DepositCreated')
+  const stored = new Set(created.map(({ data }) => data.trackingId))
+  t.strictSame(
+    acknowledged.filter((trackingId) => !stored.has(trackingId)),
+    [],
+    'every acknowledged create is in the log',
+  )
+  t.equal(stored.size, created.length, 'each once')
+
+  const called = () => new Set(receiver.received.map(({ webhookId }) => webhookId))
+  const allCalled = await until(() => created.every(({ id }) => called().has(id)), 120_000)
+  t.ok(allCalled, `every one of ${created.length} stored creates was called back`)
+
+  const readModels = await openEmbeddedReadModels({ directory: join(directory, 'data') })
+  t.teardown(() => readModels.close())
+  const settled = async () => {
+    const [projections, waiting] = await Promise.all([
+      cliJson<{ lagEvents: number }[]>(directory, 'projections', 'status'),
+      readModels.collection('callbacks').countDocuments({ dueAt: { $exists: true } }),
+    ])
+    return waiting === 0 && projections.every(({ lagEvents }) => lagEvents === 0)
+  }
+  t.ok(await until(settled, 60_000), 'the projections catch up')
+  t.strictSame(await service.end('SIGTERM'), 0, 'a graceful end')
+  const expected = expectedDocuments(await wholeLog(store))
+  const found = await storedDocuments(readModels)
+  for (const [collection, documents] of Object.entries(expected)) {
+    t.equal(
+      found[collection]?.join('\n'),
+      documents.join('\n'),
+      `${collection} equals the fold of the log, byte for byte`,
+    )
+  }
+})
