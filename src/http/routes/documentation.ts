@@ -29,12 +29,33 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
       },
       security: [{ WebApiKey: [] }],
     },
-    transform: ({ schema, url, route }) => ({
-      url,
-      schema: route.method === 'POST' ? { ...schema, headers: createHeaders } : schema,
-    }),
+    transform: ({ schema, url, route }) => {
+      const text = textAnswers[url]
+      if (text) return { url, schema: { ...schema, response: text } }
+      return { url, schema: route.method === 'POST' ? { ...schema, headers: createHeaders } : schema }
+    },
   })
-  await app.register(swaggerUi, { routePrefix: '/documentation', staticCSP: true, uiConfig: { validatorUrl: null } })
+  // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
+  const policy = [
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
+    `connect-src 'self' ${new URL(publicUrl).origin}`,
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ].join('; ')
+  await app.register(swaggerUi, {
+    routePrefix: '/documentation',
+    staticCSP: policy,
+    theme: { title: 'transferd API' },
+    uiConfig: { validatorUrl: null },
+  })
+}
+
+/** For the document only: as response schemas these would be written as JSON. */
+const textAnswers: { readonly [url: string]: object } = {
+  '/pay/:link': {
+    200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
+    404: { description: 'No such link, as a page.', content: { 'text/html': { schema: { type: 'string' } } } },
+  },
+  '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
 }
 
 /** For the document only: checking headers by schema would cost every request, and the routes read them strictly. */

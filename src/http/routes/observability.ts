@@ -6,7 +6,10 @@ const nobody = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
 
 export function registerObservability(app: App, deps: HttpDependencies): void {
-  const Health = Type.Object({ status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) })
+  const Health = Type.Object(
+    { status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) },
+    { description: 'Yes.' },
+  )
 
   app.route({
     method: 'GET',

@@ -12,30 +12,33 @@ const StatusName = Type.String({ examples: ['Completed'] })
 
 export const TransferParams = Type.Object({ trackingId: Type.String() })
 
-export const TransferAnswer = Type.Object({
-  trackingId: TrackingId,
-  transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }),
-  referenceId: Type.String(),
-  kind: Kind,
-  channel: NullableString({ description: '`hosted` or `native`; null for a withdrawal.' }),
-  status: StatusCode,
-  statusDescription: StatusName,
-  amount: Type.Number({ description: 'Requested.', examples: [100.5] }),
-  transactionAmount: Type.Number({ description: 'Really transferred.', examples: [100.5] }),
-  hasAmountMismatch: Type.Boolean(),
-  receiptUrl: NullableString(),
-  message: NullableString(),
-  userId: Type.String(),
-  name: Type.String(),
-  username: Type.String(),
-  paymentMethod: Type.Integer(),
-  accountNumber: NullableString({ description: 'Withdrawals only.' }),
-  identityNumber: NullableString({ description: 'Withdrawals only.' }),
-  createdAt: Time,
-  updatedAt: Time,
-  expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
-  revision: Type.Integer({ description: 'Number of its last event, from 0; callbacks carry it too.' }),
-})
+export const TransferAnswer = Type.Object(
+  {
+    trackingId: TrackingId,
+    transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }),
+    referenceId: Type.String(),
+    kind: Kind,
+    channel: NullableString({ description: '`hosted` or `native`; null for a withdrawal.' }),
+    status: StatusCode,
+    statusDescription: StatusName,
+    amount: Type.Number({ description: 'Requested.', examples: [100.5] }),
+    transactionAmount: Type.Number({ description: 'Really transferred.', examples: [100.5] }),
+    hasAmountMismatch: Type.Boolean(),
+    receiptUrl: NullableString(),
+    message: NullableString(),
+    userId: Type.String(),
+    name: Type.String(),
+    username: Type.String(),
+    paymentMethod: Type.Integer(),
+    accountNumber: NullableString({ description: 'Withdrawals only.' }),
+    identityNumber: NullableString({ description: 'Withdrawals only.' }),
+    createdAt: Time,
+    updatedAt: Time,
+    expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
+    revision: Type.Integer({ description: 'Number of its last event, from 0; callbacks carry it too.' }),
+  },
+  { description: 'The transfer.' },
+)
 export type TransferView = Static<typeof TransferAnswer>
 
 /** Everything in a query is text, and stays so: what is a number is told by its digits. */
@@ -53,10 +56,13 @@ export const TransfersQuery = Type.Object({
   cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before.' })),
 })
 
-export const TransfersAnswer = Type.Object({
-  items: Type.Array(TransferAnswer, { description: 'Newest first.' }),
-  nextCursor: NullableString({ description: 'Null on the last page.' }),
-})
+export const TransfersAnswer = Type.Object(
+  {
+    items: Type.Array(TransferAnswer, { description: 'Newest first.' }),
+    nextCursor: NullableString({ description: 'Null on the last page.' }),
+  },
+  { description: 'A page of transfers.' },
+)
 
 /** What an event says: only these fields leave, and each only where the event has it. */
 const EventData = Type.Partial(
@@ -87,15 +93,18 @@ const event = {
   data: EventData,
 }
 
-export const HistoryAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      ...event,
-      actor: Type.String({ description: 'Who caused it.', examples: ['merchant:3f0c…'] }),
-      correlationId: Type.String({ description: 'The X-Request-Id of the request that caused it.' }),
-    }),
-  ),
-})
+export const HistoryAnswer = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        ...event,
+        actor: Type.String({ description: 'Who caused it.', examples: ['merchant:3f0c…'] }),
+        correlationId: Type.String({ description: 'The X-Request-Id of the request that caused it.' }),
+      }),
+    ),
+  },
+  { description: 'All its events, oldest first.' },
+)
 
 export const FeedQuery = Type.Object({
   after: Type.Optional(
@@ -104,43 +113,49 @@ export const FeedQuery = Type.Object({
   limit: Limit(100),
 })
 
-export const FeedAnswer = Type.Object({
-  items: Type.Array(Type.Object({ position: Type.String(), trackingId: TrackingId, ...event })),
-  next: NullableString({ description: 'What to send as `after` next time; null while there are no events.' }),
-})
+export const FeedAnswer = Type.Object(
+  {
+    items: Type.Array(Type.Object({ position: Type.String(), trackingId: TrackingId, ...event })),
+    next: NullableString({ description: 'What to send as `after` next time; null while there are no events.' }),
+  },
+  { description: 'The events behind the position.' },
+)
 
-export const CallbacksAnswer = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      webhookId: Type.String({ format: 'uuid' }),
-      transferRevision: Type.Integer(),
-      status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
-      recordedAt: Time,
-      nextAttemptAt: NullableString({ format: 'date-time', description: 'While it is waiting.' }),
-      payload: Type.Object({
-        status: StatusCode,
-        statusDescription: StatusName,
-        trackingId: TrackingId,
-        referenceId: Type.String(),
-        message: NullableString(),
-        amount: Type.Number(),
-        transactionAmount: Type.Number(),
-        hasAmountMismatch: Type.Boolean(),
-        receiptUrl: NullableString(),
-      }),
-      attempts: Type.Array(
-        Type.Object({
-          at: Time,
-          result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
-          httpStatus: NullableInteger({ description: 'Null when no answer came.' }),
-          durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
-          reason: NullableString(),
+export const CallbacksAnswer = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object({
+        webhookId: Type.String({ format: 'uuid' }),
+        transferRevision: Type.Integer(),
+        status: Type.String({ description: '`waiting`, `delivered` or `parked`.', examples: ['delivered'] }),
+        recordedAt: Time,
+        nextAttemptAt: NullableString({ format: 'date-time', description: 'While it is waiting.' }),
+        payload: Type.Object({
+          status: StatusCode,
+          statusDescription: StatusName,
+          trackingId: TrackingId,
+          referenceId: Type.String(),
+          message: NullableString(),
+          amount: Type.Number(),
+          transactionAmount: Type.Number(),
+          hasAmountMismatch: Type.Boolean(),
+          receiptUrl: NullableString(),
         }),
-        { description: 'The latest 100, oldest first.' },
-      ),
-    }),
-  ),
-})
+        attempts: Type.Array(
+          Type.Object({
+            at: Time,
+            result: Type.String({ description: '`delivered`, `failed`, `parked` or `requeued`.' }),
+            httpStatus: NullableInteger({ description: 'Null when no answer came.' }),
+            durationMs: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
+            reason: NullableString(),
+          }),
+          { description: 'The latest 100, oldest first.' },
+        ),
+      }),
+    ),
+  },
+  { description: 'Its callbacks, lowest transfer revision first.' },
+)
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 
 /** The body may be left out. */
