@@ -32,8 +32,11 @@ function table(rows: readonly unknown[]): string {
 
 function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
-  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ') || '-'
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
+  if (typeof value !== 'object') return String(value)
+  return Object.entries(value)
+    .map(([name, field]) => `${name}=${cell(field)}`)
+    .join(' ')
 }
 
 function indent(text: string): string {

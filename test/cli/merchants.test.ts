@@ -1,0 +1,129 @@
+import t from 'tap'
+import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+
+interface MerchantAnswer {
+  readonly id: string
+  readonly changed: boolean
+  readonly [field: string]: unknown
+}
+
+const live = ['--name', 'Shop', '--callback-url', 'https://shop.example.com/callbacks']
+
+t.test(
+  'create answers the credentials and nothing else, and a live merchant without an address is warned about',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const { status, stdout, stderr } = await runCli(directory, ['merchants', 'create', ...live, '--json'])
+    t.equal(status, 0)
+    const issued = JSON.parse(stdout)
+    t.same(Object.keys(issued), ['id', 'webApiKey', 'secretKey', 'webhookSecret'])
+    t.match(issued, { webApiKey: /^tk_/, secretKey: /^sk_/, webhookSecret: /^whsec_/ })
+    t.match(stderr, /nobody may call/)
+    t.match(stderr, /generated .*master\.key/)
+    const shown = await runCli(directory, ['merchants', 'show', issued.id])
+    for (const secret of [issued.webApiKey, issued.secretKey, issued.webhookSecret]) {
+      t.notOk(shown.stdout.includes(secret), 'credentials are shown once')
+    }
+  },
+)
+
+t.test('settings are kept as given, with loopback for a sandbox merchant that names no address', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(
+    directory,
+    ...['merchants', 'create', '--sandbox', '--name', 'Try', '--callback-url', 'http://127.0.0.1:9/cb'],
+    ...['--rate-limit', '7', '--auto-cancel-mismatch', '--mismatch-tolerance', '0.50', '--min-amount', '2.00'],
+    ...['--max-amount', '99.99', '--deposit-expiry-minutes', '15', '--require-signature'],
+  )
+  t.match(await cliJson(directory, 'merchants', 'show', id), {
+    name: 'Try',
+    sandbox: true,
+    allowIps: ['127.0.0.0/8', '::1'],
+    rateLimitPerSecond: 7,
+    autoCancelMismatch: true,
+    mismatchTolerance: 0.5,
+    minAmount: 2,
+    maxAmount: 99.99,
+    depositExpiryMinutes: 15,
+    requireSignature: true,
+    requireNativeHash: false,
+    suspended: false,
+  })
+  t.equal((await cliJson<MerchantAnswer[]>(directory, 'merchants', 'list')).length, 1)
+})
+
+t.test('set changes what it names, takes it back with --no-…, and says when nothing changed', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const set = (...options: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', 'set', id, ...options)
+  t.match(await set('--allow-ip', '10.0.0.0/8', '--allow-ip', '2001:db8::/32', '--require-native-hash'), {
+    changed: true,
+    allowIps: ['10.0.0.0/8', '2001:db8::/32'],
+    requireNativeHash: true,
+    name: 'Shop',
+  })
+  t.match(await set('--require-native-hash'), { changed: false })
+  t.match(await set('--no-require-native-hash', '--no-allow-ip', '--mismatch-tolerance', '0'), {
+    changed: true,
+    allowIps: [],
+    requireNativeHash: false,
+  })
+})
+
+t.test('a callback URL that may not be used is refused, of a live merchant and of one that becomes live', async (t) => {
+  const directory = temporaryDirectory(t)
+  const wrong = ['http://shop.example.com/', 'https://127.0.0.1/', 'https://10.1.2.3/', 'not a url']
+  for (const url of wrong) {
+    const { status, stdout } = await runCli(directory, ['merchants', 'create', '--name', 'X', '--callback-url', url])
+    t.same([status, stdout], [2, ''], url)
+  }
+  const sandbox = ['--sandbox', '--name', 'Try', '--callback-url', 'http://127.0.0.1:9/cb']
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...sandbox)
+  t.equal((await runCli(directory, ['merchants', 'set', id, '--no-sandbox'])).status, 2)
+  t.match(await cliJson(directory, 'merchants', 'show', id), { sandbox: true })
+  t.equal((await runCli(directory, ['merchants', 'set', id])).status, 2, 'nothing to set')
+  const bounds = ['--min-amount', '5', '--max-amount', '4']
+  t.equal((await runCli(directory, ['merchants', 'set', id, ...bounds])).status, 2, 'bounds that cross')
+})
+
+t.test('credentials rotate, one or both, and the one before is valid for as long as was asked', async (t) => {
+  const directory = temporaryDirectory(t)
+  const issued = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const run = (...args: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', ...args)
+  const key = await run('rotate-key', issued.id, '--overlap-minutes', '0')
+  t.same(Object.keys(key), ['id', 'webApiKey'])
+  t.not(key.webApiKey, issued.webApiKey)
+  const one = await run('rotate-secret', issued.id, '--only', 'webhookSecret')
+  t.same(Object.keys(one), ['id', 'webhookSecret'])
+  const both = await run('rotate-secret', issued.id)
+  t.same(Object.keys(both), ['id', 'secretKey', 'webhookSecret'])
+  const shown = await run('show', issued.id)
+  t.equal(shown.previousWebApiKeyValidUntil, null)
+  const overlapMs = Date.parse(String(shown.previousSecretKeyValidUntil)) - Date.now()
+  t.ok(overlapMs > 1439 * 60_000 && overlapMs <= 1440 * 60_000, 'a day unless said otherwise')
+})
+
+t.test('an id that is unknown is refused with status 1 and the reason on stderr only', async (t) => {
+  const directory = temporaryDirectory(t)
+  const unknown = '00000000-0000-4000-8000-000000000000'
+  const commands = [
+    ['merchants', 'show', unknown],
+    ['merchants', 'set', unknown, '--name', 'X'],
+    ['merchants', 'rotate-key', unknown],
+    ['merchants', 'rotate-secret', unknown],
+    ['merchants', 'suspend', unknown],
+    ['callbacks', 'enable', unknown],
+    ['callbacks', 'resend', unknown],
+    ['callbacks', 'replay-parked', '--merchant', unknown],
+    ['transfers', 'show', unknown],
+    ['transfers', 'complete', unknown],
+    ['transfers', 'cancel', unknown],
+    ['events', 'show', unknown],
+    ['projections', 'rebuild', 'nonsense'],
+  ]
+  for (const command of commands) {
+    const { status, stdout, stderr } = await runCli(directory, [...command, '--json'])
+    t.same([status, stdout], [1, ''], command.join(' '))
+    t.match(stderr, /transferd: .*there is no/i)
+  }
+})

@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { userInfo } from 'node:os'
+import t from 'tap'
+import { MerchantClient } from '../../examples/merchant.js'
+import type { Credentials } from '../../examples/receiver.js'
+import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+interface TransferAnswer {
+  readonly trackingId: string
+  readonly statusDescription: string
+  readonly changed: boolean
+  readonly [field: string]: unknown
+}
+
+const directory = temporaryDirectory(t)
+const service = await startServiceProcess(t, { directory })
+const client = new MerchantClient(service.baseUrl, { ...service.sandbox!, webhookSecret: '' })
+
+async function deposit(referenceId: string, amount = '100.00'): Promise<string> {
+  const { status, body } = await client.hostedDeposit(referenceId, amount)
+  t.equal(status, 200)
+  return String(body.trackingId)
+}
+
+function transfers(...args: string[]): Promise<TransferAnswer> {
+  return cliJson(directory, 'transfers', ...args)
+}
+
+t.test('a transfer is completed once; a repeat changes nothing, and what is final stays', async (t) => {
+  const trackingId = await deposit('complete')
+  const receipt = ['--receipt-url', 'https://receipts.example.com/7', '--message', 'thanks']
+  t.match(await transfers('complete', trackingId, '--amount', '95.00', ...receipt), {
+    changed: true,
+    statusDescription: 'Completed',
+    status: 2,
+    amount: 100,
+    transactionAmount: 95,
+    hasAmountMismatch: true,
+    receiptUrl: 'https://receipts.example.com/7',
+    message: 'thanks',
+    merchantId: service.sandbox!.merchantId,
+  })
+  t.match(await transfers('complete', trackingId, '--amount', '95.00'), { changed: false })
+  const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
+  t.same([refused.status, refused.stdout], [1, ''])
+  t.match(refused.stderr, /is Completed, which is final/)
+  t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
+})
+
+t.test('manual, cancel and fail lead where they say', async (t) => {
+  const [manual, cancelled, failed] = [await deposit('manual'), await deposit('cancel'), await deposit('fail')]
+  t.match(await transfers('manual', manual, '--message', 'why'), { statusDescription: 'ManualControl', message: 'why' })
+  t.match(await transfers('complete', manual), { statusDescription: 'Completed', transactionAmount: 100 })
+  t.match(await transfers('cancel', cancelled), { statusDescription: 'Cancelled' })
+  t.match(await transfers('fail', failed), { statusDescription: 'Failed' })
+})
+
+t.test('the history names who did what', async (t) => {
+  const trackingId = await deposit('history')
+  await transfers('fail', trackingId)
+  const events = await cliJson<{ revision: number; type: string; metadata: { actor: string } }[]>(
+    directory,
+    ...['events', 'show', trackingId],
+  )
+  t.match(events, [
+    { revision: 0, type: 'DepositCreated', metadata: { actor: `merchant:${service.sandbox!.merchantId}` } },
+    { revision: 1, type: 'TransferFailed', metadata: { actor: `cli:${userInfo().username}` } },
+  ])
+})
+
+t.test('lists are filtered, newest first, and a reference is found at once', async (t) => {
+  const references = ['list-1', 'list-2', 'list-3']
+  for (const reference of references) await deposit(reference, '7.00')
+  const { merchantId } = service.sandbox!
+  const referencesOf = (list: TransferAnswer[]) => list.map(({ referenceId }) => referenceId)
+  t.same(referencesOf(await cliJson(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
+  // The lists follow the log a moment behind.
+  const newest = [
+    'transfers',
+    'list',
+    '--merchant',
+    merchantId,
+    '--status',
+    'Pending',
+    '--kind',
+    'deposit',
+    '--limit',
+    '3',
+  ]
+  let listed: TransferAnswer[] = []
+  for (let attempt = 0; attempt < 50 && listed[0]?.referenceId !== 'list-3'; attempt++) {
+    listed = await cliJson(directory, ...newest)
+  }
+  t.same(referencesOf(listed), references.toReversed())
+  t.same(await cliJson(directory, 'transfers', 'list', '--from', '2999-01-01'), [])
+  t.same(await cliJson(directory, 'transfers', 'list', '--kind', 'withdrawal'), [])
+  t.equal((await cliJson<TransferAnswer[]>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
+})
+
+t.test('callbacks are listed, sent again and enabled', async (t) => {
+  const received: string[] = []
+  let answer = 500
+  const receiver = createServer((request, response) => {
+    received.push(String(request.headers['webhook-id']))
+    request.resume()
+    response.writeHead(answer).end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.teardown(() => receiver.close())
+  const url = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/`
+  const settings = ['--name', 'Listens', '--callback-url', url, '--sandbox']
+  const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
+  const { body } = await new MerchantClient(service.baseUrl, issued).hostedDeposit('callback', '10.00')
+  const trackingId = String(body.trackingId)
+  await transfers('complete', trackingId)
+
+  const callbacks = () =>
+    cliJson<{ status: string; attempts: number }[]>(directory, 'callbacks', 'list', '--transfer', trackingId)
+  await until(async () => (await callbacks())[0]?.attempts === 1)
+  t.match(await callbacks(), [{ status: 'waiting', attempts: 1, transferStatus: 2 }])
+  answer = 200
+  const resent = await cliJson<{ requeued: string[] }>(directory, 'callbacks', 'resend', trackingId)
+  t.same(resent.requeued, [received[0]])
+  await until(async () => (await callbacks())[0]?.status === 'delivered')
+  t.equal(new Set(received).size, 1, 'always under the same id')
+
+  const listed = (status: string) =>
+    cliJson<{ trackingId: string }[]>(directory, 'callbacks', 'list', '--merchant', issued.id, '--status', status)
+  await until(async () => (await listed('delivered')).length === 1)
+  t.same([await listed('waiting'), await listed('parked')], [[], []])
+  t.equal((await cliJson<unknown[]>(directory, 'callbacks', 'list')).length > 0, true)
+  t.same(await cliJson(directory, 'callbacks', 'replay-parked'), { requeued: [] })
+  t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
+})
+
+t.test('callbacks of the sandbox merchant are kept until it has an endpoint, and are sent then', async (t) => {
+  const received: string[] = []
+  const receiver = createServer((request, response) => {
+    received.push(String(request.headers['webhook-id']))
+    request.resume()
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.teardown(() => receiver.close())
+  const trackingId = await deposit('kept')
+  await transfers('complete', trackingId)
+  const url = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/`
+  t.match(await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--callback-url', url), {
+    changed: true,
+    callbacksDisabled: null,
+  })
+  await until(async () => received.length > 0)
+})
+
+t.test('projections tell how far they are, and are rebuilt while the service runs', async (t) => {
+  const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
+  t.same(status.map(({ name }) => name).sort(), ['callbacks', 'totals', 'transfer-events', 'transfers'])
+  for (const { holder } of status) t.match(holder, `/${service.pid}/`)
+  const before = await cliJson(directory, 'transfers', 'list', '--limit', '1000')
+  t.match(await cliJson(directory, 'projections', 'rebuild', 'transfers'), { name: 'transfers', state: 'done' })
+  t.same(await cliJson(directory, 'transfers', 'list', '--limit', '1000'), before)
+})
+
+t.test('everything is readable without --json, too', async (t) => {
+  for (const command of [
+    ['transfers', 'list'],
+    ['projections', 'status'],
+    ['callbacks', 'list'],
+    ['merchants', 'list'],
+  ]) {
+    const { status, stdout } = await runCli(directory, command)
+    t.equal(status, 0)
+    t.notOk(stdout.includes('{'), command.join(' '))
+    t.match(stdout, /\w+/)
+  }
+})
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('it did not come about within 20 s')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+
+interface Bounds {
+  /** Below it has a known fault or lacks what we use. */
+  readonly atLeast: string
+  /** From here on it refuses Node 20, or has another interface. */
+  readonly below?: string
+  /** Other packages' own copies must keep to it as well: what is wrong below is a hole. */
+  readonly everywhere?: true
+}
+
+const bounds: { readonly [name: string]: Bounds } = {
+  '@eventstore/db-client': { atLeast: '6.2.1' },
+  '@fastify/swagger': { atLeast: '9.0.0' },
+  '@fastify/swagger-ui': { atLeast: '5.0.0' },
+  '@fastify/type-provider-typebox': { atLeast: '5.0.0', below: '6.0.0' },
+  '@sinclair/typebox': { atLeast: '0.34.0', below: '1.0.0' },
+  'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
+  commander: { atLeast: '14.0.0', below: '15.0.0' },
+  cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
+  'fast-jwt': { atLeast: '6.3.6', everywhere: true },
+  fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
+  'ipaddr.js': { atLeast: '2.2.0' },
+  mongodb: { atLeast: '7.0.0' },
+  pino: { atLeast: '9.0.0' },
+  'prom-client': { atLeast: '15.0.0' },
+  undici: { atLeast: '7.0.0', below: '8.0.0' },
+  uuid: { atLeast: '11.0.0' },
+}
+
+interface Locked {
+  readonly version: string
+  readonly resolved?: string
+  readonly integrity?: string
+  readonly dev?: boolean
+}
+
+const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: { [path: string]: Locked } }
+const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: { [name: string]: string } }
+const installed = Object.entries(lock.packages).flatMap(([path, locked]) => {
+  const name = path.split('node_modules/').at(-1)
+  return path === '' || !name ? [] : [{ path, name, locked }]
+})
+
+function compare(a: string, b: string): number {
+  const [as, bs] = [a, b].map((version) => version.split(/[.-]/).slice(0, 3).map(Number)) as [number[], number[]]
+  return as.map((part, index) => part - bs[index]!).find((difference) => difference !== 0) ?? 0
+}
+
+t.test('every dependency has a floor and a reason', async (t) => {
+  const reasons = readFileSync('docs/decisions/0001-dependencies.md', 'utf8')
+  for (const name of Object.keys(manifest.dependencies)) {
+    t.ok(bounds[name], name)
+    t.ok(reasons.includes(`\`${name}\``), name)
+  }
+})
+
+t.test('every dependency is locked within its bounds', async (t) => {
+  for (const [name, { atLeast, below, everywhere }] of Object.entries(bounds)) {
+    const copies = installed.filter((copy) => (everywhere ? copy.name === name : copy.path === `node_modules/${name}`))
+    t.ok(copies.length > 0, `${name} is locked`)
+    for (const { path, locked } of copies) {
+      t.ok(compare(locked.version, atLeast) >= 0, `${path} ${locked.version} is at least ${atLeast}`)
+      if (below) t.ok(compare(locked.version, below) < 0, `${path} ${locked.version} is below ${below}`)
+    }
+  }
+})
+
+t.test('everything comes from the registry, and nothing without its digest', async (t) => {
+  t.ok(installed.length > 100)
+  for (const { path, locked } of installed) {
+    t.match(locked.integrity, /^sha512-/, path)
+    // Absent: the registry that npm is configured with.
+    t.match(locked.resolved ?? '', /^$|^https:\/\/registry\.npmjs\.org\//, path)
+  }
+})
+
+t.test('versions compare by their parts', async (t) => {
+  t.ok(compare('10.0.0', '9.9.9') > 0)
+  t.ok(compare('5.12.1', '5.12.1') === 0)
+  t.ok(compare('6.3.5', '6.3.6') < 0)
+  t.ok(compare('7.0.0-rc.1', '7.0.0') === 0)
+})

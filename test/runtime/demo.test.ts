@@ -1,0 +1,12 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+t.test('the demo plays its story to the end, every callback verified', async (t) => {
+  const demo = fileURLToPath(new URL('../../examples/demo.js', import.meta.url))
+  // Rejects when the exit status is not 0.
+  const { stdout } = await promisify(execFile)(process.execPath, [demo], { timeout: 60_000 })
+  t.match(stdout, 'AMOUNT MISMATCH')
+  t.match(stdout, '5 callbacks, each verified')
+})
