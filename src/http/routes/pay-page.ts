@@ -12,6 +12,7 @@ import type { Gate } from '../plugins/gate.js'
 const style =
   'body{font:1.125rem/1.5 system-ui,sans-serif;max-width:32rem;margin:3rem auto;padding:0 1rem;color:#111;background:#fff}dt{font-weight:600}dd{margin:0 0 1rem}'
 const styleHash = createHash('sha256').update(style).digest('base64')
+/** The page may be framed: the specification calls the hosted deposit an iFrame. It has no script and no form. */
 const headers = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
