@@ -127,8 +127,10 @@ export class DeliveryWorker {
     const { merchantId, lanes, waiting } = endpoint
     if (lanes.room === 0 || this.searches.has(merchantId)) return
     this.searches.add(merchantId)
+    endpoint.refilledAt(performance.now())
     try {
-      if (lanes.takeOverflowed()) waiting.restart()
+      if (lanes.hasOverflowed) waiting.restart()
+      lanes.forgetOverflow()
       const found = await waiting.next(this.deps.clock(), lanes.room)
       for (const trackingId of found) if (!lanes.knows(trackingId)) lanes.offer(trackingId)
     } finally {
@@ -144,7 +146,8 @@ export class DeliveryWorker {
       const running = this.serve(endpoint, trackingId).finally(() => this.attempts.delete(running))
       this.attempts.add(running)
     }
-    if (endpoint.lanes.readyCount >= refillBelow || !endpoint.waiting.hasMore || this.stop.aborted) return
+    if (endpoint.lanes.readyCount >= refillBelow || !endpoint.wantsRefill(performance.now()) || this.stop.aborted)
+      return
     this.refill(endpoint).catch((error) => {
       this.deps.logger.warn({ err: error }, 'callbacks: the search for waiting callbacks failed')
     })

@@ -9,11 +9,15 @@ export const maxAttemptsPerEndpoint = 16
 /** The directory follows the log within milliseconds. */
 const directoryLagMs = 1_000
 
+/** A read model that is behind names callbacks that are delivered already: asking again at once would find the same. */
+const refillEveryMs = 100
+
 /** What the worker knows of one merchant's endpoint; nothing here is shared with another merchant's. */
 export class Endpoint {
   readonly lanes = new LaneQueue()
   readonly breaker = new Breaker(maxAttemptsPerEndpoint)
   private heldUntilMs = 0
+  private refilledMs = Number.NEGATIVE_INFINITY
 
   constructor(
     readonly merchantId: string,
@@ -24,6 +28,16 @@ export class Endpoint {
 
   mayAttempt(nowMs: number): boolean {
     return nowMs >= this.heldUntilMs && this.breaker.allows(this.lanes.inFlightCount, nowMs)
+  }
+
+  /** There is more in the read model than in memory, by a monotonic clock. */
+  wantsRefill(monotonicMs: number): boolean {
+    if (!this.waiting.hasMore && !this.lanes.hasOverflowed) return false
+    return monotonicMs - this.refilledMs >= refillEveryMs
+  }
+
+  refilledAt(monotonicMs: number): void {
+    this.refilledMs = monotonicMs
   }
 
   /** It was disabled just now, which the merchant directory may not know yet. */

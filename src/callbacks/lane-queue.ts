@@ -70,11 +70,13 @@ export class LaneQueue {
     if (this.offeredAgain.delete(lane)) this.offer(lane)
   }
 
-  /** True once after lanes had to be turned away. */
-  takeOverflowed(): boolean {
-    const overflowed = this.overflowed
+  /** Lanes had to be turned away since {@link forgetOverflow}. */
+  get hasOverflowed(): boolean {
+    return this.overflowed
+  }
+
+  forgetOverflow(): void {
     this.overflowed = false
-    return overflowed
   }
 
   /** Forgets all but what is in flight. */
