@@ -3,15 +3,20 @@ import { collections } from '../read-models/documents.js'
 import type { Filter, ReadModels } from '../read-models/read-models.js'
 
 const rescanEveryMs = 60_000
+/** How far it goes back for what a read model that was a little behind told late, and how often. */
+const overlapMs = 15_000
+const overlapEveryMs = 5_000
 
 /**
  * Finds a merchant's lanes with callbacks that are due in the read model: after a restart, and those that did not fit in
  * memory. Goes forward by due time, so that callbacks which wait for an earlier one of their lane are not met again and
- * again; begins anew once a minute for what the read model learned late. The log decides what really is to be sent.
+ * again; goes back a little now and then, and begins anew once a minute, for what the read model learned late. The log
+ * decides what really is to be sent.
  */
 export class WaitingCallbacks {
   private after: { readonly dueAt: string; readonly id: string } | undefined
   private beganMs = 0
+  private steppedBackMs = 0
   /** The last page was full. */
   private more = true
 
@@ -33,7 +38,7 @@ export class WaitingCallbacks {
   /** The trackingIds of the next callbacks that are due, some perhaps twice. @throws ReadModelsUnavailableError */
   async next(at: string, limit: number): Promise<string[]> {
     const atMs = Date.parse(at)
-    if (!this.more && atMs - this.beganMs >= rescanEveryMs) this.restart()
+    if (!this.more) this.goBack(atMs)
     if (!this.after) this.beganMs = atMs
     // Also when the read model is away: the next search will tell.
     this.more = false
@@ -45,6 +50,13 @@ export class WaitingCallbacks {
     if (last?.dueAt) this.after = { dueAt: last.dueAt, id: last._id }
     this.more = found.length === limit
     return found.map(({ trackingId }) => trackingId)
+  }
+
+  private goBack(atMs: number): void {
+    if (atMs - this.beganMs >= rescanEveryMs) this.restart()
+    if (!this.after || atMs - this.steppedBackMs < overlapEveryMs) return
+    this.steppedBackMs = atMs
+    this.after = { dueAt: new Date(Date.parse(this.after.dueAt) - overlapMs).toISOString(), id: '' }
   }
 
   private filter(at: string): Filter {

@@ -126,6 +126,10 @@ t.test('far more callbacks than memory holds are all delivered once the endpoint
   world.start()
   await Promise.all(Array.from({ length: 600 }, () => world.completed(id)))
   await until(() => receiver.received.length >= 600, 30_000)
+  // The clock is about to jump over the time in which a read model catches up.
+  const due = () => ({ merchantId: id, dueAt: { $lte: world.clock.now() } })
+  const projected = async () => (await world.readModels.collection('callbacks').countDocuments(due())) === 0
+  await until(projected, 30_000)
   // The breaker opens, and then it is a probe that finds the endpoint well again.
   world.clock.forward(12_000)
   await until(() => receiver.received.length >= 605, 30_000)
