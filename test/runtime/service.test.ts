@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -107,4 +108,24 @@ t.test('a second signal ends the service at once', async (t) => {
   process.kill(service.pid, 'SIGTERM')
   t.equal(await ended, 1)
   socket.destroy()
+})
+
+t.test('npm start passes a signal on, and leaves nothing running', async (t) => {
+  const directory = temporaryDirectory(t)
+  const urls = { EVENT_STORE_URL: `embedded:${directory}`, READ_MODEL_URL: `embedded:${directory}` }
+  // Without prestart: a build would rewrite what other tests run from just now.
+  const npm = spawn('npm', ['start', '--ignore-scripts'], {
+    env: { ...process.env, ...urls, PORT: '0', SANDBOX: 'auto' },
+  })
+  t.teardown(() => npm.kill('SIGKILL'))
+  let banner = ''
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    banner += text
+  })
+  while (!banner.includes('curl')) await new Promise((resolve) => setTimeout(resolve, 20))
+  const baseUrl = /Base URL +(http\S+)/.exec(banner)?.[1]
+  t.equal((await fetch(`${baseUrl}/health/live`)).status, 200)
+  npm.kill('SIGTERM')
+  t.same(await once(npm, 'exit'), [0, null])
+  await t.rejects(fetch(`${baseUrl}/health/live`))
 })
