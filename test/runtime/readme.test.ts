@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -13,7 +15,7 @@ t.test('the five-minute tour works as pasted, from the first line to the last ca
   const service = await startServiceProcess(t, { directory })
   const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block)
   t.equal(blocks.length, 6)
-  const receiverPort = 20_000 + (process.pid % 20_000)
+  const receiverPort = await freePort()
   // Other tests have the usual ports; and `npx transferd` finds the program by the repository, which is not here.
   const script = blocks
     .join('\n')
@@ -31,6 +33,14 @@ t.test('the five-minute tour works as pasted, from the first line to the last ca
   t.match(stdout, /"Status":2,"StatusDescription":"Completed"/, 'the callback arrives')
   t.equal(await service.end('SIGTERM'), 0)
 })
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
 
 t.test("the banner's curl line works as pasted, and so does the one of a later start", async (t) => {
   const directory = temporaryDirectory(t)
@@ -52,3 +62,8 @@ for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/start/README.md', 'doc
     for (const link of links) t.ok(existsSync(join(dirname(page), link)), link)
   })
 }
+
+t.test('the list of decisions names every one of them', async (t) => {
+  const list = readFileSync('docs/decisions/README.md', 'utf8')
+  for (const file of readdirSync('docs/decisions')) if (file !== 'README.md') t.ok(list.includes(`(${file})`), file)
+})
