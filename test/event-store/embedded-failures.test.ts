@@ -164,7 +164,7 @@ t.test('what is read is not trusted: broken JSON and a broken sequence are named
   t.teardown(() => store.close())
   await store.append('x', 'no_stream', [event(), event(), event()])
   const db = new Database(join(directory, 'events.db'))
-  db.exec(`UPDATE events SET data = '{' WHERE position = 2`)
+  db.exec(`UPDATE events SET body = '[' WHERE position = 2`)
   await t.rejects(store.readAll({ maxCount: 10 }), { name: 'BrokenLogError', message: /position 2/ })
   db.exec('DELETE FROM events WHERE position = 2')
   await t.rejects(store.readStream('x'), { name: 'BrokenLogError', message: /position 3: expected 1@x, found 2@x/ })

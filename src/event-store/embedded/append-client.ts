@@ -224,27 +224,26 @@ function encodeUnit(appends: readonly Append[], batch: Batch): number {
 function encodeAppend(append: Append, batch: Batch): number {
   checkText('a stream name', append.stream)
   batch.push(append.stream, encodeExpected(append.expectedRevision), append.events.length)
-  let dataSize = 0
   let size = append.stream.length
   for (const event of append.events) {
-    const data = encodeEvent(event, batch)
-    dataSize += data.length
-    size += data.length + event.type.length + (batch.at(-1) as string).length + eventOverhead
+    const body = encodeEvent(event)
+    batch.push(body)
+    size += body.length + eventOverhead
   }
   // A UTF-16 unit is at most three bytes: only what might be too large is counted in bytes.
-  if (dataSize * 3 > maxAppendBytes) checkDataBytes(append)
+  if (size * 3 > maxAppendBytes) checkDataBytes(append)
   if (size > maxAppendSize) throw new AppendTooLargeError(`${append.stream}: more than ${maxAppendSize} with metadata`)
   return size
 }
 
-function encodeEvent(event: NewEvent, batch: Batch): string {
+function encodeEvent(event: NewEvent): string {
   if (!uuid.test(event.id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', event.type)
-  const data = JSON.stringify(event.data)
-  const metadata = JSON.stringify(event.metadata)
-  if (data === undefined || metadata === undefined) throw new TypeError(`${event.type}: data and metadata must be JSON`)
-  batch.push(event.id, event.type, data, metadata)
-  return data
+  // In an array JSON.stringify writes null for what it leaves out elsewhere.
+  if (typeof event.data !== 'object' || typeof event.metadata !== 'object') {
+    throw new TypeError(`${event.type}: data and metadata must be objects`)
+  }
+  return JSON.stringify([event.id, event.type, event.data, event.metadata])
 }
 
 function encodeExpected(expected: ExpectedRevision): number {

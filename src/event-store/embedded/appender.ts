@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { judgeAppend, noRevision } from './append-rules.js'
-import { answered, type Batch } from './messages.js'
+import { answered, type Batch, idInBody } from './messages.js'
 import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
 
 /** The log is not what it was written as. Names the place. */
@@ -30,17 +30,7 @@ class Cursor {
   }
 }
 
-type EventRow = [
-  position: number,
-  stream: number,
-  revision: number,
-  name: string,
-  id: string,
-  type: string,
-  recordedAtMs: number,
-  data: string,
-  metadata: string,
-]
+type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: string]
 
 /** Appends batches on one connection, several of them in one transaction: that is the group commit. */
 export class Appender {
@@ -66,14 +56,15 @@ export class Appender {
     this.#db = db
     this.#numbers = new StreamNumbers(db)
     this.#merge = new StreamNameMerge(db, this.#numbers)
-    this.#insert = db.prepare<EventRow>('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    this.#insert = db.prepare<EventRow>('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)')
     this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#lastRevision = db
       .prepare<[number], number | null>('SELECT max(revision) FROM events WHERE stream = ?')
       .pluck()
     this.#idsFrom = db
       .prepare<[number, number, number], string>(
-        'SELECT id FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?',
+        `SELECT substr(body, ${idInBody.from + 1}, ${idInBody.length}) FROM events
+         WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
       )
       .pluck()
     this.#positionOf = db
@@ -125,28 +116,23 @@ export class Appender {
   #one(cursor: Cursor, answers: number[], skip: boolean): number {
     const name = cursor.text()
     const expected = cursor.count()
-    const events: string[] = []
-    const ids: string[] = []
-    for (let left = cursor.count(); left > 0; left--) {
-      const id = cursor.text()
-      ids.push(id)
-      events.push(id, cursor.text(), cursor.text(), cursor.text())
-    }
+    const bodies: string[] = []
+    for (let left = cursor.count(); left > 0; left--) bodies.push(cursor.text())
     if (skip) {
       answers.push(answered.notTried, 0, 0)
       return answered.notTried
     }
     const number = this.#numbers.find(name)
     const current = number === undefined ? noRevision : this.#revisionOf(number, name)
-    const verdict = judgeAppend(expected, current, ids, (from, count) => this.#idsFrom.all(number ?? 0, from, count))
+    const verdict = judgeAppend(expected, current, bodies.length, (from) => this.#holdsIds(number ?? 0, from, bodies))
     switch (verdict) {
       case 'append':
-        this.#write(name, number, current, events)
+        this.#write(name, number, current, bodies)
         // No events on no stream: EventStoreDB answers 0, not -1.
-        answers.push(answered.appended, Math.max(0, current + ids.length), this.#position)
+        answers.push(answered.appended, Math.max(0, current + bodies.length), this.#position)
         return answered.appended
       case 'already_done':
-        answers.push(answered.appended, expected + ids.length, this.#at(number ?? 0, expected + ids.length))
+        answers.push(answered.appended, expected + bodies.length, this.#at(number ?? 0, expected + bodies.length))
         return answered.appended
       case 'refuse':
         answers.push(answered.refused, current, 0)
@@ -162,26 +148,29 @@ export class Appender {
     return revision
   }
 
+  #holdsIds(number: number, from: number, bodies: readonly string[]): boolean {
+    const stored = this.#idsFrom.all(number, from, bodies.length)
+    return bodies.every((body, i) => body.slice(idInBody.from, idInBody.from + idInBody.length) === stored[i])
+  }
+
   #at(number: number, revision: number): number {
     const position = this.#positionOf.get(number, revision)
     if (position === undefined) throw new BrokenLogError(`stream ${number} has no event ${revision}`)
     return position
   }
 
-  #write(name: string, known: number | undefined, current: number, events: readonly string[]): void {
-    if (events.length === 0) return
+  #write(name: string, known: number | undefined, current: number, bodies: readonly string[]): void {
+    if (bodies.length === 0) return
     const number = known ?? this.#numbers.last + 1
     if (known === undefined) {
       this.#numbers.add(name, number)
       this.#added.push(name)
     }
     let revision = current
-    for (let i = 0; i < events.length; i += 4) {
-      const [id, type, data, metadata] = events.slice(i, i + 4) as [string, string, string, string]
+    for (const body of bodies) {
       this.#position += 1
       revision += 1
-      const at = this.#recordedAtMs
-      this.#insert.run(this.#position, number, revision, name, id, type, at, data, metadata)
+      this.#insert.run(this.#position, number, revision, this.#recordedAtMs, name, body)
     }
   }
 }

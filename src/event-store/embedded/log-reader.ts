@@ -17,23 +17,16 @@ import { StreamNumbers } from './stream-numbers.js'
 export const scanWindow = 10_000
 /** Rows fetched at a time. */
 const chunkRows = 256
-/** UTF-16 units of data and metadata after which a page ends. */
+/** UTF-16 units of event bodies after which a page ends. */
 const pageSize = 8 * 1024 * 1024
 const maxPrefixes = 100
 const maxStatements = 100
 
-type Row = [
-  position: number,
-  revision: number,
-  name: string,
-  id: string,
-  type: string,
-  recordedAtMs: number,
-  data: string,
-  metadata: string,
-]
+type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: string]
 
-const columns = 'position, revision, name, id, type, recorded_at, data, metadata'
+type Body = [id: string, type: string, data: JsonObject, metadata: JsonObject]
+
+const columns = 'position, revision, recorded_at, name, body'
 
 interface StreamPage {
   readonly events: readonly RecordedEvent[]
@@ -79,11 +72,11 @@ export class LogReader {
         const wanted = Math.min(chunkRows, options.maxCount - events.length)
         const rows = ofStream.all(number, revision, wanted)
         for (const row of rows) {
-          if (row[1] !== revision || row[2] !== stream) {
-            throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[2]}`)
+          if (row[1] !== revision || row[3] !== stream) {
+            throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[3]}`)
           }
           events.push(toEvent(row))
-          size += row[6].length + row[7].length
+          size += row[4].length
           revision += 1
         }
         if (rows.length < wanted) return { events, atEnd: true }
@@ -96,8 +89,8 @@ export class LogReader {
     return this.#guarded((statements) => {
       const number = this.#numberOf(statements, stream)
       const row = number === undefined ? undefined : statements.lastOfStream.get(number)
-      if (row !== undefined && row[2] !== stream) {
-        throw new BrokenLogError(`position ${row[0]}: expected an event of ${stream}, found one of ${row[2]}`)
+      if (row !== undefined && row[3] !== stream) {
+        throw new BrokenLogError(`position ${row[0]}: expected an event of ${stream}, found one of ${row[3]}`)
       }
       return row && toEvent(row)
     })
@@ -186,7 +179,7 @@ function collect(
     const rows = statement.all(at, to, ...names, wanted)
     for (const row of rows) {
       events.push(toEvent(row))
-      size += row[6].length + row[7].length
+      size += row[4].length
     }
     if (rows.length < wanted) return to
     at = rows.at(-1)?.[0] ?? to
@@ -209,24 +202,25 @@ function statementFor({ db, ofAll }: Statements, ranges: readonly NameRange[]): 
 }
 
 function toEvent(row: Row): RecordedEvent {
+  const [id, type, data, metadata] = parse(row)
   const position = BigInt(row[0])
   return {
-    id: row[3],
-    type: row[4],
-    data: parse(row[6], row),
-    metadata: parse(row[7], row),
-    stream: row[2],
+    id,
+    type,
+    data,
+    metadata,
+    stream: row[3],
     revision: row[1],
     position: { commit: position, prepare: position },
-    recordedAtMs: row[5],
+    recordedAtMs: row[2],
   }
 }
 
-function parse(text: string, row: Row): JsonObject {
+function parse(row: Row): Body {
   try {
-    return JSON.parse(text) as JsonObject
+    return JSON.parse(row[4]) as Body
   } catch {
-    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[2]}) holds no JSON`)
+    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) holds no JSON`)
   }
 }
 

@@ -7,13 +7,13 @@ import { WriteTurn } from './write-turn.js'
 
 /** The worker thread that appends everything a process appends. */
 
-/** Numbers and texts in the batches of one group commit; one batch may be larger. 64k are some 10,000 events. */
-const groupLimit = 65_536
+/** Numbers and texts in the batches of one group commit; one batch may be larger. They are some 10,000 events. */
+const groupLimit = 50_000
 /** Written since the last checkpoint, in the UTF-16 units of what came in. */
 const checkpointEvery = 8 * 1024 * 1024
 const checkpointWithinMs = 250
 /** Pages in the WAL from which the writer copies the rest itself, so that SQLite can begin the file anew. */
-const walPages = 8_192
+const walPages = 4_096
 
 interface Waiting {
   readonly port: MessagePort

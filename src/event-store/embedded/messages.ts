@@ -8,9 +8,12 @@ import type { MessagePort } from 'node:worker_threads'
 /**
  * Units, one after the other. A unit is what one call appends in order:
  * the number of its appends; of each append the stream, the expected revision (-1: none), the number of its events;
- * of each event id, type, data and metadata, the last two as JSON text.
+ * of each event its body, the JSON text of `[id, type, data, metadata]`.
  */
 export type Batch = (string | number)[]
+
+/** Where the id stands in a body: an id is a UUID, so nothing of it is escaped. */
+export const idInBody = { from: 2, length: 36 } as const
 
 export const answered = { appended: 0, refused: 1, notTried: 2 } as const
 
