@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { judgeAppend, noRevision } from './append-rules.js'
 import { answered, type Batch, idInBody } from './messages.js'
+import { RowInserter } from './row-inserter.js'
 import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
 
 /** The log is not what it was written as. Names the place. */
@@ -36,7 +37,7 @@ type EventRow = [position: number, stream: number, revision: number, recordedAtM
 export class Appender {
   readonly #numbers: StreamNumbers
   readonly #merge: StreamNameMerge
-  readonly #insert: Statement<EventRow>
+  readonly #rows: RowInserter<EventRow>
   readonly #lastPosition: Statement<[], number | null>
   readonly #lastRevision: Statement<[number], number | null>
   readonly #idsFrom: Statement<[number, number, number], string>
@@ -56,7 +57,7 @@ export class Appender {
     this.#db = db
     this.#numbers = new StreamNumbers(db)
     this.#merge = new StreamNameMerge(db, this.#numbers)
-    this.#insert = db.prepare<EventRow>('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)')
+    this.#rows = new RowInserter(db, 'INSERT INTO events', 6)
     this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#lastRevision = db
       .prepare<[number], number | null>('SELECT max(revision) FROM events WHERE stream = ?')
@@ -101,6 +102,7 @@ export class Appender {
 
   /** Durable when it returns. Answers the position of the last event. */
   commit(): number {
+    this.#rows.flush()
     this.#commit.run()
     this.#merged?.()
     return this.#position
@@ -109,6 +111,7 @@ export class Appender {
   rollback(): void {
     // SQLite has rolled back by itself after some errors (a full disk).
     if (this.#db.inTransaction) this.#rollback.run()
+    this.#rows.clear()
     this.#numbers.forget(this.#added, this.#lastNumber)
     this.#position = -1
   }
@@ -123,6 +126,8 @@ export class Appender {
       return answered.notTried
     }
     const number = this.#numbers.find(name)
+    // What this transaction has appended to the stream counts too.
+    if (number !== undefined) this.#rows.flush()
     const current = number === undefined ? noRevision : this.#revisionOf(number, name)
     const verdict = judgeAppend(expected, current, bodies.length, (from) => this.#holdsIds(number ?? 0, from, bodies))
     switch (verdict) {
@@ -170,7 +175,7 @@ export class Appender {
     for (const body of bodies) {
       this.#position += 1
       revision += 1
-      this.#insert.run(this.#position, number, revision, this.#recordedAtMs, name, body)
+      this.#rows.add(this.#position, number, revision, this.#recordedAtMs, name, body)
     }
   }
 }

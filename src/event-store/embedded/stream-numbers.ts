@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
 
 /** Streams younger than the index on names, before they are merged into it. */
@@ -96,7 +97,7 @@ export class StreamNumbers {
 /** Brings the names of young streams into the index, a bucket with each call, inside the caller's transactions. */
 export class StreamNameMerge {
   readonly #numbers: StreamNumbers
-  readonly #insert: Statement<[number, number]>
+  readonly #rows: RowInserter<[hash: number, stream: number]>
   readonly #setIndexedThrough: Statement<[number, number]>
   /** What is left of the merge under way; the hashes of a bucket with their streams. */
   #buckets: [number, number][][] = []
@@ -105,7 +106,7 @@ export class StreamNameMerge {
   constructor(db: Database, numbers: StreamNumbers) {
     this.#numbers = numbers
     // Ignore: after a crash, or beside another process, a merge begins again with names that are there already.
-    this.#insert = db.prepare<[number, number]>('INSERT OR IGNORE INTO stream_names (hash, stream) VALUES (?, ?)')
+    this.#rows = new RowInserter(db, 'INSERT OR IGNORE INTO stream_names', 2)
     this.#setIndexedThrough = db.prepare<[number, number]>(
       'UPDATE log_state SET indexed_through = ? WHERE indexed_through < ?',
     )
@@ -123,7 +124,8 @@ export class StreamNameMerge {
     }
     const bucket = this.#buckets.at(-1) ?? []
     bucket.sort((a, b) => a[0] - b[0])
-    for (const [hash, number] of bucket) this.#insert.run(hash, number)
+    for (const [hash, number] of bucket) this.#rows.add(hash, number)
+    this.#rows.flush()
     const isLast = this.#buckets.length === 1
     if (isLast) this.#setIndexedThrough.run(this.#through, this.#through)
     return () => {
