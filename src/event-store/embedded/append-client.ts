@@ -87,20 +87,22 @@ export class AppendClient {
     this.disconnected(reason)
   }
 
-  append(appends: readonly Append[]): Promise<AppendResult[]> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended !== undefined) throw new StoreUnavailableError(this.#ended)
-      if (this.#waitingUnits >= maxWaitingUnits || this.#waitingSize >= maxWaitingSize) {
-        throw new StoreUnavailableError(`${this.#waitingUnits} appends wait for the log already`)
-      }
-      const message = this.#message()
-      const size = encodeUnit(appends, message.batch)
-      message.units.push({ appends, resolve, reject })
-      message.size += size
-      this.#waitingUnits += 1
-      this.#waitingSize += size
-      this.#schedule()
-    })
+  /**
+   * Calls back once, unless it throws: promises between the port and the caller cost more than the answer.
+   * @throws StoreUnavailableError, AppendTooLargeError, TypeError
+   */
+  append(appends: readonly Append[], resolve: Unit['resolve'], reject: Unit['reject']): void {
+    if (this.#ended !== undefined) throw new StoreUnavailableError(this.#ended)
+    if (this.#waitingUnits >= maxWaitingUnits || this.#waitingSize >= maxWaitingSize) {
+      throw new StoreUnavailableError(`${this.#waitingUnits} appends wait for the log already`)
+    }
+    const message = this.#message()
+    const size = encodeUnit(appends, message.batch)
+    message.units.push({ appends, resolve, reject })
+    message.size += size
+    this.#waitingUnits += 1
+    this.#waitingSize += size
+    this.#schedule()
   }
 
   /** Turns new appends away and waits for the answers to the others. */
@@ -192,8 +194,8 @@ export class AppendClient {
 
 function settle(unit: Unit, answers: Float64Array, from: number): void {
   const results: AppendResult[] = []
-  for (const [i, { stream, expectedRevision }] of unit.appends.entries()) {
-    const at = from + i * answerLength
+  let at = from
+  for (const { stream, expectedRevision } of unit.appends) {
     const revision = answers[at + 1] ?? noRevision
     if (answers[at] !== answered.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
@@ -202,6 +204,7 @@ function settle(unit: Unit, answers: Float64Array, from: number): void {
     }
     const position = BigInt(answers[at + 2] ?? 0)
     results.push({ revision, position: { commit: position, prepare: position } })
+    at += answerLength
   }
   unit.resolve(results)
 }

@@ -101,13 +101,14 @@ class Log implements EmbeddedLog {
     this.client = new AppendClient((position) => this.#commits.committed(position))
   }
 
-  async append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
-    const [result] = await this.client.append([{ stream, expectedRevision, events }])
-    return result as AppendResult
+  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      this.client.append([{ stream, expectedRevision, events }], ([result]) => resolve(result as AppendResult), reject)
+    })
   }
 
   appendInOrder(appends: readonly Append[]): Promise<readonly AppendResult[]> {
-    return this.client.append(appends)
+    return new Promise((resolve, reject) => this.client.append(appends, resolve, reject))
   }
 
   async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {

@@ -86,7 +86,7 @@ function commitGroup(): void {
     open ??= openLog()
     open.turn.begin()
     open.appender.begun(Date.now())
-    for (const { batch } of group) answers.push(Float64Array.from(open.appender.append(batch)))
+    for (const { batch } of group) answers.push(new Float64Array(open.appender.append(batch)))
     committed = open.appender.commit()
   } catch (error) {
     fail(group, error)
