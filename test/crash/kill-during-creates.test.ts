@@ -20,6 +20,9 @@ async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number)
   return true
 }
 
+// A minute and a half on an idle machine; several where other work goes on.
+t.setTimeout(900_000)
+
 t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing acknowledged is lost`, async (t) => {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
