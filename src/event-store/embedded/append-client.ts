@@ -14,6 +14,8 @@ import { answered, answerLength, type Batch, type FromWriter } from './messages.
 
 /** Calls in one message. More, and the writer idles while the message is made; fewer, and it syncs too often. */
 const batchUnits = 256
+/** Calls that do not wait for the end of the turn when the writer has nothing to do. */
+const earlyUnits = 32
 /** A message with as many UTF-16 units takes no further calls. */
 const batchSize = 4 * 1024 * 1024
 /** Messages the writer has not answered. With two it works on one while the answers to the other are handed out. */
@@ -103,6 +105,8 @@ export class AppendClient {
     this.#waitingUnits += 1
     this.#waitingSize += size
     this.#schedule()
+    // Else the writer would idle for the turn, and the thread for the commit, when answers arrive all at once.
+    if (message.units.length === earlyUnits && this.#inFlight.length === 0) this.#send()
   }
 
   /** Turns new appends away and waits for the answers to the others. */
