@@ -11,6 +11,7 @@ import {
 import { BrokenLogError } from './appender.js'
 import { messageOf, openForReading } from './log-file.js'
 import { type NameRange, nameRanges } from './name-ranges.js'
+import { RecentEvents, type Stretch } from './recent-events.js'
 import { StreamNumbers } from './stream-numbers.js'
 
 /** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
@@ -46,6 +47,7 @@ interface Statements {
 /** Synchronous reads on a connection of one's own: no thread waits for another to read. */
 export class LogReader {
   readonly #directory: string
+  readonly #recent = new RecentEvents()
   #open: Statements | undefined
   #closed = false
 
@@ -105,8 +107,7 @@ export class LogReader {
       const after = options.after === undefined ? 0 : Number(options.after.commit)
       if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
       const to = Math.min(after + scanWindow, end)
-      const events: RecordedEvent[] = []
-      const at = ranges.length === 0 ? to : collect(statements, ranges, after, to, options.maxCount, events)
+      const { events, at } = this.#collectBehind(statements, ranges, after, to, options.maxCount)
       return { events, atEnd: at === end, ...checkpointAt(at) }
     })
   }
@@ -115,6 +116,23 @@ export class LogReader {
     this.#closed = true
     this.#open?.db.close()
     this.#open = undefined
+  }
+
+  /** The events of a page, and how far the log has been looked at. */
+  #collectBehind(
+    statements: Statements,
+    ranges: readonly NameRange[],
+    after: number,
+    to: number,
+    maxCount: number,
+  ): { readonly events: readonly RecordedEvent[]; readonly at: number } {
+    if (ranges.length === 0) return { events: [], at: to }
+    const filter = JSON.stringify(ranges)
+    const { events, through } = this.#recent.behind(filter, after, maxCount)
+    if (events.length === maxCount || through >= to) return { events, at: through }
+    const found = collect(statements, ranges, through, to, maxCount - events.length)
+    this.#recent.add(filter, found)
+    return { events: events.length === 0 ? found.events : [...events, ...found.events], at: found.through }
   }
 
   #numberOf({ db, numbers }: Statements, stream: string): number | undefined {
@@ -161,17 +179,16 @@ export class LogReader {
   }
 }
 
-/** Fills a page and answers how far the log has been looked at. */
 function collect(
   statements: Statements,
   ranges: readonly NameRange[],
   after: number,
   to: number,
   maxCount: number,
-  events: RecordedEvent[],
-): number {
+): Stretch {
   const statement = statementFor(statements, ranges)
   const names = ranges.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to]))
+  const events: RecordedEvent[] = []
   let at = after
   let size = 0
   while (events.length < maxCount && size < pageSize) {
@@ -181,10 +198,10 @@ function collect(
       events.push(toEvent(row))
       size += row[4].length
     }
-    if (rows.length < wanted) return to
+    if (rows.length < wanted) return { after, through: to, events, size }
     at = rows.at(-1)?.[0] ?? to
   }
-  return at
+  return { after, through: at, events, size }
 }
 
 function statementFor({ db, ofAll }: Statements, ranges: readonly NameRange[]): Statement<(string | number)[], Row> {
