@@ -90,7 +90,7 @@ export class AppendClient {
   }
 
   /**
-   * Calls back once, unless it throws: promises between the port and the caller cost more than the answer.
+   * Calls back once, unless it throws; the caller makes the one promise there is.
    * @throws StoreUnavailableError, AppendTooLargeError, TypeError
    */
   append(appends: readonly Append[], resolve: Unit['resolve'], reject: Unit['reject']): void {

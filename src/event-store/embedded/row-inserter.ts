@@ -4,7 +4,7 @@ const rowsAtOnce = 16
 
 type Value = string | number
 
-/** Inserts rows sixteen to a statement: calling a statement costs as much as half of what it does for one row. */
+/** Inserts rows sixteen to a statement: one by one, an event costs a third more. */
 export class RowInserter<Row extends readonly Value[]> {
   readonly #columns: number
   readonly #one: Statement<[readonly Value[]]>
