@@ -26,7 +26,6 @@ const bounds: { readonly [name: string]: Bounds } = {
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
-  uuid: { atLeast: '11.0.0' },
 }
 
 interface Locked {

@@ -1,12 +1,12 @@
-import { v5 } from 'uuid'
 import type { TransferKind } from '../domain/transfer/events.js'
+import { uuidV5 } from '../security/uuid.js'
 
 /**
  * UUIDv5 of `<kind>:<referenceId>` in the merchant's own namespace, the merchant's id: the same request always names the
  * same stream, so a second create meets the first one.
  */
 export function trackingIdOf(merchantId: string, kind: TransferKind, referenceId: string): string {
-  return v5(`${kind}:${referenceId}`, merchantId)
+  return uuidV5(`${kind}:${referenceId}`, merchantId)
 }
 
 export function transferStream(trackingId: string): string {
@@ -28,10 +28,10 @@ export function merchantStream(merchantId: string): string {
 
 /** The stream that holds which request a hashCode was first seen with. */
 export function hashCodeStream(merchantId: string, hashCode: string): string {
-  return `hash-${v5(`hashCode:${hashCode.toUpperCase()}`, merchantId)}`
+  return `hash-${uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)}`
 }
 
 /** The id of the event that `cause` leads to, the same at every repetition. */
 export function derivedEventId(cause: string, purpose: string): string {
-  return v5(purpose, cause)
+  return uuidV5(purpose, cause)
 }

@@ -26,7 +26,7 @@ export interface TransferRequest {
   readonly username: string
   readonly paymentMethod: number
   /** The verified hashCode and the amount text it was made of; absent when the request carried none. */
-  readonly hash?: { readonly hashCode: string; readonly amountText: string }
+  readonly hash?: { readonly hashCode: string; readonly amountText: string } | undefined
 }
 
 export interface DepositRequest extends TransferRequest {
@@ -65,13 +65,13 @@ export class TransferCommands {
     const at = this.clock()
     const expiresAt = new Date(Date.parse(at) + expiryMinutes * 60_000).toISOString()
     const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
-    return this.create({ type: 'CreateDeposit', ...rest, trackingId, at, expiresAt }, hash, context)
+    return this.create({ type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }, hash, context)
   }
 
   createWithdrawal(request: WithdrawalRequest, context: CommandContext): Promise<TransferResult> {
     const { hash, ...rest } = request
     const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
-    return this.create({ type: 'CreateWithdrawal', ...rest, trackingId, at: this.clock() }, hash, context)
+    return this.create({ type: 'CreateWithdrawal', trackingId, at: this.clock(), ...rest }, hash, context)
   }
 
   /** Undefined when there is none. From the log, so never behind. */

@@ -35,7 +35,8 @@ const versions = eventVersions(eventSchemas, {})
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
   const data = minorToText(event.data)
   const schemaVersion = versions.newest(event.type, data)
-  return { id, type: event.type, data, metadata: { ...metadata, schemaVersion } }
+  const { actor, $correlationId, $causationId } = metadata
+  return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }
 
 /** The event in today's shape, whatever version was stored. @throws EventFormatError */

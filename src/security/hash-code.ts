@@ -1,11 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 /**
  * The specification's hash (Resources, "Hash code"): md5 of SecretKey, amount text and referenceId, 32 upper-case
  * hexadecimal characters. The amount is text because `100` and `100.00` hash differently.
  */
 export function hashCode(secretKey: string, amountText: string, referenceId: string): string {
-  return createHash('md5').update(secretKey).update(amountText).update(referenceId).digest('hex').toUpperCase()
+  return hash('md5', `${secretKey}${amountText}${referenceId}`).toUpperCase()
 }
 
 const hashCodeText = /^[0-9a-f]{32}$/i

@@ -21,7 +21,7 @@ export const areas: { readonly [folder: string]: Area } = {
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
   security: { areas: [], packages: [] },
-  commands: { areas: ['domain', 'event-store', 'security'], packages: ['ipaddr.js', 'uuid'] },
+  commands: { areas: ['domain', 'event-store', 'security'], packages: ['ipaddr.js'] },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
   projections: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],

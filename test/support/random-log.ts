@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { v5 } from 'uuid'
 import { type CallbackCommand, callbackDecider, type Lane } from '../../src/domain/callback/callback.js'
 import type { Decider } from '../../src/domain/decision.js'
 import type { TransferCommand } from '../../src/domain/transfer/commands.js'
@@ -7,9 +6,10 @@ import { transferDecider } from '../../src/domain/transfer/decide.js'
 import type { TransferState } from '../../src/domain/transfer/transfer.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
+import { uuidV5 } from '../../src/security/uuid.js'
 
 const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
-const merchants = [v5('merchant 1', namespace), v5('merchant 2', namespace)]
+const merchants = [uuidV5('merchant 1', namespace), uuidV5('merchant 2', namespace)]
 const metadata = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
 
 /** One step of a history: which of a few transfers something is tried on, what, and how much time passes before it. */
@@ -49,14 +49,14 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
       const revision = (revisions.get(stream) ?? -1) + 1
       revisions.set(stream, revision)
       const commit = BigInt(log.length * 7 + 1)
-      const encoded = encodeEvent(event, metadata, v5(`${stream}@${revision}`, namespace))
+      const encoded = encodeEvent(event, metadata, uuidV5(`${stream}@${revision}`, namespace))
       log.push({ ...encoded, stream, revision, position: { commit, prepare: commit }, recordedAtMs: nowMs })
     }
     states.set(stream, state)
   }
   for (const step of history) {
     nowMs += step.minutes * 60_000
-    const trackingId = v5(`transfer ${step.transfer}`, namespace)
+    const trackingId = uuidV5(`transfer ${step.transfer}`, namespace)
     const at = new Date(nowMs).toISOString()
     const lane = states.get(`callback-${trackingId}`) as Lane | undefined
     const transfer = states.get(`transfer-${trackingId}`) as TransferState | undefined
@@ -102,7 +102,7 @@ function callbackCommand(
 ): CallbackCommand {
   const { trackingId, merchantId, referenceId, amountMinor } = transfer
   if (what < 8 || delivery === undefined) {
-    const webhookId = v5(`${trackingId} ${transferRevision}`, namespace)
+    const webhookId = uuidV5(`${trackingId} ${transferRevision}`, namespace)
     const result = { transactionAmountMinor: 0n, hasAmountMismatch: false, receiptUrl: null, message: null }
     const payload = { status: 1 + (amount % 5), referenceId, amountMinor, ...result }
     return { type: 'Record', webhookId, trackingId, merchantId, transferRevision, payload, at }

@@ -42,10 +42,10 @@ function create(command: CreateDeposit | CreateWithdrawal, state: TransferState)
 function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
   if (command.type === 'CreateDeposit') {
     const { type: _, ...data } = command
-    return { type: 'DepositCreated', data: { ...data, kind: 'deposit' } }
+    return { type: 'DepositCreated', data: { kind: 'deposit', ...data } }
   }
   const { type: _, ...data } = command
-  return { type: 'WithdrawalCreated', data: { ...data, kind: 'withdrawal' } }
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data } }
 }
 
 function sameRequest(a: Transfer, b: Transfer): boolean {

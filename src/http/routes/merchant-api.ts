@@ -172,7 +172,7 @@ class Creates {
         paymentMethod,
         channel,
         expiryMinutes: merchant.settings.depositExpiryMinutes,
-        ...(hash && { hash }),
+        hash,
       },
       contextOf(request),
     )
