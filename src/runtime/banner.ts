@@ -29,6 +29,7 @@ export function banner({ baseUrl, directory, sandbox, notices }: Started): strin
       `  Merchant       ${sandbox.merchantId}`,
       `  WebApiKey      ${sandbox.webApiKey}`,
       `  SecretKey      ${sandbox.secretKey}`,
+      `  WebhookSecret  ${sandbox.webhookSecret}`,
       '',
       'Create a deposit:',
       '',

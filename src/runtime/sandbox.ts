@@ -11,6 +11,8 @@ export interface SandboxCredentials {
   readonly merchantId: string
   readonly webApiKey: string
   readonly secretKey: string
+  /** Without it nobody could try to verify a callback. */
+  readonly webhookSecret: string
 }
 
 /** Where a sandbox merchant may be called from when nothing else is said. */
@@ -56,9 +58,14 @@ function readCredentials(path: string): SandboxCredentials | undefined {
   }
 }
 
-function work({ merchantId, webApiKey, secretKey }: SandboxCredentials, known: MerchantDirectory): boolean {
+function work(credentials: SandboxCredentials, known: MerchantDirectory): boolean {
+  const { merchantId, webApiKey, secretKey, webhookSecret } = credentials
   const merchant = known.byApiKey(webApiKey)
-  return merchant?.merchantId === merchantId && known.secrets(merchant, 'secretKey').includes(secretKey)
+  return (
+    merchant?.merchantId === merchantId &&
+    known.secrets(merchant, 'secretKey').includes(secretKey) &&
+    known.secrets(merchant, 'webhookSecret').includes(webhookSecret)
+  )
 }
 
 async function register(merchants: MerchantCommands, context: CommandContext): Promise<SandboxCredentials> {
@@ -69,10 +76,10 @@ async function register(merchants: MerchantCommands, context: CommandContext): P
     sandbox: true,
     allowIps: loopback,
   }
-  const { id, webApiKey, secretKey } = await merchants.register(settings, context)
+  const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)
   // Callbacks are kept, not sent into the void, until somebody listens.
   await merchants.disableCallbacks(id, noReceiver, context)
-  return { merchantId: id, webApiKey, secretKey }
+  return { merchantId: id, webApiKey, secretKey, webhookSecret }
 }
 
 async function rotate(
@@ -82,8 +89,11 @@ async function rotate(
 ): Promise<SandboxCredentials> {
   const key = await merchants.rotateApiKey(merchantId, overlapMinutes, context)
   const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
-  if (!key.accepted || !secret.accepted) throw new Error('the sandbox merchant vanished from the log')
-  return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value }
+  const webhook = await merchants.rotateSecret(merchantId, 'webhookSecret', overlapMinutes, context)
+  if (!key.accepted || !secret.accepted || !webhook.accepted) {
+    throw new Error('the sandbox merchant vanished from the log')
+  }
+  return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value, webhookSecret: webhook.value }
 }
 
 /** The directory follows the log a moment behind; the banner must not be ahead of it. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { userInfo } from 'node:os'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant.js'
-import type { Credentials } from '../../examples/receiver.js'
+import { type Callback, type Credentials, startReceiver } from '../../examples/receiver.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 interface TransferAnswer {
@@ -15,7 +15,7 @@ interface TransferAnswer {
 
 const directory = temporaryDirectory(t)
 const service = await startServiceProcess(t, { directory })
-const client = new MerchantClient(service.baseUrl, { ...service.sandbox!, webhookSecret: '' })
+const client = new MerchantClient(service.baseUrl, service.sandbox!)
 
 async function deposit(referenceId: string, amount = '100.00'): Promise<string> {
   const { status, body } = await client.hostedDeposit(referenceId, amount)
@@ -134,23 +134,19 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 })
 
-t.test('callbacks of the sandbox merchant are kept until it has an endpoint, and are sent then', async (t) => {
-  const received: string[] = []
-  const receiver = createServer((request, response) => {
-    received.push(String(request.headers['webhook-id']))
-    request.resume()
-    response.end()
-  }).listen(0, '127.0.0.1')
-  await once(receiver, 'listening')
+t.test('callbacks of the sandbox merchant are kept until it has an endpoint, which can verify them then', async (t) => {
+  const received: Callback[] = []
+  const receiver = await startReceiver((callback) => received.push(callback))
   t.teardown(() => receiver.close())
+  receiver.trust(service.sandbox!)
   const trackingId = await deposit('kept')
   await transfers('complete', trackingId)
-  const url = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/`
-  t.match(await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--callback-url', url), {
+  t.match(await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--callback-url', receiver.url), {
     changed: true,
     callbacksDisabled: null,
   })
-  await until(async () => received.length > 0)
+  await until(async () => received.some(({ TrackingId }) => TrackingId === trackingId) || receiver.rejected.length > 0)
+  t.same(receiver.rejected, [])
 })
 
 t.test('projections tell how far they are, and are rebuilt while the service runs', async (t) => {

@@ -5,7 +5,7 @@ import { MerchantClient } from '../../examples/merchant.js'
 import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
-  return new MerchantClient(baseUrl, { ...sandbox!, webhookSecret: '' })
+  return new MerchantClient(baseUrl, sandbox!)
 }
 
 t.test(
@@ -34,7 +34,9 @@ t.test('credentials that are lost or were rotated by hand are issued anew, for t
   t.equal((await clientOf(second).hostedDeposit('one', '5')).status, 200)
   await second.end('SIGTERM')
   await cliJson(directory, 'merchants', 'rotate-key', second.sandbox!.merchantId, '--overlap-minutes', '0')
+  await cliJson(directory, 'merchants', 'rotate-secret', second.sandbox!.merchantId, '--overlap-minutes', '0')
   const third = await startServiceProcess(t, { directory })
+  t.not(third.sandbox?.webhookSecret, second.sandbox?.webhookSecret)
   t.equal(third.sandbox?.merchantId, first.sandbox?.merchantId)
   t.equal((await clientOf(third).hostedDeposit('two', '5')).status, 200)
   await third.end('SIGTERM')
@@ -61,10 +63,10 @@ t.test(
     await clientOf(service).hostedDeposit('canary', '100.00')
     await service.end('SIGTERM')
     const masterKey = readFileSync(join(directory, 'data', 'master.key'), 'utf8').trim()
-    const { webApiKey, secretKey } = service.sandbox!
+    const { webApiKey, secretKey, webhookSecret } = service.sandbox!
     const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
     t.ok(stores.length >= 2)
-    for (const secret of [webApiKey, secretKey, masterKey]) {
+    for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey]) {
       t.notOk(service.log().includes(secret))
       for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
     }

@@ -9,7 +9,7 @@ import { MerchantClient } from '../../examples/merchant.js'
 import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
-  return new MerchantClient(baseUrl, { ...sandbox!, webhookSecret: '' })
+  return new MerchantClient(baseUrl, sandbox!)
 }
 
 t.test('a port that is in use is named, with status 1, and nothing is left running', async (t) => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Credentials } from '../../examples/receiver.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startsWithinMs = 30_000
@@ -24,7 +25,7 @@ export function temporaryDirectory(t: Teardown): string {
 export interface Announced {
   readonly baseUrl: string
   readonly directory: string
-  readonly sandbox?: { readonly merchantId: string; readonly webApiKey: string; readonly secretKey: string }
+  readonly sandbox?: Credentials & { readonly merchantId: string }
   readonly notices: readonly string[]
 }
 
