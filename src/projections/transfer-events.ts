@@ -6,7 +6,7 @@ import type { ProjectedEvent, Projection } from './projection.js'
 /** The merchants' feeds: every event of every transfer, in the order of the log. */
 export const transferEventsProjection: Projection = {
   name: 'transfer-events',
-  version: 1,
+  version: 2,
   streamPrefixes: ['transfer-'],
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,
@@ -19,30 +19,13 @@ export const transferEventsProjection: Projection = {
   apply(batch) {
     return batch.map((projected) => {
       const entry = entryOf(projected)
-      const filter = { _id: entry._id, eventId: { $exists: false } }
+      const filter = { _id: entry._id, trackingId: { $exists: false } }
       return { replaceOne: { filter, replacement: entry, upsert: true } }
     })
   },
 }
 
-function entryOf({ id, revision, position, event }: ProjectedEvent): TransferEventDocument {
-  const { type, data } = event as TransferEvent
-  const { merchantId, trackingId, at } = data
-  return {
-    _id: feedId(merchantId, position),
-    merchantId,
-    trackingId,
-    eventId: id,
-    type,
-    revision,
-    position: formatPosition(position),
-    at,
-    data: withNumbers(data),
-  }
-}
-
-function withNumbers(data: object): { [field: string]: unknown } {
-  const out: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(data)) out[name] = typeof value === 'bigint' ? Number(value) : value
-  return out
+function entryOf({ revision, position, event }: ProjectedEvent): TransferEventDocument {
+  const { merchantId, trackingId } = (event as TransferEvent).data
+  return { _id: feedId(merchantId, position), trackingId, revision, position: formatPosition(position) }
 }

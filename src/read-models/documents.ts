@@ -84,19 +84,15 @@ export interface TotalDocument extends Document {
   readonly position: number
 }
 
-/** An event of a transfer as its merchant reads it; `_id` is {@link feedId}, so a merchant's feed is a range of `_id`. */
+/**
+ * Where an event of a transfer is found; `_id` is {@link feedId}, so a merchant's feed is a range of `_id`. What it says is in
+ * the log: to repeat it here would make this the largest collection of all.
+ */
 export interface TransferEventDocument extends Document {
-  readonly merchantId: string
   readonly trackingId: string
-  /** UUID of the event. */
-  readonly eventId: string
-  readonly type: string
   readonly revision: number
   /** The place in the global order as the API prints it (`formatPosition`): what `after` takes. */
   readonly position: string
-  readonly at: string
-  /** The event's own fields, those named `…Minor` as numbers. */
-  readonly data: { readonly [field: string]: unknown }
 }
 
 /** How far a projection has come; `_id` is its name. Written after what it covers, never before. */

@@ -214,6 +214,15 @@ t.test('the feed gives every event once, in order, after a position', async (t) 
     Array(5).fill('TransferCompleted'),
   )
   t.match(read[0], { revision: 0, data: { amount: 100.5, referenceId: String }, eventId: String, at: String })
+  const history = (await get(`/v1/transfers/${ids[0]}/events`, key)).json()
+  for (const [n, revision] of [0, 5].entries()) {
+    const { actor: _, correlationId: __, ...event } = history.items[n]
+    t.same(
+      read[revision],
+      { ...event, trackingId: ids[0], position: read[revision]?.position },
+      'as the history has it',
+    )
+  }
   const end: Feed = (await get(`/v1/events?after=${after}`, key)).json()
   t.same(end, { items: [], next: after }, 'at the end it says where to go on')
 })

@@ -155,18 +155,11 @@ function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] 
 }
 
 function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
-  return events.map(({ recorded: { id, type, revision, position }, event: { data } }) => ({
+  return events.map(({ recorded: { revision, position }, event: { data } }) => ({
     _id: `${data.merchantId}|${position.commit.toString().padStart(16, '0')}`,
-    merchantId: data.merchantId,
     trackingId: data.trackingId,
-    eventId: id,
-    type,
     revision,
     position: formatPosition(position),
-    at: data.at,
-    data: Object.fromEntries(
-      Object.entries(data).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
-    ),
   }))
 }
 

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import { parsePosition } from '../../event-store/event-store.js'
-import { collections, feedAfter, feedOrder, type TransferEventDocument } from '../../read-models/documents.js'
 import type { App } from '../app.js'
 import { viewOfCallbacks } from '../callback-view.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
+import { listEvents } from '../event-feed.js'
 import type { Gate } from '../plugins/gate.js'
 import { badParameter, cursorOf, kindOf, limitOf, statusOf, timeOf } from '../query-values.js'
 import { contextOf } from '../request-context.js'
@@ -23,7 +23,7 @@ import {
   TransfersQuery,
 } from '../schemas/queries.js'
 import { listTransfers } from '../transfer-list.js'
-import { viewOfData, viewOfHistory, viewOfTransfer } from '../transfer-view.js'
+import { viewOfHistory, viewOfTransfer } from '../transfer-view.js'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -120,16 +120,8 @@ function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
       if (text !== undefined && (after === undefined || after.commit > BigInt(Number.MAX_SAFE_INTEGER))) {
         throw badParameter('after', 'must be the next of an earlier answer')
       }
-      const documents = (await deps.readModels
-        .collection(collections.transferEvents)
-        .find(feedAfter(request.merchant!.merchantId, after), {
-          sort: feedOrder,
-          limit: limitOf(limit),
-        })) as readonly TransferEventDocument[]
-      const items = documents.map(({ position, trackingId, eventId, revision, type, at, data }) => {
-        return { position, trackingId, eventId, revision, type, at, data: viewOfData(data) }
-      })
-      return { items, next: items.at(-1)?.position ?? text ?? null }
+      const { items, last } = await listEvents(deps, request.merchant!.merchantId, { after, limit: limitOf(limit) })
+      return { items, next: last ?? text ?? null }
     },
   })
 }
