@@ -64,12 +64,14 @@ async function fill(store: EventStore): Promise<void> {
   await store.appendInOrder(appends)
 }
 
-async function measure(store: EventStore, readModels: ReadModels, projection: Projection): Promise<number> {
+/** Events per second, and the microseconds of processor time that one costs. */
+async function measure(store: EventStore, readModels: ReadModels, projection: Projection) {
   const end = await endOfLog(store)
   const stopping = new AbortController()
   const logger = pino({ level: 'warn' })
   const lease = { token: 1, signal: stopping.signal }
   const beganAtMs = performance.now()
+  const cpuBefore = process.cpuUsage()
   const running = new ProjectionRunner({ store, readModels, clock, logger }, projection, lease).run()
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -77,9 +79,11 @@ async function measure(store: EventStore, readModels: ReadModels, projection: Pr
     if (position && end && comparePositions(position, end) >= 0) break
   }
   const seconds = (performance.now() - beganAtMs) / 1_000
+  const cpu = process.cpuUsage(cpuBefore)
   stopping.abort()
   await running
-  return (transfers * 2) / seconds
+  const events = transfers * 2
+  return { rate: events / seconds, cpuUs: (cpu.user + cpu.system) / events }
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'transferd-bench-'))
@@ -87,10 +91,14 @@ const store = await openEmbeddedEventStore({ directory })
 const readModels = await openEmbeddedReadModels({ directory })
 try {
   await fill(store)
+  console.log(
+    `${transfers} transfers of ${merchants.length} merchants, created and completed ${completedAfter} transfers later`,
+  )
   for (const projection of allProjections) {
     if (!projection.streamPrefixes.includes('transfer-')) continue
-    const rate = await measure(store, readModels, projection)
-    console.log(`${projection.name.padEnd(16)} ${Math.round(rate).toLocaleString('en')} events/s`)
+    const { rate, cpuUs } = await measure(store, readModels, projection)
+    const perSecond = Math.round(rate).toLocaleString('en')
+    console.log(`${projection.name.padEnd(16)} ${perSecond} events/s, ${cpuUs.toFixed(1)} us of CPU per event`)
   }
 } finally {
   await readModels.close()
