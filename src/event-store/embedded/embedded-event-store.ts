@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { MessagePort } from 'node:worker_threads'
 import type {
   Append,
@@ -21,6 +22,8 @@ import { isProcessLocked, type ProcessLock, tryProcessLock } from './process-loc
 import { WriterHost, type WriterPort } from './writer-host.js'
 
 const defaultPageSize = 500
+/** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
+const emptyPagePauseMs = 20
 
 /** What persistent subscriptions stand on. */
 export interface EmbeddedLog extends Omit<EventStore, 'persistentSubscriptions' | 'close'> {
@@ -159,7 +162,10 @@ class Log implements EmbeddedLog {
         endReached ||= page.atEnd
         yield page
       }
-      if (page.atEnd) await this.waitForCommit(after, signal)
+      if (!page.atEnd) continue
+      // Woken by every group commit, a reader of rare streams would cost as much as one of all: it looks at them in lots.
+      if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
+      await this.waitForCommit(after, signal)
     }
   }
 
