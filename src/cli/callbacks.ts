@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { CallbackDocument } from '../read-models/documents.js'
 import type { Filter, Sort } from '../read-models/read-models.js'
 import { accepted, answer, Refused, UsageError } from './command.js'
-import { integer } from './options.js'
+import { integer, trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
 
 type CallbackStatus = CallbackDocument['status']
@@ -15,7 +15,7 @@ export function addCallbackCommands(program: Command): void {
     callbacks
       .command('list')
       .description('callbacks: the parked ones first, then those that wait, then those that arrived')
-      .option('--transfer <trackingId>', 'of this transfer, as the log has them')
+      .option('--transfer <trackingId>', 'of this transfer, as the log has them', trackingId)
       .option('--merchant <id>', 'of this merchant')
       .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked']))
       .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50)),
@@ -23,7 +23,8 @@ export function addCallbackCommands(program: Command): void {
   )
   answer(
     callbacks
-      .command('resend <trackingId>')
+      .command('resend')
+      .argument('<trackingId>', '', trackingId)
       .description("send a transfer's latest callback again")
       .option('--webhook-id <id>', 'this callback and not the latest'),
     resend,
@@ -33,7 +34,7 @@ export function addCallbackCommands(program: Command): void {
       .command('replay-parked')
       .description('take up again what was given up')
       .option('--merchant <id>', 'of this merchant only')
-      .option('--transfer <trackingId>', 'of this transfer only'),
+      .option('--transfer <trackingId>', 'of this transfer only', trackingId),
     replayParked,
   )
   answer(
@@ -54,6 +55,7 @@ interface ListOptions {
 
 async function listCallbacks(workplace: Workplace, options: ListOptions) {
   const { merchant, status, limit } = options
+  await checkOwner(workplace, options)
   if (options.transfer !== undefined) {
     const lane = await laneOf(workplace, options.transfer)
     return lane
@@ -71,6 +73,15 @@ async function listCallbacks(workplace: Workplace, options: ListOptions) {
     found.push(...((await collection.find(owned, { ...sort, limit: limit - found.length })) as CallbackDocument[]))
   }
   return found.map(callbackView)
+}
+
+/** Nothing found would be no answer to who mistyped the id. @throws Refused */
+async function checkOwner(
+  { merchants, transfers }: Workplace,
+  { merchant, transfer }: { merchant?: string; transfer?: string },
+): Promise<void> {
+  if (merchant !== undefined && !(await merchants.find(merchant))) throw new Refused('There is no such merchant.')
+  if (transfer !== undefined && !(await transfers.find(transfer))) throw new Refused('There is no such transfer.')
 }
 
 /** By the fields that are indexed: `dueAt` is there while a callback waits, `parkedAt` while it is parked. */
@@ -98,7 +109,7 @@ async function laneOf({ callbacks }: Workplace, trackingId: string) {
       transferRevision,
       transferStatus: payload.status,
       status,
-      attempts,
+      failedAttempts: attempts,
       dueAt: status === 'waiting' ? nextAttemptAt : null,
       lastFailure,
     }),
@@ -114,13 +125,15 @@ function callbackView(callback: CallbackDocument) {
     transferRevision: callback.transferRevision,
     transferStatus: callback.transferStatus,
     status: callback.status,
-    attempts: callback.attempts,
+    failedAttempts: callback.attempts,
     dueAt: callback.dueAt ?? null,
     lastFailure: callback.lastFailure,
   }
 }
 
-async function resend({ callbacks, context }: Workplace, options: { webhookId?: string }, trackingId: string) {
+async function resend(workplace: Workplace, options: { webhookId?: string }, trackingId: string) {
+  await checkOwner(workplace, { transfer: trackingId })
+  const { callbacks, context } = workplace
   const which = options.webhookId === undefined ? 'latest' : { webhookId: options.webhookId }
   const { events } = accepted(await callbacks.requeue(trackingId, which, context))
   return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
@@ -131,9 +144,7 @@ async function replayParked(workplace: Workplace, options: { merchant?: string; 
   if (merchant !== undefined && transfer !== undefined) {
     throw new UsageError('--merchant and --transfer exclude one another')
   }
-  if (merchant !== undefined && !(await workplace.merchants.find(merchant))) {
-    throw new Refused('There is no such merchant.')
-  }
+  await checkOwner(workplace, options)
   if (merchant === undefined && transfer === undefined) await replayUnrecorded(workplace)
   const trackingIds = transfer === undefined ? await parkedTransfers(workplace, merchant) : [transfer]
   const requeued: string[] = []

@@ -19,18 +19,22 @@ type Action<Arguments extends string[], Options> = (
   ...args: Arguments
 ) => Promise<unknown>
 
-/** Gives a command `--json` and its action, which works on the opened stores of the configuration. */
+/**
+ * Gives a command `--json` and its action, which works on the opened stores of the configuration. Where there is no log only
+ * a command that says so makes one: any other would answer "no such transfer" to who is in the wrong directory.
+ */
 export function answer<Arguments extends string[], Options>(
   command: Command,
   action: Action<Arguments, Options>,
+  log: 'must exist' | 'may be new' = 'must exist',
 ): void {
   command.option('--json', 'print one JSON document on stdout and nothing else').action(async () => {
     const options = command.opts<Options & { json?: true }>()
     // Here and not above: opening the stores loads most of the program, which --help and a wrong option need not wait for.
     const { openWorkplace } = await import('./workplace.js')
-    const workplace = await openWorkplace(process.env)
+    const workplace = await openWorkplace(process.env, log)
     try {
-      const result = await action(workplace, options, ...(command.args as Arguments))
+      const result = await action(workplace, options, ...(command.processedArgs as Arguments))
       process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : readable(result))
     } finally {
       await workplace.close()

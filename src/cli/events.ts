@@ -1,10 +1,17 @@
 import type { Command } from 'commander'
 import { answer, Refused } from './command.js'
+import { trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
 
 export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the log itself')
-  answer(events.command('show <trackingId>').description('everything that happened to a transfer'), showEvents)
+  answer(
+    events
+      .command('show')
+      .argument('<trackingId>', '', trackingId)
+      .description('everything that happened to a transfer'),
+    showEvents,
+  )
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {

@@ -27,7 +27,7 @@ interface SettingOptions {
 export function addMerchantCommands(program: Command): void {
   const merchants = program.command('merchants').description('register merchants and change them')
   const create = merchants.command('create').description('register a merchant; its credentials are shown this once')
-  answer(addSettings(create, true), createMerchant)
+  answer(addSettings(create, true), createMerchant, 'may be new')
   answer(merchants.command('show <id>').description('settings and state of a merchant'), showMerchant)
   answer(merchants.command('list').description('all merchants'), listMerchants)
   const set = merchants.command('set <id>').description('change settings; what is not named stays')

@@ -40,6 +40,11 @@ export function message(text: string): string {
   return text
 }
 
+/** A transfer's id; databases and spreadsheets like to print UUIDs in capitals. */
+export function trackingId(text: string): string {
+  return text.toLowerCase()
+}
+
 /** A moment as ISO 8601 in UTC; a day means its first moment. */
 export function moment(text: string): string {
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN

@@ -5,12 +5,15 @@ import { type Status, statusCodes, type Transfer } from '../domain/transfer/tran
 import type { TransferDocument } from '../read-models/documents.js'
 import type { Filter } from '../read-models/read-models.js'
 import { accepted, answer, Refused } from './command.js'
-import { amount, integer, message, moment, url } from './options.js'
+import { amount, integer, message, moment, trackingId, url } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 export function addTransferCommands(program: Command): void {
   const transfers = program.command('transfers').description('look at transfers and settle them')
-  answer(transfers.command('show <trackingId>').description('a transfer as the log has it'), showTransfer)
+  answer(
+    transfers.command('show').argument('<trackingId>', '', trackingId).description('a transfer as the log has it'),
+    showTransfer,
+  )
   const list = transfers.command('list').description('transfers, newest first')
   answer(
     list
@@ -23,7 +26,10 @@ export function addTransferCommands(program: Command): void {
       .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50)),
     listTransfers,
   )
-  const complete = transfers.command('complete <trackingId>').description('the money has arrived, or was paid')
+  const complete = transfers
+    .command('complete')
+    .argument('<trackingId>', '', trackingId)
+    .description('the money has arrived, or was paid')
   answer(
     complete
       .option('--amount <amount>', 'what was really transferred, such as 95.00; the requested amount otherwise', amount)
@@ -42,7 +48,7 @@ function addChange(
   type: 'SendToManualControl' | 'Cancel' | 'Fail',
   description: string,
 ): void {
-  const command = transfers.command(`${name} <trackingId>`).description(description)
+  const command = transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
   answer(
     command.option('--message <text>', 'for the merchant', message),
     async (workplace: Workplace, options: { message?: string }, trackingId: string) => {
@@ -90,6 +96,9 @@ interface ListOptions {
 }
 
 async function listTransfers(workplace: Workplace, options: ListOptions) {
+  if (options.merchant !== undefined && !(await workplace.merchants.find(options.merchant))) {
+    throw new Refused('There is no such merchant.')
+  }
   if (options.referenceId !== undefined) return findByReference(workplace, options.referenceId, options)
   const { collections } = await import('../read-models/documents.js')
   const { merchant, status, kind, from, to, limit } = options
@@ -133,6 +142,7 @@ async function findByReference(workplace: Workplace, referenceId: string, option
 /** As the log has it after the change; somebody else may have gone on meanwhile. */
 async function changedTransfer({ transfers }: Workplace, result: TransferResult) {
   const { transfer, changed } = accepted(result)
+  if (!changed) console.error(`transferd: nothing was changed: the transfer was ${transfer.status} before`)
   const found = await transfers.find(transfer.trackingId)
   return { ...(await view(found!)), changed }
 }

@@ -7,7 +7,7 @@ import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { readConfiguration } from '../runtime/configuration.js'
-import { openStores, type Stores } from '../runtime/stores.js'
+import { openStores, requireLog, type Stores } from '../runtime/stores.js'
 
 /** What a command works with: the stores of the configuration, beside a running service or without one. */
 export interface Workplace extends Stores {
@@ -18,9 +18,14 @@ export interface Workplace extends Stores {
   readonly callbacks: CallbackCommands
 }
 
-/** @throws ConfigurationError, MasterKeyError, CannotOpenLogError, ReadModelsUnavailableError */
-export async function openWorkplace(environment: NodeJS.ProcessEnv): Promise<Workplace> {
-  const stores = await openStores(readConfiguration(environment))
+/** @throws NoLogError, ConfigurationError, MasterKeyError, CannotOpenLogError, ReadModelsUnavailableError */
+export async function openWorkplace(
+  environment: NodeJS.ProcessEnv,
+  log: 'must exist' | 'may be new',
+): Promise<Workplace> {
+  const configuration = readConfiguration(environment)
+  if (log === 'must exist') requireLog(configuration)
+  const stores = await openStores(configuration)
   for (const notice of stores.notices) console.error(`transferd: ${notice}`)
   const { eventStore, box } = stores
   const clock = () => new Date().toISOString()

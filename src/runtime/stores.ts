@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { type EmbeddedEventStore, openEmbeddedEventStore } from '../event-store/embedded/embedded-event-store.js'
+import { logPath } from '../event-store/embedded/log-file.js'
 import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
@@ -14,6 +15,19 @@ export interface Stores {
   /** What the operator should be told about the files. */
   readonly notices: readonly string[]
   close(): Promise<void>
+}
+
+/** There is no log where the configuration says. */
+export class NoLogError extends Error {
+  override readonly name = 'NoLogError'
+}
+
+/** @throws NoLogError unless the log was begun */
+export function requireLog({ eventStoreDirectory }: Configuration): void {
+  if (existsSync(logPath(eventStoreDirectory))) return
+  throw new NoLogError(
+    `there is no log in ${eventStoreDirectory}: run this in the service's directory, or with its environment`,
+  )
 }
 
 /** Opens both stores and the master key, making what is not there yet. Other processes may have them open as well. */

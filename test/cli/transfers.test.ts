@@ -41,7 +41,16 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
     message: 'thanks',
     merchantId: service.sandbox!.merchantId,
   })
-  t.match(await transfers('complete', trackingId, '--amount', '95.00'), { changed: false })
+  const repeated = await runCli(directory, [
+    'transfers',
+    'complete',
+    trackingId.toUpperCase(),
+    '--amount',
+    '90',
+    '--json',
+  ])
+  t.match(JSON.parse(repeated.stdout), { changed: false, transactionAmount: 95 })
+  t.match(repeated.stderr, /nothing was changed: the transfer was Completed before/)
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /is Completed, which is final/)
@@ -98,6 +107,20 @@ t.test('lists are filtered, newest first, and a reference is found at once', asy
   t.equal((await cliJson<TransferAnswer[]>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
 })
 
+t.test('an id that names nothing is refused, not answered with nothing', async (t) => {
+  const unknown = '00000000-0000-4000-8000-000000000000'
+  for (const [args, what] of [
+    [['transfers', 'list', '--merchant', unknown], 'merchant'],
+    [['callbacks', 'list', '--merchant', unknown], 'merchant'],
+    [['callbacks', 'list', '--transfer', unknown], 'transfer'],
+    [['callbacks', 'resend', unknown], 'transfer'],
+    [['callbacks', 'replay-parked', '--transfer', unknown], 'transfer'],
+  ] as const) {
+    const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
+    t.same([status, stdout, stderr], [1, '', `transferd: There is no such ${what}.\n`], args.join(' '))
+  }
+})
+
 t.test('callbacks are listed, sent again and enabled', async (t) => {
   const received: string[] = []
   let answer = 500
@@ -116,9 +139,9 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
   await transfers('complete', trackingId)
 
   const callbacks = () =>
-    cliJson<{ status: string; attempts: number }[]>(directory, 'callbacks', 'list', '--transfer', trackingId)
-  await until(async () => (await callbacks())[0]?.attempts === 1)
-  t.match(await callbacks(), [{ status: 'waiting', attempts: 1, transferStatus: 2 }])
+    cliJson<{ status: string; failedAttempts: number }[]>(directory, 'callbacks', 'list', '--transfer', trackingId)
+  await until(async () => (await callbacks())[0]?.failedAttempts === 1)
+  t.match(await callbacks(), [{ status: 'waiting', failedAttempts: 1, transferStatus: 2 }])
   answer = 200
   const resent = await cliJson<{ requeued: string[] }>(directory, 'callbacks', 'resend', trackingId)
   t.same(resent.requeued, [received[0]])

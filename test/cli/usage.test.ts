@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
@@ -85,4 +85,21 @@ t.test('a configuration that cannot be used ends with status 2 and names every p
     t.equal(stdout, '')
     for (const variable of Object.keys(environment)) t.match(stderr, variable)
   }
+})
+
+t.test('where there is no log, looking for something is refused and leaves nothing behind', async (t) => {
+  const directory = temporaryDirectory(t)
+  for (const args of [
+    ['transfers', 'list'],
+    ['transfers', 'show', 'x'],
+    ['events', 'show', 'x'],
+    ['merchants', 'list'],
+    ['callbacks', 'list'],
+    ['projections', 'status'],
+  ]) {
+    const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
+    t.same([status, stdout], [1, ''])
+    t.match(stderr, /there is no log in .*data: run this in the service's directory/)
+  }
+  t.same(readdirSync(directory), [])
 })
