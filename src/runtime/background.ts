@@ -14,7 +14,7 @@ import { createSecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
 import { startExpiry } from './expiry.js'
 import { createLogger } from './logger.js'
-import { callbackMetrics } from './metrics.js'
+import { backlogMetrics, callbackMetrics } from './metrics.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
@@ -70,6 +70,7 @@ async function start({ configuration, masterKey, eventStore }: BackgroundData): 
   await merchants.start()
   const transfers = new TransferCommands(store, clock, async (id) => merchants.byId(id)?.settings)
   const registry = new Registry()
+  backlogMetrics(registry, { store, readModels })
   const parts = [
     startProjections({ store, readModels, clock, logger }),
     startExpiry({ readModels, transfers, clock, logger }),

@@ -1,5 +1,9 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CallbackMetrics } from '../callbacks/metrics.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { projectionStatus } from '../projections/status.js'
+import { type CheckpointDocument, collections } from '../read-models/documents.js'
+import type { ReadModels } from '../read-models/read-models.js'
 
 /** The metrics of the main thread, and with every scrape those of the background thread behind them. */
 export class ServiceRegistry extends Registry {
@@ -46,5 +50,56 @@ export function callbackMetrics(registry: Registry): CallbackMetrics {
     waited: (ms) => waits.observe(ms / 1000),
     recorded: (by, count) => recorded.inc({ by }, count),
     disabled: () => disabled.inc(),
+  }
+}
+
+/** What waits for somebody or something, looked up at every scrape; absent while a store is away. */
+export function backlogMetrics(registry: Registry, deps: { store: EventStore; readModels: ReadModels }): void {
+  const callbacks = deps.readModels.collection(collections.callbacks)
+  const registers = [registry]
+  new Gauge({
+    name: 'transferd_callbacks',
+    help: 'Callbacks not delivered: waiting for an attempt, or given up and parked.',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        this.set({ state: 'waiting' }, await callbacks.countDocuments({ dueAt: { $exists: true } }))
+        this.set({ state: 'parked' }, await callbacks.countDocuments({ parkedAt: { $exists: true } }))
+      })
+    },
+  })
+  const checkpoints = deps.readModels.collection(collections.checkpoints)
+  new Gauge({
+    name: 'transferd_projection_failed',
+    help: '1 while a projection stands still at an event that it cannot apply.',
+    labelNames: ['projection'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        const stored = (await checkpoints.find({})) as CheckpointDocument[]
+        for (const { _id, failure } of stored) this.set({ projection: _id }, failure ? 1 : 0)
+      })
+    },
+  })
+  new Gauge({
+    name: 'transferd_projection_lag_events',
+    help: 'Events a projection has not applied yet; counting stops at 10,000.',
+    labelNames: ['projection'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        for (const { name, lagEvents } of await projectionStatus(deps)) this.set({ projection: name }, lagEvents)
+      })
+    },
+  })
+}
+
+/** A store that is away must not take the other metrics along, nor leave figures that no longer hold. */
+async function setOrReset(gauge: Gauge, set: () => Promise<void>): Promise<void> {
+  try {
+    await set()
+  } catch {
+    gauge.reset()
   }
 }

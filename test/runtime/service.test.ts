@@ -129,3 +129,24 @@ t.test('npm start passes a signal on, and leaves nothing running', async (t) => 
   t.same(await once(npm, 'exit'), [0, null])
   await t.rejects(fetch(`${baseUrl}/health/live`))
 })
+
+t.test('the metrics tell what an operator has to look after', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory })
+  const { body } = await clientOf(service).hostedDeposit('watched', '100.00')
+  // The sandbox merchant has no endpoint yet, so its callback waits.
+  t.equal((await runCli(directory, ['transfers', 'complete', String(body.trackingId)])).status, 0)
+  const wanted = [
+    'transferd_callbacks{state="waiting"} 1',
+    'transferd_callbacks{state="parked"} 0',
+    'transferd_projection_lag_events{projection="transfers"} 0',
+    'transferd_projection_failed{projection="totals"} 0',
+  ]
+  let lines: string[] = []
+  for (let attempt = 0; attempt < 100 && !wanted.every((line) => lines.includes(line)); attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    lines = (await (await fetch(`${service.baseUrl}/metrics`)).text()).split('\n')
+  }
+  for (const line of wanted) t.ok(lines.includes(line), line)
+  await service.end('SIGTERM')
+})
