@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { operatorsOf } from '../conditions.js'
 import {
   type Condition,
   type Document,
@@ -6,17 +7,15 @@ import {
   type WriteOperation,
   type WriteResult,
 } from '../read-models.js'
+import { checkBulkSize, checkId, checkJson } from '../writes.js'
 import type { Table } from './catalogue.js'
 import { type ColumnValue, decode, sameColumnValue, valueAt } from './columns.js'
 import type { Connection } from './connection.js'
-import { operatorsOf } from './filter-to-sql.js'
 import { meetsCondition } from './guard.js'
-import { applyUpdate, checkJson, setPath } from './update.js'
+import { applyUpdate, setPath } from './update.js'
 
-/** MongoDB's own limits, smaller where nobody needs as much. */
-const OPERATIONS_MAX = 10_000
+/** MongoDB's own limit. */
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
-const ID_LENGTH_MAX = 1024
 
 type Guarded = Exclude<WriteOperation, { insertOne: unknown }>
 type Filter = Extract<WriteOperation, { updateOne: unknown }>['updateOne']['filter']
@@ -47,8 +46,7 @@ export function bulkWrite(
   table: Table,
   operations: readonly WriteOperation[],
 ): { readonly result: WriteResult; readonly duplicate: DuplicateKeyError | undefined } {
-  if (operations.length > OPERATIONS_MAX)
-    throw new TypeError(`read models: a bulk of ${operations.length} operations, more than ${OPERATIONS_MAX}`)
+  checkBulkSize(operations)
   const bulk = new Bulk(connection, table)
   let duplicate: DuplicateKeyError | undefined
   for (const operation of operations) {
@@ -246,13 +244,6 @@ function equalitiesOf(filter: Filter): Document {
       if (operator === '$eq') setPath(document, path, operand)
   }
   return document as unknown as Document
-}
-
-function checkId(id: unknown): void {
-  if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX)
-    throw new TypeError(
-      `read models: the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`,
-    )
 }
 
 /** The error as the port's, or undefined when it is another. */

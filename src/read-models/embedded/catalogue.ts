@@ -1,8 +1,8 @@
+import { checkCollectionName, checkFieldPath } from '../conditions.js'
 import type { Index } from '../read-models.js'
-import { type ColumnValue, checkFieldPath, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
+import { type ColumnValue, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
 import type { Connection } from './connection.js'
 
-const COLLECTION_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 /** MongoDB's own limit. */
 const INDEXES_MAX = 64
 
@@ -191,10 +191,6 @@ export class Catalogue {
   #run(sql: string, ...parameters: readonly unknown[]): void {
     this.#connection.database.prepare(sql).run(...parameters)
   }
-}
-
-export function checkCollectionName(name: string): void {
-  if (!COLLECTION_NAME.test(name)) throw new TypeError(`read models: ${JSON.stringify(name)} is not a collection name`)
 }
 
 function json(value: unknown): string {

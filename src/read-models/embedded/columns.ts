@@ -1,3 +1,5 @@
+import { checkFieldPath, kindOf } from '../conditions.js'
+
 /**
  * How a scalar of a document becomes a SQLite value, so that SQLite's own order of types is MongoDB's:
  *
@@ -18,8 +20,6 @@ export const SMALLEST_BOOLEAN_SQL = "x''"
 
 const FALSE = Buffer.from([0])
 const TRUE = Buffer.from([1])
-const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/
-const FIELD_PATH_LENGTH_MAX = 120
 
 /** @throws TypeError at anything that is not a JSON scalar; `field` names it. */
 export function encode(value: unknown, field: string): ColumnValue {
@@ -50,12 +50,6 @@ export function sameColumnValue(a: ColumnValue, b: ColumnValue): boolean {
   return a === b || (a instanceof Uint8Array && b instanceof Uint8Array && a[0] === b[0])
 }
 
-/** Field names reach SQL text only through this check. */
-export function checkFieldPath(path: string): void {
-  if (path.length > FIELD_PATH_LENGTH_MAX || !FIELD_PATH.test(path) || path.includes('__proto__'))
-    throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
-}
-
 export function jsonPathSql(path: string): string {
   checkFieldPath(path)
   return `'$.${path
@@ -76,10 +70,4 @@ export function valueAt(document: unknown, segments: readonly string[]): unknown
     value = Object.hasOwn(value, segment) ? (value as Record<string, unknown>)[segment] : undefined
   }
   return value
-}
-
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (typeof value !== 'object') return typeof value === 'string' ? JSON.stringify(value) : String(value)
-  return value.constructor?.name ?? 'object'
 }

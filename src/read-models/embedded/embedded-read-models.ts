@@ -1,8 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { checkCollectionName } from '../conditions.js'
 import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
 import { asDuplicate } from './bulk-write.js'
-import { Catalogue, checkCollectionName } from './catalogue.js'
+import { Catalogue } from './catalogue.js'
 import { Connection } from './connection.js'
 import { EmbeddedCollection } from './embedded-collection.js'
 

@@ -1,15 +1,13 @@
+import { existsOperand, inValues, isPlainObject, kindOf, operatorsOf, unsupportedOperator } from '../conditions.js'
 import type { Condition, Filter, Sort } from '../read-models.js'
 import {
   type ColumnValue,
   encode,
   jsonPathSql,
-  kindOf,
   NULL_SQL,
   SMALLEST_BOOLEAN_SQL,
   SMALLEST_STRING_SQL,
 } from './columns.js'
-
-const IN_VALUES_MAX = 4096
 
 /** Names the column of an indexed field, or throws a TypeError that names the field. */
 export type ColumnOf = (path: string) => string
@@ -36,40 +34,6 @@ export function sortToSql(sort: Sort | undefined, columnOf: ColumnOf): string {
     return direction === 1 ? columnOf(path) : `${columnOf(path)} DESC`
   })
   return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
-}
-
-/** The operators of a condition, a bare scalar being `$eq`. @throws TypeError at anything else. */
-export function operatorsOf(path: string, condition: Condition): readonly (readonly [string, unknown])[] {
-  if (condition === null || ['string', 'number', 'boolean'].includes(typeof condition)) return [['$eq', condition]]
-  if (!isPlainObject(condition))
-    throw new TypeError(`read models: condition on "${path}" is a scalar or operators, not ${kindOf(condition)}`)
-  const operators = Object.entries(condition)
-  if (operators.length === 0) throw new TypeError(`read models: condition on "${path}" has no operator`)
-  for (const [operator, operand] of operators) {
-    if (!operator.startsWith('$'))
-      throw new TypeError(`read models: condition on "${path}" must be a scalar, not Object`)
-    if (operand === undefined) throw new TypeError(`read models: ${operator} on "${path}" has no operand`)
-  }
-  return operators
-}
-
-export function unsupportedOperator(operator: string, path: string): TypeError {
-  return new TypeError(`read models: operator ${operator} on "${path}" is not supported`)
-}
-
-/** @throws TypeError when the operand of `$in` is no array, or a longer one than a statement should carry. */
-export function inValues(path: string, operand: unknown): readonly unknown[] {
-  if (!Array.isArray(operand))
-    throw new TypeError(`read models: $in on "${path}" takes an array, not ${kindOf(operand)}`)
-  if (operand.length > IN_VALUES_MAX)
-    throw new TypeError(`read models: $in on "${path}" has ${operand.length} values, more than ${IN_VALUES_MAX}`)
-  return operand
-}
-
-/** @throws TypeError when the operand of `$exists` is not a boolean. */
-export function existsOperand(path: string, operand: unknown): boolean {
-  if (typeof operand === 'boolean') return operand
-  throw new TypeError(`read models: $exists on "${path}" takes a boolean, not ${kindOf(operand)}`)
 }
 
 function alternatives(key: '$and' | '$or', value: unknown, columnOf: ColumnOf, parameters: ColumnValue[]): string {
@@ -146,10 +110,4 @@ function existsToSql(path: string, column: string, wanted: boolean): string {
   if (path === '_id') return wanted ? '1' : '0'
   const type = `json_type(doc, ${jsonPathSql(path)})`
   return wanted ? `(${column} <> ${NULL_SQL} OR ${type} IS NOT NULL)` : `(${column} = ${NULL_SQL} AND ${type} IS NULL)`
-}
-
-function isPlainObject(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
 }

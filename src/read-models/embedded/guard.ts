@@ -1,6 +1,6 @@
+import { existsOperand, inValues, operatorsOf, unsupportedOperator } from '../conditions.js'
 import type { Condition } from '../read-models.js'
 import { encode } from './columns.js'
-import { existsOperand, inValues, operatorsOf, unsupportedOperator } from './filter-to-sql.js'
 
 /**
  * Whether one value meets a guard's condition, by the same rules as the compiled filters. Guards are judged here and not in

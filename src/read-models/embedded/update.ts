@@ -1,9 +1,9 @@
+import { kindOf } from '../conditions.js'
 import type { Document, Update } from '../read-models.js'
-import { kindOf, valueAt } from './columns.js'
+import { checkFieldName, checkJson, checkOperators } from '../writes.js'
+import { valueAt } from './columns.js'
 
 type Fields = Record<string, unknown>
-
-const DOCUMENT_DEPTH_MAX = 100
 
 /**
  * The document after an update; the very same object when nothing changed. Neither the document nor the update's values are
@@ -39,7 +39,7 @@ export function setPath(target: Fields, path: string, value: unknown): boolean {
   const last = segments.pop()!
   let parent = target
   for (const segment of segments) {
-    checkSegment(segment, path)
+    checkFieldName(segment, path)
     const child = Object.hasOwn(parent, segment) ? parent[segment] : {}
     if (typeof child !== 'object' || child === null || Array.isArray(child))
       throw new TypeError(`read models: path "${path}" runs through ${kindOf(child)}`)
@@ -47,39 +47,10 @@ export function setPath(target: Fields, path: string, value: unknown): boolean {
     parent[segment] = copy
     parent = copy
   }
-  checkSegment(last, path)
+  checkFieldName(last, path)
   if (Object.hasOwn(parent, last) && sameJson(parent[last], value)) return false
   parent[last] = value
   return true
-}
-
-/** @throws TypeError unless the value is JSON through and through: what SQLite's text would change silently is refused. */
-export function checkJson(value: unknown, path: string, depth: number): void {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return
-    case 'number':
-      if (Number.isFinite(value)) return
-      break
-    case 'object':
-      if (value === null) return
-      if (depth > DOCUMENT_DEPTH_MAX) throw new TypeError(`read models: "${path}" is nested too deeply`)
-      if (Array.isArray(value)) {
-        for (const element of value) checkJson(element, path, depth + 1)
-        return
-      }
-      if (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null) {
-        for (const name in value) {
-          checkSegment(name, path)
-          checkJson((value as Fields)[name], name, depth + 1)
-        }
-        return
-      }
-      break
-    default:
-  }
-  throw new TypeError(`read models: "${path}" holds ${kindOf(value)}, which is not JSON`)
 }
 
 function unsetPath(target: Fields, path: string): boolean {
@@ -94,39 +65,6 @@ function unsetPath(target: Fields, path: string): boolean {
   }
   delete parent[last]
   return true
-}
-
-function checkOperators(update: Update): void {
-  const paths: string[] = []
-  let operators = 0
-  for (const operator in update) {
-    switch (operator) {
-      case '$set':
-      case '$setOnInsert':
-      case '$unset':
-      case '$inc':
-        operators++
-        for (const path in update[operator]) paths.push(path)
-        break
-      default:
-        throw new TypeError(`read models: update operator ${operator} is not supported`)
-    }
-  }
-  if (operators === 0) throw new TypeError('read models: an update needs an operator')
-  const dotted = paths.some((path) => path.includes('.'))
-  if (new Set(paths).size !== paths.length || (dotted && paths.some((a) => paths.some((b) => b.startsWith(`${a}.`)))))
-    throw new TypeError(`read models: paths of an update conflict: ${paths.join(', ')}`)
-}
-
-function checkSegment(segment: string, path: string): void {
-  if (
-    segment === '' ||
-    segment === '__proto__' ||
-    segment.startsWith('$') ||
-    segment.includes('.') ||
-    segment.includes('\0')
-  )
-    throw new TypeError(`read models: ${JSON.stringify(segment)} in "${path}" is not a field name`)
 }
 
 function sameJson(a: unknown, b: unknown): boolean {

@@ -1,0 +1,67 @@
+import type { Condition } from './read-models.js'
+
+/**
+ * What every implementation of the port accepts as a name, a path and a condition, checked before any of it reaches a store: what
+ * is refused here can never become an operator or a piece of SQL.
+ */
+
+const IN_VALUES_MAX = 4096
+const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/
+const FIELD_PATH_LENGTH_MAX = 120
+const COLLECTION_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+
+export function checkCollectionName(name: string): void {
+  if (!COLLECTION_NAME.test(name)) throw new TypeError(`read models: ${JSON.stringify(name)} is not a collection name`)
+}
+
+/** Field names reach a store's query only through this check. */
+export function checkFieldPath(path: string): void {
+  if (path.length > FIELD_PATH_LENGTH_MAX || !FIELD_PATH.test(path) || path.includes('__proto__'))
+    throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
+}
+
+/** The operators of a condition, a bare scalar being `$eq`. @throws TypeError at anything else. */
+export function operatorsOf(path: string, condition: Condition): readonly (readonly [string, unknown])[] {
+  if (condition === null || ['string', 'number', 'boolean'].includes(typeof condition)) return [['$eq', condition]]
+  if (!isPlainObject(condition))
+    throw new TypeError(`read models: condition on "${path}" is a scalar or operators, not ${kindOf(condition)}`)
+  const operators = Object.entries(condition)
+  if (operators.length === 0) throw new TypeError(`read models: condition on "${path}" has no operator`)
+  for (const [operator, operand] of operators) {
+    if (!operator.startsWith('$'))
+      throw new TypeError(`read models: condition on "${path}" must be a scalar, not Object`)
+    if (operand === undefined) throw new TypeError(`read models: ${operator} on "${path}" has no operand`)
+  }
+  return operators
+}
+
+export function unsupportedOperator(operator: string, path: string): TypeError {
+  return new TypeError(`read models: operator ${operator} on "${path}" is not supported`)
+}
+
+/** @throws TypeError when the operand of `$in` is no array, or a longer one than a statement should carry. */
+export function inValues(path: string, operand: unknown): readonly unknown[] {
+  if (!Array.isArray(operand))
+    throw new TypeError(`read models: $in on "${path}" takes an array, not ${kindOf(operand)}`)
+  if (operand.length > IN_VALUES_MAX)
+    throw new TypeError(`read models: $in on "${path}" has ${operand.length} values, more than ${IN_VALUES_MAX}`)
+  return operand
+}
+
+/** @throws TypeError when the operand of `$exists` is not a boolean. */
+export function existsOperand(path: string, operand: unknown): boolean {
+  if (typeof operand === 'boolean') return operand
+  throw new TypeError(`read models: $exists on "${path}" takes a boolean, not ${kindOf(operand)}`)
+}
+
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'object') return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return value.constructor?.name ?? 'object'
+}

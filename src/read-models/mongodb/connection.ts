@@ -1,0 +1,109 @@
+import { type Collection, type Db, MongoClient } from 'mongodb'
+import { ReadModelsUnavailableError } from '../read-models.js'
+import { portError } from './errors.js'
+
+/** Documents as the driver types them; `_id` is a string and no ObjectId. */
+export type Stored = { _id: string; [field: string]: unknown }
+
+export const defaultDatabase = 'transferd'
+
+/** These win over the URL's: whatever it says, every call ends, and nothing is told to be written that an election can undo. */
+const clientOptions = {
+  appName: 'transferd',
+  serverSelectionTimeoutMS: 5_000,
+  connectTimeoutMS: 5_000,
+  waitQueueTimeoutMS: 5_000,
+  /** Above `wtimeoutMS`, so that the server is the one to say what became of a write. */
+  socketTimeoutMS: 20_000,
+  maxPoolSize: 20,
+  maxIdleTimeMS: 300_000,
+  writeConcern: { w: 'majority', wtimeoutMS: 10_000 },
+  /** A secondary may be behind: a checkpoint or a page of a feed would go back in time. */
+  readPreference: 'primary',
+  retryWrites: true,
+  retryReads: true,
+} as const
+
+/** A server that is connected to, and what is peculiar about it. */
+export interface Server {
+  readonly db: Db
+  /**
+   * FerretDB 1 stops at the first failing update of a command and says neither which nor whether others were done, updates without
+   * atomicity between connections, and cannot rename over a collection. See docs/reference/mongodb.md.
+   */
+  readonly isFerretDb1: boolean
+}
+
+/**
+ * The driver's client. Once connected it reconnects by itself for ever; but one whose first connection fails is closed for good, so
+ * that one is replaced.
+ */
+export class Connection {
+  readonly #url: string
+  #client: MongoClient | undefined
+  #server: Promise<Server> | undefined
+  #closed = false
+  #lastWrite: Promise<unknown> = Promise.resolve()
+
+  constructor(url: string) {
+    this.#url = url
+    // Parsed now, so that a URL which makes no sense is known at once.
+    this.#client = newClient(url)
+  }
+
+  /** @throws ReadModelsUnavailableError */
+  server(): Promise<Server> {
+    if (this.#closed) return Promise.reject(new ReadModelsUnavailableError('the read models are closed'))
+    this.#server ??= this.#connect()
+    return this.#server
+  }
+
+  async collection(name: string): Promise<Collection<Stored>> {
+    return (await this.server()).db.collection<Stored>(name)
+  }
+
+  /** One after the other, for a server that does not keep writers apart itself. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#lastWrite.then(work)
+    this.#lastWrite = mine.catch(() => undefined)
+    return mine
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#client?.close()
+  }
+
+  async #connect(): Promise<Server> {
+    const client = this.#client ?? newClient(this.#url)
+    this.#client = client
+    try {
+      await client.connect()
+      const db = client.db(databaseOf(this.#url))
+      const buildInfo = await db.command({ buildInfo: 1 })
+      return { db, isFerretDb1: 'ferretdbVersion' in buildInfo }
+    } catch (error) {
+      this.#server = undefined
+      this.#client = undefined
+      await client.close().catch(() => undefined)
+      throw portError(error)
+    }
+  }
+}
+
+/** @throws TypeError when the driver cannot make anything of the URL */
+function newClient(url: string): MongoClient {
+  try {
+    return new MongoClient(url, clientOptions)
+  } catch (error) {
+    // The driver quotes the URL, password included.
+    const message = (error instanceof Error ? error.message : String(error)).replace(/\/\/[^\s"']*@/g, '//')
+    throw new TypeError(`the URL of the read models cannot be used: ${message}`)
+  }
+}
+
+/** The database the URL's path names, or {@link defaultDatabase}; the driver's own default is `test`. */
+function databaseOf(url: string): string {
+  const path = /^[^/]+\/\/[^/?]*\/([^?]*)/.exec(url)?.[1]
+  return path ? decodeURIComponent(path) : defaultDatabase
+}

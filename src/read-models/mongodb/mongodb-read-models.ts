@@ -1,0 +1,114 @@
+import { checkCollectionName, checkFieldPath } from '../conditions.js'
+import type { Collection, Index, ReadModels } from '../read-models.js'
+import { Connection, type Server } from './connection.js'
+import { changing, codeOf, reading, serverCodes } from './errors.js'
+import { MongodbCollection } from './mongodb-collection.js'
+
+/**
+ * Read models in the database that a `mongodb://` or `mongodb+srv://` URL names, `transferd` if none. Nothing is connected to
+ * before it is needed, and a server that is away is tried again by every call.
+ * @throws TypeError when the URL makes no sense
+ */
+export function openMongodbReadModels({ url }: { readonly url: string }): ReadModels {
+  return new MongodbReadModels(new Connection(url))
+}
+
+class MongodbReadModels implements ReadModels {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  collection(name: string): Collection {
+    checkCollectionName(name)
+    return new MongodbCollection(this.#connection, name)
+  }
+
+  async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
+    checkCollectionName(name)
+    indexes.forEach(checkIndex)
+    const { db } = await this.#connection.server()
+    await changing(async () => {
+      await db.createCollection(name).catch(unless(serverCodes.namespaceExists))
+      const collection = db.collection(name)
+      const existing = await collection.listIndexes().toArray()
+      const missing = indexes.filter((index) => {
+        const same = existing.find(({ key }) => sameKey(key, index.key))
+        // That of _id is unique without being told so.
+        if (same === undefined || same.name === '_id_') return same === undefined
+        if ((same.unique === true) === (index.unique === true)) return false
+        throw new TypeError(
+          `read models: index ${JSON.stringify(index.key)} of "${name}" exists with another uniqueness`,
+        )
+      })
+      const specifications = missing.map(({ key, unique }) => ({
+        key: new Map(Object.entries(key)),
+        ...(unique && { unique }),
+      }))
+      if (specifications.length > 0) await collection.createIndexes(specifications)
+    })
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    checkCollectionName(from)
+    checkCollectionName(to)
+    const refused = new TypeError(`read models: cannot rename "${from}" to "${to}"`)
+    if (from === to) throw refused
+    const server = await this.#connection.server()
+    await changing(async () => {
+      try {
+        if (server.isFerretDb1) await renameInTwoSteps(server, from, to)
+        else await server.db.renameCollection(from, to, { dropTarget: true })
+      } catch (error) {
+        throw codeOf(error) === serverCodes.namespaceNotFound ? refused : error
+      }
+    })
+  }
+
+  async drop(name: string): Promise<void> {
+    checkCollectionName(name)
+    const { db } = await this.#connection.server()
+    await changing(() => db.dropCollection(name).catch(unless(serverCodes.namespaceNotFound)))
+  }
+
+  async listCollections(): Promise<readonly string[]> {
+    const { db } = await this.#connection.server()
+    const collections = await reading(() => db.listCollections({}, { nameOnly: true }).toArray())
+    return collections
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.'))
+      .sort()
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+}
+
+/** For a server that cannot replace the target. Between the steps there is no collection, which reads as an empty one. */
+async function renameInTwoSteps({ db }: Server, from: string, to: string): Promise<void> {
+  const there = await db.listCollections({ name: from }, { nameOnly: true }).hasNext()
+  if (there) await db.dropCollection(to).catch(unless(serverCodes.namespaceNotFound))
+  await db.renameCollection(from, to)
+}
+
+/** Lets pass the error that says there is nothing left to do. */
+function unless(code: number): (error: unknown) => void {
+  return (error) => {
+    if (codeOf(error) !== code) throw error
+  }
+}
+
+function checkIndex({ key }: Index): void {
+  const fields = Object.entries(key)
+  if (fields.length === 0) throw new TypeError('read models: an index needs a field')
+  for (const [path, direction] of fields) {
+    checkFieldPath(path)
+    if (direction !== 1 && direction !== -1) throw new TypeError(`read models: index direction of "${path}" is 1 or -1`)
+  }
+}
+
+function sameKey(a: object, b: object): boolean {
+  return JSON.stringify(Object.entries(a)) === JSON.stringify(Object.entries(b))
+}
