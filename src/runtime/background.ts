@@ -9,12 +9,12 @@ import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import { attachEmbeddedEventStore, type EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
 import { startProjections } from '../projections/start.js'
-import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import { createSecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
 import { startExpiry } from './expiry.js'
 import { createLogger } from './logger.js'
 import { backlogMetrics, callbackMetrics } from './metrics.js'
+import { openReadModels } from './open-read-models.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
@@ -64,7 +64,7 @@ async function start({ configuration, masterKey, eventStore }: BackgroundData): 
   const logger = createLogger(configuration.logLevel, 'background')
   const clock = () => new Date().toISOString()
   const store = attachEmbeddedEventStore(eventStore)
-  const readModels = await openEmbeddedReadModels({ directory: configuration.readModelDirectory })
+  const readModels = await openReadModels(configuration.readModels)
   const box = createSecretBox(Buffer.from(masterKey))
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await merchants.start()

@@ -3,6 +3,12 @@ import { rangeProblem } from '../commands/address-index.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 
+export type ReadModelLocation =
+  /** `directory` is an absolute path. */
+  | { readonly engine: 'embedded'; readonly directory: string }
+  /** The URL may hold a password. */
+  | { readonly engine: 'mongodb'; readonly url: string }
+
 export interface Configuration {
   readonly host: string
   /** 0: any free one. */
@@ -11,8 +17,7 @@ export interface Configuration {
   readonly publicUrl: string | undefined
   /** Absolute path of the directory that holds the event log, the master key and sandbox.json. */
   readonly eventStoreDirectory: string
-  /** Absolute path of the directory that holds the read models. */
-  readonly readModelDirectory: string
+  readonly readModels: ReadModelLocation
   /** 32 bytes; undefined: the key file in the event store's directory. */
   readonly masterKey: Buffer | undefined
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
@@ -79,7 +84,7 @@ export function readConfiguration(environment: Environment): Configuration {
     port: read('PORT', (value) => parseInteger(value, 0, 65_535)),
     publicUrl: read('PUBLIC_URL', parsePublicUrl),
     eventStoreDirectory: read('EVENT_STORE_URL', (url) => parseDirectory(url, 'esdb://')),
-    readModelDirectory: read('READ_MODEL_URL', (url) => parseDirectory(url, 'mongodb://')),
+    readModels: read('READ_MODEL_URL', parseReadModels),
     masterKey: read('TRANSFERD_MASTER_KEY', parseMasterKey),
     trustedProxies: read('TRUSTED_PROXIES', parseRanges),
     logLevel: read('LOG_LEVEL', (value) =>
@@ -124,13 +129,40 @@ function parsePublicUrl(value: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-function parseDirectory(value: string, clusterScheme: string): string {
-  const scheme = /^([a-z+]+):/i.exec(value)?.[1]?.toLowerCase()
-  if (scheme !== 'embedded') {
-    const asked = scheme ? `${scheme}:` : 'a value without a scheme'
-    const cluster = clusterScheme.startsWith(scheme ?? '?') ? ` ${clusterScheme} comes with a later one;` : ''
-    throw new Problem(`is ${asked}, but this build has only the embedded engine:${cluster} use embedded:<directory>`)
+/** The rest of a mongodb: URL is the driver's to judge, which is not loaded unless it is needed. */
+function parseReadModels(value: string): ReadModelLocation {
+  if (/^mongodb(\+srv)?:/i.test(value)) {
+    // Not a character of the value: it may hold a password.
+    if (!/^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(value))
+      throw new Problem('must name a server and a database, such as mongodb://127.0.0.1:27017/transferd')
+    return { engine: 'mongodb', url: value }
   }
+  const scheme = schemeOf(value)
+  if (scheme !== 'embedded')
+    throw new Problem(`is ${asked(scheme)}: use embedded:<directory> or mongodb://<host>/<database>`)
+  return { engine: 'embedded', directory: directoryOf(value) }
+}
+
+function parseDirectory(value: string, clusterScheme: string): string {
+  const scheme = schemeOf(value)
+  if (scheme !== 'embedded') {
+    const cluster = clusterScheme.startsWith(scheme ?? '?') ? ` ${clusterScheme} comes with a later one;` : ''
+    throw new Problem(
+      `is ${asked(scheme)}, but this build has only the embedded engine:${cluster} use embedded:<directory>`,
+    )
+  }
+  return directoryOf(value)
+}
+
+function schemeOf(value: string): string | undefined {
+  return /^([a-z+]+):/i.exec(value)?.[1]?.toLowerCase()
+}
+
+function asked(scheme: string | undefined): string {
+  return scheme ? `${scheme}:` : 'a value without a scheme'
+}
+
+function directoryOf(value: string): string {
   const path = value.slice('embedded:'.length)
   // embedded://data reads like a relative path and would be /data.
   if (path === '' || /^\/\/(?!\/)/.test(path))

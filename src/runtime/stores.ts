@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { type EmbeddedEventStore, openEmbeddedEventStore } from '../event-store/embedded/embedded-event-store.js'
 import { logPath } from '../event-store/embedded/log-file.js'
-import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
 import { loadMasterKey } from './master-key.js'
+import { openReadModels } from './open-read-models.js'
 
 export interface Stores {
   readonly eventStore: EmbeddedEventStore
@@ -32,7 +32,7 @@ export function requireLog({ eventStoreDirectory }: Configuration): void {
 
 /** Opens both stores and the master key, making what is not there yet. Other processes may have them open as well. */
 export async function openStores(configuration: Configuration): Promise<Stores> {
-  const { eventStoreDirectory, readModelDirectory } = configuration
+  const { eventStoreDirectory } = configuration
   // Before the log exists: a log without its key cannot be told from a lost key.
   const { key, notices } = configuration.masterKey
     ? { key: configuration.masterKey, notices: [] }
@@ -40,7 +40,14 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
   mkdirSync(eventStoreDirectory, { recursive: true, mode: 0o700 })
   const eventStore = await openEmbeddedEventStore({ directory: eventStoreDirectory })
   try {
-    const readModels = await openEmbeddedReadModels({ directory: readModelDirectory })
+    const readModels = await openReadModels(configuration.readModels)
+    try {
+      // A wrong address or password is better told now than as a list that never fills.
+      await readModels.listCollections()
+    } catch (error) {
+      await readModels.close()
+      throw error
+    }
     const close = async () => {
       await readModels.close()
       await eventStore.close()

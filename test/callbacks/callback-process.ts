@@ -4,14 +4,14 @@ import { CallbackCommands } from '../../src/commands/callbacks.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { MerchantCommands } from '../../src/commands/merchants.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
-import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { openTestReadModels } from '../support/read-models.js'
 
 /** Delivers the callbacks of a directory until it is killed. Arguments: directory, master key in hex. */
 const [path = '', masterKey = ''] = process.argv.slice(2)
 const clock = () => new Date().toISOString()
 const store = await openEmbeddedEventStore({ directory: path })
-const readModels = await openEmbeddedReadModels({ directory: path })
+const readModels = await openTestReadModels(path)
 const secretBox = createSecretBox(Buffer.from(masterKey, 'hex'))
 const merchants = new MerchantDirectory(store, secretBox, clock, () => undefined)
 await merchants.start()

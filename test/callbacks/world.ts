@@ -14,9 +14,9 @@ import type { MerchantSettings } from '../../src/domain/merchant/events.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { collections, indexes } from '../../src/read-models/documents.js'
-import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import type { Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -88,7 +88,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
   const path = mkdtempSync(join(tmpdir(), 'transferd-callbacks-'))
   const engine = await openEmbeddedEventStore({ directory: path })
   const store = options.wrapStore?.(engine) ?? engine
-  const readModels = await openEmbeddedReadModels({ directory: path })
+  const readModels = await openTestReadModels(path)
   await readModels.createIndexes(collections.callbacks, indexes.callbacks)
   const clock = new TestClock()
   const masterKey = randomBytes(32)
@@ -112,6 +112,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     await directory.stop()
     await readModels.close()
     await engine.close()
+    await removeTestReadModels(path)
     rmSync(path, { recursive: true, force: true })
   })
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
-import { databaseUrl, isFerretDb1, withoutMongodb } from '../support/mongodb.js'
+import { isFerretDb1, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { readModelsContract } from './read-models.contract.js'
 
 /** As docs/reference/mongodb.md says. */
@@ -10,7 +10,7 @@ const ferretDb1Exceptions = {
 }
 
 t.test('the contract on MongoDB', { skip: withoutMongodb }, async (t) => {
-  const url = databaseUrl('transferd_test_contract')
+  const url = testDatabaseUrl('contract')
   readModelsContract(t, {
     name: 'mongodb',
     open: async () => openMongodbReadModels({ url }),

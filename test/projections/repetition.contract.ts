@@ -17,8 +17,11 @@ const deliveries = fc.array(
   { minLength: 1, maxLength: 30, size: 'max' },
 )
 
-/** What any read-model store must come to, however often and in whatever pieces the log is applied. */
-export function repetitionContract(t: Test, readModels: ReadModels): void {
+/**
+ * What any read-model store must come to, however often and in whatever pieces the log is applied. `runs` histories are tried, each
+ * of some hundred writes.
+ */
+export function repetitionContract(t: Test, readModels: ReadModels, runs: number): void {
   t.test(
     'any cut into batches, any repetition and any crash give what one pass gives, and that is the fold',
     async (t) => {
@@ -40,7 +43,7 @@ export function repetitionContract(t: Test, readModels: ReadModels): void {
           }
           t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
         }),
-        { numRuns: 60 },
+        { numRuns: runs },
       )
     },
   )
@@ -64,7 +67,7 @@ export function repetitionContract(t: Test, readModels: ReadModels): void {
         }
         t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
       }),
-      { numRuns: 40 },
+      { numRuns: runs },
     )
   })
 }

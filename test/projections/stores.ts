@@ -8,9 +8,9 @@ import { formatPosition } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { RunnerDependencies } from '../../src/projections/runner.js'
-import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { wholeLog } from '../support/expected-documents.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { tempDirectory } from '../support/temp-directory.js'
 
 export interface TestStores extends RunnerDependencies {
@@ -29,10 +29,11 @@ const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 /** A log and read models of their own on disk, and commands that fill the log. */
 export async function testStores(t: Test, directory = tempDirectory(t)): Promise<TestStores> {
   const store = await openEmbeddedEventStore({ directory })
-  const readModels = await openEmbeddedReadModels({ directory })
+  const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
     await readModels.close()
     await store.close()
+    await removeTestReadModels(directory)
   })
   const clock = () => new Date().toISOString()
   const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false } as MerchantSettings

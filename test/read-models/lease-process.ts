@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { runWithLease } from '../../src/read-models/leases.js'
+import { openTestReadModels } from '../support/read-models.js'
 
 /** Started by tests: holds a lease until SIGTERM and says when it holds it and when not. */
-const readModels = await openEmbeddedReadModels({ directory: process.argv[2]! })
+const readModels = await openTestReadModels(process.argv[2]!)
 const stop = new AbortController()
 process.once('SIGTERM', () => stop.abort())
 process.stdout.write('waiting\n')

@@ -5,11 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { isDeadHolder, newHolderId } from '../../src/read-models/lease-holder.js'
 import { type Lease, runWithLease } from '../../src/read-models/leases.js'
 import { type Collection, type ReadModels, ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { SimulatedProcess, SimulatedTime } from './simulated-time.js'
 
 const LEASE_PROCESS = fileURLToPath(new URL('./lease-process.js', import.meta.url))
@@ -56,6 +57,17 @@ function troubled(
   return { collection: () => collection } as unknown as ReadModels
 }
 
+/** Closed and removed after the test. */
+async function opened(t: Test, directory: string): Promise<ReadModels> {
+  const readModels = await openTestReadModels(directory)
+  t.teardown(async () => {
+    await readModels.close()
+    await removeTestReadModels(directory)
+  })
+  return readModels
+}
+
+/** In the box only: simulated time does not wait for a network. */
 t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong clock', async (t) => {
   const pause = fc.record({ fromMs: fc.integer({ min: 0, max: 60_000 }), forMs: fc.integer({ min: 100, max: 20_000 }) })
   const holder = fc.record({
@@ -114,8 +126,7 @@ t.test('no two holders overlap, whatever is slow, fails, stops or has a wrong cl
 })
 
 t.test('release hands over at once and the token grows', async (t) => {
-  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
-  t.teardown(() => readModels.close())
+  const readModels = await opened(t, t.testdir())
   const tokens: number[] = []
   const first = new AbortController()
   const second = new AbortController()
@@ -144,8 +155,7 @@ t.test('release hands over at once and the token grows', async (t) => {
 })
 
 t.test('the lease is kept while the work finishes after the stop', async (t) => {
-  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
-  t.teardown(() => readModels.close())
+  const readModels = await opened(t, t.testdir())
   const stop = new AbortController()
   const holder = async (): Promise<unknown> =>
     (await readModels.collection('leases').findOne({ _id: 'worker' }))?.holder
@@ -159,8 +169,7 @@ t.test('the lease is kept while the work finishes after the stop', async (t) => 
 })
 
 t.test('what the work throws while it holds the lease comes out, and the lease is released', async (t) => {
-  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
-  t.teardown(() => readModels.close())
+  const readModels = await opened(t, t.testdir())
   const { signal } = new AbortController()
   const broken = runWithLease(readModels, 'worker', { signal }, () => Promise.reject(new Error('broken')))
   await t.rejects(broken, { message: 'broken' })
@@ -172,8 +181,7 @@ t.test('what the work throws while it holds the lease comes out, and the lease i
 })
 
 t.test('a dropped collection never turns tokens back', async (t) => {
-  const readModels = await openEmbeddedReadModels({ directory: t.testdir() })
-  t.teardown(() => readModels.close())
+  const readModels = await opened(t, t.testdir())
   const tokens: number[] = []
   for (let n = 0; n < 2; n++) {
     await runWithLease(readModels, 'worker', { signal: new AbortController().signal }, async ({ token }) => {
@@ -198,8 +206,7 @@ t.test('a holder is dead only when its process is known to be gone', async (t) =
 
 t.test('threads of one process exclude each other', async (t) => {
   const directory = t.testdir()
-  const readModels = await openEmbeddedReadModels({ directory })
-  t.teardown(() => readModels.close())
+  const readModels = await opened(t, directory)
   const worker = new Worker(LEASE_PROCESS, { argv: [directory], stdout: true })
   const lines = createInterface({ input: worker.stdout })[Symbol.asyncIterator]()
   await said(lines, 'held')
@@ -217,8 +224,9 @@ t.test(
   async (t) => {
     const directory = t.testdir()
     const children: ChildProcess[] = []
-    t.teardown(() => {
+    t.teardown(async () => {
       for (const child of children) child.kill('SIGKILL')
+      await removeTestReadModels(directory)
     })
     const start = () => {
       const child = spawn(process.execPath, [LEASE_PROCESS, directory], { stdio: ['ignore', 'pipe', 'inherit'] })

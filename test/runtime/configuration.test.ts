@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { ConfigurationError, configurationDefaults, readConfiguration } from '../../src/runtime/configuration.js'
+import { openReadModels } from '../../src/runtime/open-read-models.js'
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -17,7 +18,7 @@ t.test('an empty environment is a working configuration', async (t) => {
   const configuration = readConfiguration({})
   t.match(configuration, { host: '127.0.0.1', port: 3000, publicUrl: undefined, masterKey: undefined, sandbox: 'auto' })
   t.equal(configuration.eventStoreDirectory, resolve('data'))
-  t.equal(configuration.readModelDirectory, resolve('data'))
+  t.same(configuration.readModels, { engine: 'embedded', directory: resolve('data') })
   t.same(
     configuration.paymentMethods.map(({ code, name }) => [code, name]),
     [
@@ -49,9 +50,27 @@ t.test('every problem is named at once, each with its variable', async (t) => {
 })
 
 t.test('another engine is named as one that this build has not', async (t) => {
-  const [store, models] = problemsOf({ EVENT_STORE_URL: 'esdb://db:2113', READ_MODEL_URL: 'mongodb://db/transferd' })
+  const [store, models] = problemsOf({ EVENT_STORE_URL: 'esdb://db:2113', READ_MODEL_URL: 'postgres://db/transferd' })
   t.match(store, /EVENT_STORE_URL is esdb:, but this build has only the embedded engine/)
-  t.match(models, /READ_MODEL_URL is mongodb:, but this build has only the embedded engine/)
+  t.match(models, /READ_MODEL_URL is postgres:: use embedded:<directory> or mongodb:/)
+})
+
+t.test('read models on MongoDB are named by its URL, which no problem repeats', async (t) => {
+  for (const url of ['mongodb://user:pass@a:27017,b/transferd?replicaSet=rs0&tls=true', 'mongodb+srv://db.example/x'])
+    t.same(readConfiguration({ READ_MODEL_URL: url }).readModels, { engine: 'mongodb', url })
+  for (const url of ['mongodb:', 'mongodb://', 'mongodb:secret', 'mongodb://user:secret @host/x']) {
+    const problems = problemsOf({ READ_MODEL_URL: url })
+    t.match(problems, [/must name a server and a database/])
+    t.notMatch(problems.join(), /secret/)
+  }
+})
+
+t.test('a URL that the driver cannot read is a problem of the configuration, told without its password', async (t) => {
+  const url = 'mongodb://user:secret@host:port/x'
+  const error = await openReadModels({ engine: 'mongodb', url }).catch((error: unknown) => error)
+  t.ok(error instanceof ConfigurationError)
+  t.match(String(error), /READ_MODEL_URL cannot be used/)
+  t.notMatch(String(error), /secret/)
 })
 
 t.test('a directory that reads as relative and would be absolute is refused', async (t) => {

@@ -15,10 +15,10 @@ import type { EventStore, RecordedEvent } from '../../src/event-store/event-stor
 import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
 import { startProjections } from '../../src/projections/start.js'
-import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { openTestReadModels, removeTestReadModels } from './read-models.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
@@ -87,7 +87,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const masterKey = options.masterKey ?? randomBytes(32)
   const engine = await openEmbeddedEventStore({ directory: path })
   const store = options.wrapStore?.(engine) ?? engine
-  const readModels = await openEmbeddedReadModels({ directory: path })
+  const readModels = await openTestReadModels(path)
   const clock = () => new Date().toISOString()
   const secretBox = createSecretBox(masterKey)
   const merchants = new MerchantCommands(engine, clock, secretBox)
@@ -150,6 +150,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 
 export async function destroyTestService(service: TestService): Promise<void> {
   await service.stop()
+  await removeTestReadModels(service.path)
   rmSync(service.path, { recursive: true })
 }
 
