@@ -1,7 +1,6 @@
 import {
   type AnyBulkWriteOperation,
   type Collection,
-  type Document,
   MongoBulkWriteError,
   type UpdateFilter,
   type WriteError,
@@ -115,17 +114,13 @@ function isDuplicateId({ message }: Failed): boolean {
 function withoutUpsert(operation: Operation): { readonly operation: Operation; readonly id: string } | undefined {
   if ('updateOne' in operation && operation.updateOne.upsert === true) {
     const { filter, update } = operation.updateOne
-    return { operation: { updateOne: { filter, update } }, id: idOf(filter) }
+    return { operation: { updateOne: { filter, update } }, id: filter._id as string }
   }
   if ('replaceOne' in operation && operation.replaceOne.upsert === true) {
     const { filter, replacement } = operation.replaceOne
-    return { operation: { replaceOne: { filter, replacement } }, id: idOf(filter) }
+    return { operation: { replaceOne: { filter, replacement } }, id: filter._id as string }
   }
   return undefined
-}
-
-function idOf(filter: Document): string {
-  return (filter._id as { readonly $eq: string }).$eq
 }
 
 function driverOperation(operation: WriteOperation): Operation {

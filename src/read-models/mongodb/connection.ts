@@ -98,7 +98,7 @@ function newClient(url: string): MongoClient {
   } catch (error) {
     // The driver quotes the URL, password included.
     const message = (error instanceof Error ? error.message : String(error)).replace(/\/\/[^\s"']*@/g, '//')
-    throw new TypeError(`the URL of the read models cannot be used: ${message}`)
+    throw new TypeError(`cannot be used: ${message}`)
   }
 }
 

@@ -39,8 +39,10 @@ export function driverSort(sort: Sort | undefined): Map<string, 1 | -1> {
   return new Map(entries)
 }
 
-function driverCondition(path: string, condition: Condition): Record<string, unknown> {
+function driverCondition(path: string, condition: Condition): unknown {
   checkFieldPath(path)
+  // The one bare value: FerretDB 1 finds a document by its _id in no other form. A string is no operator.
+  if (path === '_id' && typeof condition === 'string') return condition
   const compiled: Record<string, unknown> = {}
   for (const [operator, operand] of operatorsOf(path, condition)) {
     switch (operator) {

@@ -1,0 +1,49 @@
+// A MongoDB-compatible server for the tests: FerretDB over SQLite in a directory of its own, on any free port of loopback.
+// Prints its mongodb:// URL when it can be connected to, and ends with SIGTERM, SIGINT or the end of its standard input.
+//
+// FerretDB is embedded, not installed as a command: its own main refuses to run unless files of its repository are there that
+// the module proxy does not serve, and an embedded one has no telemetry.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fail(fmt.Errorf("usage: ferretdb <empty directory>"))
+	}
+	server, err := ferretdb.New(&ferretdb.Config{
+		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
+		Logger:    slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Handler:   "sqlite",
+		SQLiteURL: "file:" + os.Args[1] + "/",
+	})
+	if err != nil {
+		fail(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	go func() {
+		// Whoever started this holds the other end: a killed parent leaves no server behind.
+		io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	go func() { fmt.Println(server.MongoDBURI()) }()
+	if err := server.Run(ctx); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
