@@ -14,6 +14,6 @@ t.test('the contract on MongoDB', { skip: withoutMongodb }, async (t) => {
   readModelsContract(t, {
     name: 'mongodb',
     open: async () => openMongodbReadModels({ url }),
-    exceptions: (await isFerretDb1()) ? ferretDb1Exceptions : {},
+    exceptions: (await isFerretDb1(url)) ? ferretDb1Exceptions : {},
   })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
 import { tempDirectory } from '../support/temp-directory.js'
 import { repetitionContract } from './repetition.contract.js'
 
@@ -9,5 +9,4 @@ t.teardown(async () => {
   await readModels.close()
   await removeTestReadModels(directory)
 })
-// Beside a server, and one that is slow at it, each write is a round trip.
-repetitionContract(t, readModels, process.env.READ_MODEL_URL?.startsWith('mongodb') ? 5 : 60)
+repetitionContract(t, readModels, withSlowReadModels ? 5 : 60)

@@ -19,8 +19,8 @@ export function mongodbUrl(server: string, database: string): string {
 }
 
 /** FerretDB 1 differs in what docs/reference/mongodb.md lists. */
-export async function isFerretDb1(): Promise<boolean> {
-  const client = new MongoClient(testDatabaseUrl('contract'))
+export async function isFerretDb1(url: string): Promise<boolean> {
+  const client = new MongoClient(url)
   try {
     return 'ferretdbVersion' in (await client.db().command({ buildInfo: 1 }))
   } finally {

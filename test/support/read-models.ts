@@ -3,22 +3,27 @@ import { resolve } from 'node:path'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
-import { mongodbUrl } from './mongodb.js'
+import { isFerretDb1, mongodbUrl } from './mongodb.js'
+
+const server = process.env.READ_MODEL_URL?.startsWith('mongodb') ? process.env.READ_MODEL_URL : undefined
+
+/** For tap's `skip` of what writes thousands of documents: false, or what to tell. */
+export const withSlowReadModels =
+  server !== undefined && (await isFerretDb1(server)) && 'FerretDB 1 takes minutes for as many writes'
 
 /**
  * Read models of a directory: in it, or, when READ_MODEL_URL names a MongoDB, there, in a database of the directory's own. So
  * every process that a test starts on the directory finds the same ones.
  */
 export async function openTestReadModels(directory: string): Promise<ReadModels> {
-  const server = process.env.READ_MODEL_URL ?? ''
-  if (!server.startsWith('mongodb')) return openEmbeddedReadModels({ directory })
+  if (server === undefined) return openEmbeddedReadModels({ directory })
   const hash = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 24)
   return openMongodbReadModels({ url: mongodbUrl(server, `transferd_test_${hash}`) })
 }
 
 /** What {@link openTestReadModels} has left on a server, which goes with no directory. */
 export async function removeTestReadModels(directory: string): Promise<void> {
-  if (!process.env.READ_MODEL_URL?.startsWith('mongodb')) return
+  if (server === undefined) return
   const readModels = await openTestReadModels(directory)
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   await readModels.close()
