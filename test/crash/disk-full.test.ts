@@ -40,7 +40,12 @@ t.test('a full disk: 503, nothing acknowledged, and back by itself', { skip: !mo
 
   const ballast = join(mount, 'ballast')
   const { bavail, bsize } = statfsSync(mount)
-  writeFileSync(ballast, Buffer.alloc(bavail * bsize - 64 * 1024))
+  try {
+    writeFileSync(ballast, Buffer.alloc(bavail * bsize))
+  } catch (error) {
+    // The service may have taken some of the room meanwhile: full it is all the same.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
   let refused: Answer[] = []
   for (let round = 0; round < 40 && refused.length === 0; round++) {
     refused = (await burst(50)).filter(({ status }) => status !== 200)
