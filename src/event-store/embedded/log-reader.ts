@@ -13,6 +13,8 @@ import { messageOf, openForReading } from './log-file.js'
 import { type NameRange, nameRanges } from './name-ranges.js'
 import { RecentEvents, type Stretch } from './recent-events.js'
 import { StreamNumbers } from './stream-numbers.js'
+import { decodeBody, parseObject } from './streams/event-body.js'
+import { tombstoneRevision } from './streams/stream-metadata.js'
 
 /** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
 export const scanWindow = 10_000
@@ -23,7 +25,7 @@ const pageSize = 8 * 1024 * 1024
 const maxPrefixes = 100
 const maxStatements = 100
 
-type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: string]
+type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: string | Uint8Array]
 
 type Body = [id: string, type: string, data: JsonObject, metadata: JsonObject]
 
@@ -74,6 +76,7 @@ export class LogReader {
         const wanted = Math.min(chunkRows, options.maxCount - events.length)
         const rows = ofStream.all(number, revision, wanted)
         for (const row of rows) {
+          if (row[1] === tombstoneRevision) return { events, atEnd: true }
           if (row[1] !== revision || row[3] !== stream) {
             throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[3]}`)
           }
@@ -234,11 +237,18 @@ function toEvent(row: Row): RecordedEvent {
 }
 
 function parse(row: Row): Body {
+  const body = row[4]
   try {
-    return JSON.parse(row[4]) as Body
+    return typeof body === 'string' ? (JSON.parse(body) as Body) : foreign(body)
   } catch {
     throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) holds no JSON`)
   }
+}
+
+/** Written by a client of the protocol in a form the service does not use: what is no JSON object reads as an empty one. */
+function foreign(body: Uint8Array): Body {
+  const { id, type, isJson, data, metadata } = decodeBody(body)
+  return [id, type, (isJson && parseObject(data)) || {}, parseObject(metadata) ?? {}]
 }
 
 function checkpointAt(position: number): { checkpoint?: Position } {

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
+import { tombstoneRevision } from './streams/stream-metadata.js'
 
 /** Streams younger than the index on names, before they are merged into it. */
 const mergeAt = 65_536
@@ -29,9 +30,11 @@ export class StreamNumbers {
     this.#nameOf = db
       .prepare<[number], string>('SELECT name FROM events WHERE stream = ? ORDER BY revision LIMIT 1')
       .pluck()
+    // The first event of a stream, or the one that ended it: it may be the only one.
     this.#younger = db
       .prepare<[number], [number, string]>(
-        'SELECT stream, name FROM events INDEXED BY events_by_stream WHERE stream > ? AND revision = 0',
+        `SELECT stream, name FROM events INDEXED BY events_by_stream
+         WHERE stream > ? AND revision IN (0, ${tombstoneRevision})`,
       )
       .raw()
     this.#readIndexedThrough = db.prepare<[], number>('SELECT indexed_through FROM log_state').pluck()

@@ -1,0 +1,135 @@
+/** An event's content as a client of the protocol sees it: bytes, kept as they came. */
+export interface EventContent {
+  /** UUID, lower case. */
+  readonly id: string
+  readonly type: string
+  readonly isJson: boolean
+  readonly data: Uint8Array
+  /** Empty: there is none. */
+  readonly metadata: Uint8Array
+}
+
+/** As stored: the JSON text of `[id, type, data, metadata]`, or a blob (see {@link encodeBody}). */
+export type Body = string | Uint8Array
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const blobVersion = 1
+const jsonFlag = 1
+/** Version, flags, id, and the lengths of type and data. */
+const blobHeader = 2 + 16 + 4 + 4
+/** Where the type's JSON text begins: behind `["<id>",`. */
+const typeAt = 40
+
+/**
+ * Where data and metadata are JSON objects, the form in which the service writes its own events, so that it can read
+ * these too; their text goes in as it came. Everything else (binary data, other JSON, no metadata) becomes a blob.
+ */
+export function encodeBody(content: EventContent): Body {
+  const data = content.isJson ? objectText(content.data) : undefined
+  const metadata = data === undefined ? undefined : objectText(content.metadata)
+  if (data === undefined || metadata === undefined) return encodeBlob(content)
+  return `["${content.id}",${JSON.stringify(content.type)},${data},${metadata}]`
+}
+
+export function decodeBody(body: Body): EventContent {
+  return typeof body === 'string' ? decodeText(body) : decodeBlob(body)
+}
+
+export function idOfBody(body: Body): string {
+  return typeof body === 'string' ? body.slice(2, 38) : idText(Buffer.from(body.buffer, body.byteOffset + 2, 16))
+}
+
+/** A JSON object of this text, or undefined. */
+export function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(strict.decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function objectText(bytes: Uint8Array): string | undefined {
+  return parseObject(bytes) === undefined ? undefined : strict.decode(bytes)
+}
+
+function encodeBlob({ id, type, isJson, data, metadata }: EventContent): Uint8Array {
+  const typeBytes = Buffer.from(type)
+  const blob = Buffer.allocUnsafe(blobHeader + typeBytes.length + data.length + metadata.length)
+  blob[0] = blobVersion
+  blob[1] = isJson ? jsonFlag : 0
+  blob.write(id.replaceAll('-', ''), 2, 'hex')
+  blob.writeUInt32LE(typeBytes.length, 18)
+  blob.writeUInt32LE(data.length, 22)
+  blob.set(typeBytes, blobHeader)
+  blob.set(data, blobHeader + typeBytes.length)
+  blob.set(metadata, blobHeader + typeBytes.length + data.length)
+  return blob
+}
+
+function decodeBlob(bytes: Uint8Array): EventContent {
+  const blob = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (blob[0] !== blobVersion) throw new Error(`an event body of version ${blob[0]} is not known here`)
+  const typeEnd = blobHeader + blob.readUInt32LE(18)
+  const dataEnd = typeEnd + blob.readUInt32LE(22)
+  return {
+    id: idText(blob.subarray(2, 18)),
+    type: blob.toString('utf8', blobHeader, typeEnd),
+    isJson: (blob[1]! & jsonFlag) !== 0,
+    data: blob.subarray(typeEnd, dataEnd),
+    metadata: blob.subarray(dataEnd),
+  }
+}
+
+function decodeText(text: string): EventContent {
+  const typeEnd = stringEnd(text, typeAt)
+  const dataEnd = objectEnd(text, typeEnd + 1)
+  return {
+    id: text.slice(2, 38),
+    type: JSON.parse(text.slice(typeAt, typeEnd)) as string,
+    isJson: true,
+    data: Buffer.from(text.slice(typeEnd + 1, dataEnd)),
+    metadata: Buffer.from(text.slice(dataEnd + 1, -1)),
+  }
+}
+
+function idText(bytes: Buffer): string {
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+/** Behind the string that begins at `from`. */
+function stringEnd(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - 1 - backslashes) === 92) backslashes++
+    if (backslashes % 2 === 0) return at + 1
+  }
+  throw new Error('an event body breaks off in a string')
+}
+
+/** The comma behind the object whose text begins at `from`. */
+function objectEnd(text: string, from: number): number {
+  let depth = 0
+  for (let at = from; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 34: // "
+        at = stringEnd(text, at) - 1
+        break
+      case 123: // {
+      case 91: // [
+        depth++
+        break
+      case 125: // }
+      case 93: // ]
+        depth--
+        break
+      case 44: // ,
+        if (depth === 0) return at
+        break
+    }
+  }
+  throw new Error('an event body breaks off')
+}

@@ -1,0 +1,58 @@
+/** Events of a stream that are looked at in the log when nothing is remembered of it. */
+const lookBack = 2_000
+const maxIds = 200_000
+
+interface Known {
+  /** Everything up to here is in `first`, from `lookBack` before the stream was first asked for. */
+  through: number
+  readonly first: Map<string, number>
+}
+
+/** Reads the ids of a stream's events in `[from, to]`, in order. */
+export type ReadIds = (stream: number, from: number, to: number) => Iterable<{ revision: number; id: string }>
+
+/**
+ * The ids of appends that name no revision. The real server forgets them at a restart; here the log is asked for the
+ * stream's youngest, so such an append is known again however often the server was killed in between.
+ */
+export class RecentIds {
+  /** Least recently asked for first. */
+  readonly #streams = new Map<number, Known>()
+  #count = 0
+
+  constructor(private readonly read: ReadIds) {}
+
+  firstWith(stream: number, current: number, id: string): number | undefined {
+    return this.#known(stream, current).first.get(id)
+  }
+
+  /** A transaction was rolled back: what was noted of its events is not so. */
+  clear(): void {
+    this.#streams.clear()
+    this.#count = 0
+  }
+
+  #known(stream: number, current: number): Known {
+    const known = this.#streams.get(stream) ?? { through: Math.max(-1, current - lookBack), first: new Map() }
+    this.#streams.delete(stream)
+    this.#streams.set(stream, known)
+    if (known.through < current) {
+      const before = known.first.size
+      for (const { revision, id } of this.read(stream, known.through + 1, current)) {
+        if (!known.first.has(id)) known.first.set(id, revision)
+      }
+      known.through = current
+      this.#count += known.first.size - before
+      this.#shrink()
+    }
+    return known
+  }
+
+  #shrink(): void {
+    for (const [stream, { first }] of this.#streams) {
+      if (this.#count <= maxIds) return
+      this.#streams.delete(stream)
+      this.#count -= first.size
+    }
+  }
+}
