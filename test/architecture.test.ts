@@ -24,10 +24,14 @@ t.test('each driver has its one importer in each port, and only runtime may impo
       [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
     )
   t.strictSame(mayImport('better-sqlite3'), ['event-store/embedded', 'read-models/embedded'])
-  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
+  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb', 'event-store/protocol'])
   t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
   const adapters = Object.keys(areas).filter((area) => area.includes('/'))
-  for (const adapter of adapters) t.strictSame(mayImport(adapter), ['runtime'], adapter)
+  // The protocol serves what only the embedded engine has: it stands on that, not on the port.
+  for (const adapter of adapters) {
+    const others = adapter === 'event-store/embedded' ? ['event-store/protocol'] : []
+    t.strictSame(mayImport(adapter), [...others, 'runtime'], adapter)
+  }
   t.strictSame(mayImport('http'), ['runtime', 'cli'])
 })
 

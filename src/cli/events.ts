@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { answer, Refused } from './command.js'
+import { addEventsServeCommand } from './events-serve.js'
 import { trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
 
@@ -12,6 +13,7 @@ export function addEventCommands(program: Command): void {
       .description('everything that happened to a transfer'),
     showEvents,
   )
+  addEventsServeCommand(events)
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {

@@ -52,3 +52,11 @@ export function moment(text: string): string {
     throw new InvalidArgumentError('It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
   return new Date(time).toISOString()
 }
+
+export function endpoint(text: string): { host: string; port: number } {
+  const [, v6, name, digits] = /^(?:\[([0-9a-fA-F:]+)\]|([^\s:/]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = v6 ?? name
+  const port = Number(digits)
+  if (host === undefined || port < 1 || port > 65_535) throw new InvalidArgumentError('It must be host:port.')
+  return { host, port }
+}

@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { banner } from '../runtime/banner.js'
 import { readConfiguration } from '../runtime/configuration.js'
+import { askedToStop } from './stop-signal.js'
 
-/** A terminal's Ctrl-C reaches the process twice under npm, which passes on what the terminal sends to all. */
-const sameSignalMs = 500
 /** Beyond the slowest callback attempt, which is waited for; whoever stops the service will not wait for ever. */
 const stopAllowanceMs = 15_000
 
@@ -36,18 +35,4 @@ async function serve(options: { json?: true }): Promise<void> {
   clearTimeout(overdue)
   logger.info('stopped')
   if (failed) throw reason
-}
-
-/** The first signal; a second one, when the first was seen for itself, ends the process at once. */
-function askedToStop(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let firstAtMs: number | undefined
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (firstAtMs === undefined) firstAtMs = performance.now()
-        else if (performance.now() - firstAtMs > sameSignalMs) process.exit(1)
-        resolve(signal)
-      })
-    }
-  })
 }

@@ -17,6 +17,11 @@ export const areas: { readonly [folder: string]: Area } = {
   'event-store': { areas: ['domain'], packages: typebox },
   'event-store/embedded': { areas: ['event-store'], packages: ['better-sqlite3'] },
   'event-store/eventstoredb': { areas: ['event-store'], packages: ['@eventstore/db-client'] },
+  // The messages and services of the protocol come generated with EventStoreDB's client.
+  'event-store/protocol': {
+    areas: ['event-store', 'event-store/embedded'],
+    packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
+  },
   'read-models': { areas: ['domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
@@ -38,7 +43,16 @@ export const areas: { readonly [folder: string]: Area } = {
   // Composes everything, so it may import every area; still no driver.
   runtime: {
     areas: [
-      ...['callbacks', 'commands', 'domain', 'event-store', 'event-store/embedded', 'event-store/eventstoredb', 'http'],
+      ...[
+        'callbacks',
+        'commands',
+        'domain',
+        'event-store',
+        'event-store/embedded',
+        'event-store/eventstoredb',
+        'event-store/protocol',
+      ],
+      'http',
       ...['projections', 'read-models', 'read-models/embedded', 'read-models/mongodb', 'security', 'subscriptions'],
     ],
     packages: ['fastify', 'ipaddr.js', 'pino', 'prom-client'],

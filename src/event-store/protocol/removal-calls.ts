@@ -1,0 +1,67 @@
+import type { DeleteReq, DeleteResp, TombstoneReq, TombstoneResp } from '@eventstore/db-client/generated/streams_pb.js'
+import { type Metadata, status } from '@grpc/grpc-js'
+import type { Outcome } from '../embedded/streams/operations.js'
+import { accessDenied, CallError, streamDeleted } from './call-error.js'
+import type { ServerContext } from './calls.js'
+import { streams } from './generated.js'
+import { type ExpectedOnWire, expectedOf, positionText, streamName } from './wire.js'
+
+/** `Streams.Delete` and `Streams.Tombstone`. */
+
+const codes = { any: '-2', no_stream: '-1', stream_exists: '-4' } as const
+
+export async function deleteStream(
+  context: ServerContext,
+  request: DeleteReq,
+  metadata: Metadata,
+): Promise<DeleteResp> {
+  const position = await remove(context, 'delete', request, metadata)
+  const place = new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)
+  return new streams.DeleteResp().setPosition(place)
+}
+
+export async function tombstoneStream(
+  context: ServerContext,
+  request: TombstoneReq,
+  metadata: Metadata,
+): Promise<TombstoneResp> {
+  const position = await remove(context, 'tombstone', request, metadata)
+  const place = new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position)
+  return new streams.TombstoneResp().setPosition(place)
+}
+
+async function remove(
+  { store, access, isWritable }: ServerContext,
+  how: 'delete' | 'tombstone',
+  request: DeleteReq | TombstoneReq,
+  metadata: Metadata,
+): Promise<string> {
+  const user = await access.caller(metadata)
+  const options = request.getOptions()
+  const stream = streamName(options?.getStreamIdentifier())
+  const wanted = expectedOf(options!, options!.getRevision())
+  access.mayUse(user, 'delete', stream)
+  if (!isWritable) throw accessDenied()
+  return removed(stream, wanted, await store[how](stream, wanted.expected))
+}
+
+function removed(stream: string, { expected, revision }: ExpectedOnWire, outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'ok':
+      return positionText(outcome.position ?? 0)
+    case 'wrong_revision': {
+      const wanted = typeof expected === 'number' ? (revision ?? `${expected}`) : codes[expected]
+      const text = `Append failed due to WrongExpectedVersion. Expected version: ${wanted}, actual version: ${outcome.actual}`
+      throw new CallError(status.FAILED_PRECONDITION, text, {
+        exception: 'wrong-expected-version',
+        'stream-name': stream,
+        'expected-version': wanted,
+        'actual-version': `${outcome.actual}`,
+      })
+    }
+    case 'deleted':
+      throw streamDeleted(stream)
+    default:
+      return outcome satisfies never
+  }
+}

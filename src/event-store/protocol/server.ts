@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/streams_pb.js'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { StreamStore } from '../embedded/streams/stream-store.js'
+import { Access, type Account } from './access.js'
+import { appendCall } from './append-calls.js'
+import { batchAppendCall } from './batch-append.js'
+import { unary } from './calls.js'
+import { streamsServices } from './generated.js'
+import { Groups } from './groups/groups.js'
+import { addNodeServices } from './node-services.js'
+import { addPersistentSubscriptions } from './persistent-calls.js'
+import type { PersistentContext } from './persistent-context.js'
+import { readCall } from './read-call.js'
+import { deleteStream, tombstoneStream } from './removal-calls.js'
+import { addUsers } from './users.js'
+
+const maxMessageBytes = 16 * 1024 * 1024
+
+export interface ProtocolOptions {
+  readonly store: StreamStore
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  readonly isWritable: boolean
+  /** Files in PEM. Without them nothing is encrypted, and nobody is asked who they are. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string }
+  /** Beside the users kept in the log. */
+  readonly accounts: readonly Account[]
+  /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
+  readonly advertise?: Endpoint
+  readonly onFault: (error: unknown) => void
+}
+
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ProtocolServer {
+  readonly port: number
+  /** Ends all calls. The store stays open. */
+  close(): Promise<void>
+}
+
+/** Serves a log over EventStoreDB's gRPC protocol. */
+export async function startProtocolServer(options: ProtocolOptions): Promise<ProtocolServer> {
+  const { store, tls, isWritable, onFault } = options
+  const lock = isWritable ? store.tryLock('protocol-groups') : undefined
+  const groups = lock && new Groups(store, onFault)
+  groups?.start()
+  const context: PersistentContext = {
+    store,
+    access: new Access(store, tls === undefined ? undefined : options.accounts),
+    isWritable,
+    onFault,
+    groups,
+  }
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+  })
+  server.addService(streamsServices.StreamsService, {
+    read: readCall(context),
+    append: appendCall(context),
+    batchAppend: batchAppendCall(context),
+    delete: unary(context, (request: DeleteReq, metadata) => deleteStream(context, request, metadata)),
+    tombstone: unary(context, (request: TombstoneReq, metadata) => tombstoneStream(context, request, metadata)),
+  })
+  let bound = options.port
+  addNodeServices(
+    server,
+    context,
+    () => options.advertise ?? { host: options.host, port: bound },
+    async () => groups?.restart(),
+  )
+  addPersistentSubscriptions(server, context)
+  addUsers(server, context)
+  bound = await new Promise<number>((resolve, reject) => {
+    const address = options.host.includes(':') ? `[${options.host}]` : options.host
+    server.bindAsync(`${address}:${options.port}`, credentialsOf(tls), (error, port) => {
+      if (error) reject(error)
+      else resolve(port)
+    })
+  })
+  return {
+    port: bound,
+    close: async () => {
+      await groups?.stop()
+      server.forceShutdown()
+      lock?.release()
+    },
+  }
+}
+
+function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure()
+  const pair = { cert_chain: readFileSync(tls.certFile), private_key: readFileSync(tls.keyFile) }
+  return ServerCredentials.createSsl(null, [pair])
+}
