@@ -1,0 +1,57 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type AddressInfo, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+const main = new URL('../../src/cli/main.js', import.meta.url).pathname
+
+/** `transferd events serve` as a process that can be killed and started again on the same port. */
+export class ServerUnderTest {
+  port = 0
+  #child: ChildProcess | undefined
+  #trouble: string | undefined
+
+  constructor(private readonly options: readonly string[]) {}
+
+  async start(): Promise<void> {
+    this.port ||= await freePort()
+    const child = spawn(
+      process.execPath,
+      ['--enable-source-maps', main, 'events', 'serve', '--port', `${this.port}`, ...this.options],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    this.#child = child
+    child.on('exit', (code, signal) => {
+      if (this.#child === child) this.#trouble = `the server ended by itself: ${code ?? signal}`
+    })
+    await new Promise<void>((resolve, reject) => {
+      createInterface(child.stdout).once('line', () => resolve())
+      child.once('exit', () => reject(new Error('the server did not start')))
+    })
+  }
+
+  async restart(): Promise<void> {
+    const child = this.#child
+    this.#child = undefined
+    const gone = new Promise((resolve) => child?.once('exit', resolve))
+    child?.kill('SIGKILL')
+    await gone
+    await this.start()
+  }
+
+  /** What went wrong, if anything did. */
+  stop(): string | undefined {
+    const child = this.#child
+    this.#child = undefined
+    child?.kill('SIGTERM')
+    return this.#trouble
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
