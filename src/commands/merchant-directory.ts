@@ -9,7 +9,7 @@ import {
   validValues,
 } from '../domain/merchant/merchant.js'
 import { decodeEvent } from '../event-store/event-codec.js'
-import type { EventStore, Page, Position } from '../event-store/event-store.js'
+import { comparePositions, type EventStore, type Page, type Position } from '../event-store/event-store.js'
 import { matchesDigest, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { AddressIndex } from './address-index.js'
@@ -18,6 +18,7 @@ import { merchantStream } from './ids.js'
 import { type RotatingSecret, secretOwner } from './merchants.js'
 
 const retryDelayMs = 500
+const catchUpPage = 500
 const streamPrefix = merchantStream('')
 
 /** All merchants in memory, folded from the log and kept up with it: what authentication and delivery decide by. */
@@ -30,6 +31,9 @@ export class MerchantDirectory {
   private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
   private readonly stopping = new AbortController()
   private following: Promise<void> | undefined
+  private catchingUp: Promise<void> | undefined
+  /** Everything up to and including this place is known. */
+  private checkpoint: Position | undefined
 
   constructor(
     private readonly store: EventStore,
@@ -44,18 +48,29 @@ export class MerchantDirectory {
    * merchant out of service until a restart, and no other. @throws StoreUnavailableError, EventFormatError
    */
   async start(): Promise<void> {
-    const pages = this.pages(undefined)
-    let checkpoint: Position | undefined
+    const pages = this.pages()
     for (;;) {
       const { value: page, done } = await pages.next()
       if (done) return
       this.apply(page, (error) => {
         throw error
       })
-      checkpoint = page.checkpoint ?? checkpoint
       if (page.atEnd) break
     }
-    this.following = this.follow(pages, checkpoint)
+    this.following = this.follow(pages)
+  }
+
+  /**
+   * Resolves when what was in the log at the call is known: another process or node may have recorded it a moment ago.
+   * Calls share one reading. @throws StoreUnavailableError
+   */
+  async catchUp(): Promise<void> {
+    // What is under way may have read past the place where the caller's event came to stand since.
+    if (this.catchingUp) await this.catchingUp
+    this.catchingUp ??= this.readToEnd().finally(() => {
+      this.catchingUp = undefined
+    })
+    await this.catchingUp
   }
 
   async stop(): Promise<void> {
@@ -112,31 +127,44 @@ export class MerchantDirectory {
     return clear
   }
 
-  private pages(after: Position | undefined): AsyncIterator<Page> {
+  private pages(): AsyncIterator<Page> {
     const { signal } = this.stopping
-    const options = { streamPrefixes: [streamPrefix], signal, ...(after && { after }) }
+    const options = { streamPrefixes: [streamPrefix], signal, ...this.afterKnown() }
     return this.store.subscribeToAll(options)[Symbol.asyncIterator]()
   }
 
-  private async follow(pages: AsyncIterator<Page>, checkpoint: Position | undefined): Promise<void> {
-    let after = checkpoint
+  private afterKnown(): { readonly after?: Position } {
+    return this.checkpoint ? { after: this.checkpoint } : {}
+  }
+
+  private async readToEnd(): Promise<void> {
+    for (;;) {
+      const options = { streamPrefixes: [streamPrefix], maxCount: catchUpPage, ...this.afterKnown() }
+      const page = await this.store.readAll(options)
+      this.apply(page, this.onError)
+      if (page.atEnd) return
+    }
+  }
+
+  private async follow(pages: AsyncIterator<Page>): Promise<void> {
     let iterator = pages
     while (!this.stopping.signal.aborted) {
       try {
         const { value: page, done } = await iterator.next()
         if (done) return
         this.apply(page, this.onError)
-        after = page.checkpoint ?? after
       } catch (error) {
         this.onError(error)
         await delay(retryDelayMs, undefined, { signal: this.stopping.signal }).catch(() => {})
-        iterator = this.pages(after)
+        iterator = this.pages()
       }
     }
   }
 
+  /** Two readers bring the same events when a request caught up; each counts once. */
   private apply(page: Page, onUnreadable: (error: unknown) => void): void {
     for (const recorded of page.events) {
+      if (this.checkpoint && comparePositions(recorded.position, this.checkpoint) <= 0) continue
       const merchantId = recorded.stream.slice(streamPrefix.length)
       if (this.unreadable.has(merchantId)) continue
       try {
@@ -150,6 +178,9 @@ export class MerchantDirectory {
         onUnreadable(error)
       }
     }
+    const { checkpoint } = page
+    if (checkpoint && (!this.checkpoint || comparePositions(checkpoint, this.checkpoint) > 0))
+      this.checkpoint = checkpoint
   }
 
   private index(merchantId: string, before: MerchantState, after: MerchantState): void {

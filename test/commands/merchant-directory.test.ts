@@ -206,3 +206,36 @@ t.test('a subscription that fails is taken up where it was: a rotation is not ap
   await eventually(() => directory.byApiKey(second.webApiKey) !== undefined)
   t.equal(directory.byApiKey(first.webApiKey)?.merchantId, id, 'the one before is still valid')
 })
+
+t.test('catching up makes known what the subscription has not brought yet, and nothing counts twice', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let first = true
+  const { directory, commands, errors } = await open(t, (store) => ({
+    ...store,
+    readAll: (options) => store.readAll(options),
+    subscribeToAll: async function* (options) {
+      for await (const page of store.subscribeToAll(options)) {
+        if (!first) await held
+        first = false
+        yield page
+      }
+    },
+  }))
+  await directory.start()
+  const { id, webApiKey } = await commands.register(settings, context)
+  t.equal(directory.byApiKey(webApiKey), undefined)
+  await Promise.all([directory.catchUp(), directory.catchUp()])
+  t.equal(directory.byApiKey(webApiKey)?.merchantId, id)
+  const rotated = await commands.rotateApiKey(id, 60, context)
+  if (!rotated.accepted) throw new Error('refused')
+  await directory.catchUp()
+  t.equal(directory.byApiKey(rotated.webApiKey)?.merchantId, id)
+  release()
+  const later = await commands.register({ ...settings, name: 'Later' }, context)
+  await eventually(() => directory.byId(later.id) !== undefined)
+  t.equal(directory.byApiKey(webApiKey)?.merchantId, id, 'the key before the rotation is still the one before')
+  t.strictSame(errors, [])
+})

@@ -37,12 +37,11 @@ export class Gate {
 
   /** Route hook: a valid WebApiKey from an allowed address, or nothing. Before the body is read, so strangers cost little. */
   readonly requireKey = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    try {
-      this.identify(request, request.headers.webapikey)
-      done()
-    } catch (error) {
-      done(error as Error)
-    }
+    const key = request.headers.webapikey
+    const merchant = this.merchantOf(key)
+    if (merchant || key === undefined) this.identified(request, merchant, done)
+    // Issued a moment ago by another process or node, perhaps.
+    else this.directory.catchUp().then(() => this.identified(request, this.merchantOf(key), done), done)
   }
 
   /** Route hook: as above when a key was sent; otherwise the handler finds out whose request it is. */
@@ -72,10 +71,19 @@ export class Gate {
     refuse(this.guesses.take(bucketOf(request.ip), guesses.perSecond, guesses.burst))
   }
 
-  private identify(request: FastifyRequest, key: string | string[] | undefined): void {
-    const merchant = typeof key === 'string' ? this.directory.byApiKey(key) : undefined
-    if (!merchant) throw new RequestError(failures.unknownKey)
-    this.admit(request, merchant)
+  private merchantOf(key: string | string[] | undefined): Merchant | undefined {
+    return typeof key === 'string' ? this.directory.byApiKey(key) : undefined
+  }
+
+  private identified(request: FastifyRequest, merchant: Merchant | undefined, done: HookHandlerDoneFunction): void {
+    let refused: Error | undefined
+    try {
+      if (!merchant) throw new RequestError(failures.unknownKey)
+      this.admit(request, merchant)
+    } catch (error) {
+      refused = error as Error
+    }
+    done(refused)
   }
 }
 
