@@ -1,0 +1,72 @@
+/**
+ * The wallet port: whose accounts customers pay from. The built-in wallet and any wallet core behind the documented HTTP
+ * contract implement it. It knows accounts, codes, devices and money; it knows nothing of transfers but their trackingId.
+ */
+
+/** Positive, at most 12 digits. */
+export type AccountNumber = number
+
+export type LogIn =
+  | { readonly outcome: 'accepted'; readonly accountNumber: AccountNumber }
+  /** Unknown account or wrong password: one answer, in the same time. */
+  | { readonly outcome: 'refused' }
+
+/** One request for a code. Its id (UUID) is new for every log-in and belongs to one transfer. */
+export interface CodeChallenge {
+  readonly id: string
+  readonly accountNumber: AccountNumber
+}
+
+/** Where a customer pays from: an opaque digest of the merchant and the merchant's userId. */
+export type DeviceId = string
+
+export interface Collect {
+  /** The same trackingId is collected at most once, however often it is asked. */
+  readonly trackingId: string
+  readonly accountNumber: AccountNumber
+  /** Minor units, above 0. */
+  readonly amountMinor: bigint
+  /** What the account's statement shows: the merchant's name and its referenceId. */
+  readonly description: string
+}
+
+export type Collection =
+  | {
+      readonly outcome: 'collected'
+      /** What was really debited, minor units: a wallet core may take another amount than it was asked to. */
+      readonly amountMinor: bigint
+      readonly receiptUrl: string | null
+    }
+  | { readonly outcome: 'refused'; readonly reason: 'insufficient-balance' | 'account-blocked' }
+
+/** Every method may throw {@link WalletUnavailableError}. */
+export interface Wallet {
+  logIn(email: string, password: string): Promise<LogIn>
+  /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */
+  sendCode(challenge: CodeChallenge): Promise<void>
+  /** Counting attempts is the caller's part. */
+  verifyCode(challenge: CodeChallenge, code: string): Promise<boolean>
+  isTrusted(accountNumber: AccountNumber, device: DeviceId): Promise<boolean>
+  /** Sends an e-mail whose button leads to `confirmUrl`. */
+  askToTrust(request: {
+    readonly accountNumber: AccountNumber
+    readonly confirmUrl: string
+    readonly merchantName: string
+  }): Promise<void>
+  /** A device that is trusted already stays so. */
+  trust(accountNumber: AccountNumber, device: DeviceId): Promise<void>
+  /** @throws WalletOutcomeUnknownError */
+  collect(request: Collect): Promise<Collection>
+  /** What became of an earlier {@link collect}; undefined when no money was taken for it so far. */
+  collectionOf(request: Pick<Collect, 'trackingId' | 'accountNumber'>): Promise<Collection | undefined>
+}
+
+/** The wallet cannot be reached, and nothing was done. Trying again later is safe. */
+export class WalletUnavailableError extends Error {
+  override readonly name = 'WalletUnavailableError'
+}
+
+/** Money may or may not have been taken (a timeout, a lost reply): never a failure, never to be repeated blindly. */
+export class WalletOutcomeUnknownError extends Error {
+  override readonly name = 'WalletOutcomeUnknownError'
+}
