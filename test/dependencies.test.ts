@@ -16,6 +16,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   '@fastify/swagger-ui': { atLeast: '5.0.0' },
   '@fastify/type-provider-typebox': { atLeast: '5.0.0', below: '6.0.0' },
   '@grpc/grpc-js': { atLeast: '1.14.0' },
+  '@node-rs/argon2': { atLeast: '2.0.0' },
   '@sinclair/typebox': { atLeast: '0.34.0', below: '1.0.0' },
   'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },
@@ -25,6 +26,8 @@ const bounds: { readonly [name: string]: Bounds } = {
   'google-protobuf': { atLeast: '3.21.2', below: '4.0.0' },
   'ipaddr.js': { atLeast: '2.2.0' },
   mongodb: { atLeast: '7.0.0' },
+  // Below 7.0.7 an address could be made to name another domain.
+  nodemailer: { atLeast: '7.0.7' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },

@@ -25,8 +25,16 @@ export const areas: { readonly [folder: string]: Area } = {
   'read-models': { areas: ['domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
-  security: { areas: [], packages: [] },
-  commands: { areas: ['domain', 'event-store', 'security'], packages: ['ipaddr.js'] },
+  security: { areas: [], packages: ['fast-jwt'] },
+  // The ports: wallets and the messages they send.
+  wallet: { areas: ['domain'], packages: [] },
+  'wallet/built-in': {
+    areas: ['commands', 'domain', 'event-store', 'security', 'wallet'],
+    packages: ['@node-rs/argon2'],
+  },
+  'wallet/http': { areas: ['domain', 'wallet'], packages: ['undici', ...typebox] },
+  'wallet/messages': { areas: ['security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
+  commands: { areas: ['domain', 'event-store', 'security', 'wallet'], packages: ['ipaddr.js'] },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
   projections: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
@@ -37,7 +45,7 @@ export const areas: { readonly [folder: string]: Area } = {
     packages: ['ipaddr.js', 'pino', 'prom-client', 'undici'],
   },
   http: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'security'],
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'wallet'],
     packages: ['@fastify/swagger', '@fastify/swagger-ui', 'fastify', 'ipaddr.js', 'pino', 'prom-client', ...typebox],
   },
   // Composes everything, so it may import every area; still no driver.
@@ -54,6 +62,7 @@ export const areas: { readonly [folder: string]: Area } = {
       ],
       'http',
       ...['projections', 'read-models', 'read-models/embedded', 'read-models/mongodb', 'security', 'subscriptions'],
+      ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages'],
     ],
     packages: ['fastify', 'ipaddr.js', 'pino', 'prom-client'],
   },
@@ -69,6 +78,7 @@ export const areas: { readonly [folder: string]: Area } = {
       'read-models',
       'runtime',
       'security',
+      'wallet',
     ],
     packages: ['commander', 'pino'],
   },
