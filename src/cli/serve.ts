@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { banner } from '../runtime/banner.js'
 import { readConfiguration } from '../runtime/configuration.js'
+import { UsageError } from './command.js'
 import { askedToStop } from './stop-signal.js'
 
 /** Beyond the slowest callback attempt, which is waited for; whoever stops the service will not wait for ever. */
@@ -10,12 +11,15 @@ export function addServeCommand(program: Command): void {
   program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT (a second one ends it at once)')
+    .option('--roles <list>', 'api, projections, callbacks or several of them, separated by commas (default: all)')
     .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
     .action(serve)
 }
 
-async function serve(options: { json?: true }): Promise<void> {
-  const configuration = readConfiguration(process.env)
+async function serve(options: { roles?: string; json?: true }): Promise<void> {
+  const { roles } = options
+  if (roles?.trim() === '') throw new UsageError('--roles names no role')
+  const configuration = readConfiguration(roles === undefined ? process.env : { ...process.env, ROLES: roles })
   const { startService } = await import('../runtime/service.js')
   const { createLogger } = await import('../runtime/logger.js')
   const logger = createLogger(configuration.logLevel, 'main')

@@ -66,10 +66,12 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
   const failWith = registerFailing(app, deps, gate)
   const metrics = registerMetrics(app, deps)
   registerUnknownRoutes(app, metrics)
-  await registerDocumentation(app, deps.publicUrl)
-  registerMerchantApi(app, deps, gate, metrics)
-  registerV1(app, deps, gate)
-  registerPayPage(app, deps, gate, failWith)
+  if (deps.merchantsServed) {
+    await registerDocumentation(app, deps.publicUrl)
+    registerMerchantApi(app, deps, gate, metrics)
+    registerV1(app, deps, gate)
+    registerPayPage(app, deps, gate, failWith)
+  }
   registerObservability(app, deps)
   await app.ready()
   return app

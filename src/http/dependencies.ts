@@ -26,4 +26,6 @@ export interface HttpDependencies {
   readonly metrics: Registry
   /** What keeps the rest of the process from being ready, in words; empty when nothing does. */
   readonly readiness: () => Promise<readonly string[]>
+  /** False: nothing is answered but health and metrics. */
+  readonly merchantsServed: boolean
 }

@@ -71,9 +71,12 @@ async function start({ configuration, masterKey, eventStore }: BackgroundData): 
   const transfers = new TransferCommands(store, clock, async (id) => merchants.byId(id)?.settings)
   const registry = new Registry()
   backlogMetrics(registry, { store, readModels })
-  const parts = [
+  const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
+    // Here because it goes by the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
+  ]
+  const runCallbacks = () => [
     startCallbacks({
       store,
       readModels,
@@ -87,6 +90,11 @@ async function start({ configuration, masterKey, eventStore }: BackgroundData): 
       logger,
       timing: { ...defaultTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
     }),
+  ]
+  const { roles } = configuration
+  const parts = [
+    ...(roles.has('projections') ? runProjections() : []),
+    ...(roles.has('callbacks') ? runCallbacks() : []),
   ]
   const stop = async () => {
     await Promise.all(parts.map((part) => part.stop()))

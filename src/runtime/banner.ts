@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { hashCode } from '../security/hash-code.js'
+import type { Role } from './configuration.js'
 import type { SandboxCredentials } from './sandbox.js'
 
 export interface Started {
   readonly baseUrl: string
+  readonly roles: readonly Role[]
   /** Absolute path of the log's directory. */
   readonly directory: string
   /** Undefined outside sandbox mode. */
@@ -12,12 +14,14 @@ export interface Started {
 }
 
 /** What `transferd serve` prints on a terminal once it answers; the one place where credentials are shown. */
-export function banner({ baseUrl, directory, sandbox, notices }: Started): string {
+export function banner({ baseUrl, roles, directory, sandbox, notices }: Started): string {
   const lines = [
     'transferd is running.',
     '',
     `  Base URL       ${baseUrl}`,
-    `  Documentation  ${baseUrl}/documentation`,
+    roles.includes('api')
+      ? `  Documentation  ${baseUrl}/documentation`
+      : `  Roles          ${roles.join(', ')}: nothing but ${baseUrl}/health/ready and ${baseUrl}/metrics`,
     `  Data           ${directory}`,
     ...notices.map((notice) => `  Note           ${notice}`),
   ]

@@ -9,7 +9,13 @@ export type ReadModelLocation =
   /** The URL may hold a password. */
   | { readonly engine: 'mongodb'; readonly url: string }
 
+/** What a node does: answers merchants and customers; keeps the read models and lets deposits expire; sends callbacks. */
+export const roles = ['api', 'projections', 'callbacks'] as const
+export type Role = (typeof roles)[number]
+
 export interface Configuration {
+  /** At least one. */
+  readonly roles: ReadonlySet<Role>
   readonly host: string
   /** 0: any free one. */
   readonly port: number
@@ -31,6 +37,7 @@ export interface Configuration {
 
 /** Every variable that is read, with its default as text; docs/reference/configuration.md lists the same. */
 export const configurationDefaults = {
+  ROLES: roles.join(),
   HOST: '127.0.0.1',
   PORT: '3000',
   PUBLIC_URL: '',
@@ -80,6 +87,7 @@ export function readConfiguration(environment: Environment): Configuration {
     }
   }
   const configuration: Configuration = {
+    roles: read('ROLES', parseRoles),
     host: read('HOST', parseHost),
     port: read('PORT', (value) => parseInteger(value, 0, 65_535)),
     publicUrl: read('PUBLIC_URL', parsePublicUrl),
@@ -100,6 +108,11 @@ export function readConfiguration(environment: Environment): Configuration {
 
 /** What is wrong with one variable, as the end of a sentence that begins with its name. */
 class Problem extends Error {}
+
+/** Separated by commas. */
+function parseRoles(value: string): ReadonlySet<Role> {
+  return new Set(value.split(',').map((name) => parseOneOf(name.trim(), roles)))
+}
 
 function parseHost(value: string): string {
   if (/[\s/]/.test(value)) throw new Problem('must be an IP address or a host name')

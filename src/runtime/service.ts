@@ -28,7 +28,8 @@ export interface Service {
 }
 
 /**
- * The main thread's composition: HTTP and commands here; projections, callbacks and expiry in the background thread.
+ * The main thread's composition: HTTP and commands here; projections, callbacks and expiry in the background thread, which
+ * a node without those roles has not.
  * @throws ServiceError, and what opening the stores throws
  */
 export async function startService(configuration: Configuration, logger: Logger): Promise<Service> {
@@ -66,7 +67,7 @@ async function startParts(
   const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
   const sandbox =
-    configuration.sandbox === 'off'
+    configuration.sandbox === 'off' || !configuration.roles.has('api')
       ? undefined
       : await ensureSandboxMerchant(configuration.eventStoreDirectory, merchants, directory, context)
 
@@ -85,12 +86,20 @@ async function startParts(
     logger,
     metrics: new ServiceRegistry(() => background.metrics()),
     readiness: async () => [background.problem() ?? []].flat(),
+    merchantsServed: configuration.roles.has('api'),
   })
   onStop(() => app.close())
   await listen(app, configuration.host, port)
-  logger.info({ host: configuration.host, port, baseUrl }, 'listening')
+  logger.info({ host: configuration.host, port, baseUrl, roles: [...configuration.roles] }, 'listening')
   const { eventStoreDirectory } = configuration
-  return { started: { baseUrl, directory: eventStoreDirectory, sandbox, notices: stores.notices }, failed }
+  const roles = [...configuration.roles]
+  return { started: { baseUrl, roles, directory: eventStoreDirectory, sandbox, notices: stores.notices }, failed }
+}
+
+const noBackground: BackgroundThread = {
+  problem: () => undefined,
+  metrics: async () => '',
+  stop: async () => undefined,
 }
 
 function startBackground(configuration: Configuration, stores: Stores, logger: Logger) {
@@ -98,7 +107,9 @@ function startBackground(configuration: Configuration, stores: Stores, logger: L
   const failed = new Promise<Error>((resolve) => {
     giveUp = resolve
   })
-  const background: BackgroundThread = startBackgroundThread({
+  const { roles } = configuration
+  if (!roles.has('projections') && !roles.has('callbacks')) return { background: noBackground, failed }
+  const background = startBackgroundThread({
     data: () => {
       const eventStore = stores.eventStore.share()
       return { data: { configuration, masterKey: stores.masterKey, eventStore }, transfer: [eventStore.port] }

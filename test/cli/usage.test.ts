@@ -62,6 +62,9 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
     [['transfers', 'list', '--from', 'yesterday'], /time such as/],
     [['merchants', 'rotate-secret', 'x', '--only', 'apiKey'], /secretKey/],
     [['events', 'show', 'x', 'y'], /too many arguments/],
+    [['serve', '--roles', ''], /names no role/],
+    [['serve', '--roles', 'api,worker'], /one of api, projections, callbacks, not "worker"/],
+    [['serve', '--roles'], /argument missing/],
     [['callbacks', 'list', '--nonsense'], /unknown option/],
   ]
   await Promise.all(

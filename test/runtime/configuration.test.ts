@@ -29,8 +29,16 @@ t.test('an empty environment is a working configuration', async (t) => {
   )
 })
 
+t.test('roles are all of them unless named; none, or one that there is not, is a problem', async (t) => {
+  t.same([...readConfiguration({}).roles], ['api', 'projections', 'callbacks'])
+  t.same([...readConfiguration({ ROLES: ' callbacks, projections,callbacks ' }).roles], ['callbacks', 'projections'])
+  for (const value of ['worker', 'api,', ',', 'API', 'api projections'])
+    t.match(problemsOf({ ROLES: value }), [/^ROLES must be one of api, projections, callbacks, not "/], value)
+})
+
 t.test('every problem is named at once, each with its variable', async (t) => {
   const problems = problemsOf({
+    ROLES: 'api,everything',
     HOST: 'a b',
     PORT: '70000',
     PUBLIC_URL: 'ftp://example.com',

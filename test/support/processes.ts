@@ -24,6 +24,7 @@ export function temporaryDirectory(t: Teardown): string {
 /** What `serve --json` prints. */
 export interface Announced {
   readonly baseUrl: string
+  readonly roles: readonly string[]
   readonly directory: string
   readonly sandbox?: Credentials & { readonly merchantId: string }
   readonly notices: readonly string[]
@@ -44,12 +45,15 @@ export interface ServiceOptions {
   /** Any free one when absent. */
   readonly port?: number
   readonly environment?: NodeJS.ProcessEnv
+  /** All when absent. */
+  readonly roles?: string
 }
 
 /** Starts the built service as its own process and waits until it is ready. Killed after the test if it still runs. */
 export async function startServiceProcess(t: Teardown, options: ServiceOptions): Promise<ServiceProcess> {
-  const { directory, port = 0, environment = {} } = options
-  const child = spawn(process.execPath, [main, 'serve', '--json'], {
+  const { directory, port = 0, environment = {}, roles } = options
+  const args = roles === undefined ? [] : ['--roles', roles]
+  const child = spawn(process.execPath, [main, 'serve', '--json', ...args], {
     cwd: directory,
     env: { ...cleanEnvironment(), PORT: String(port), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

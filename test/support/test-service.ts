@@ -110,6 +110,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     logger,
     metrics: new Registry(),
     readiness: async () => [],
+    merchantsServed: true,
     ...options.overrides,
   })
   const projections = options.projections && startProjections({ store, readModels, clock, logger })
