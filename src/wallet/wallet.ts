@@ -41,6 +41,11 @@ export type Collection =
 
 /** Every method may throw {@link WalletUnavailableError}. */
 export interface Wallet {
+  /**
+   * Set where {@link collectionOf} reads what {@link collect} writes, so that its `undefined` proves that nothing was taken.
+   * Elsewhere a collection may still be on its way, and only a person can tell.
+   */
+  readonly absenceIsProof?: true
   logIn(email: string, password: string): Promise<LogIn>
   /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */
   sendCode(challenge: CodeChallenge): Promise<void>
