@@ -1,5 +1,6 @@
 import type { FastifySchemaValidationError } from 'fastify'
 import type { ValidationError } from './errors.js'
+import { patternTexts } from './schemas/creates.js'
 
 /** One entry for each field a schema refused; a body that is no object at all is called `body`. */
 export function validationErrorsOf(problems: readonly FastifySchemaValidationError[]): ValidationError[] {
@@ -13,5 +14,6 @@ export function validationErrorsOf(problems: readonly FastifySchemaValidationErr
 
 function describe({ keyword, params, message }: FastifySchemaValidationError): string {
   if (keyword === 'const') return `must be ${String(params.allowedValue)}`
+  if (keyword === 'pattern') return patternTexts[String(params.pattern)] ?? message ?? 'is not valid'
   return message ?? 'is not valid'
 }

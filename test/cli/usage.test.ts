@@ -21,6 +21,11 @@ t.test('every command takes --json', async (t) => {
   }
 })
 
+t.test("--version is the package's", async (t) => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  t.same(await runCli(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
+})
+
 t.test('docs/reference/cli.md has every command with every option, and no other', async (t) => {
   const page = readFileSync('docs/reference/cli.md', 'utf8')
   const sections = new Map(

@@ -32,6 +32,15 @@ async function refuses(t: Test, kind: CreateKind, body: string | Buffer, field: 
   }
 }
 
+t.test('a text that is refused is told in words, not as a pattern', async (t) => {
+  const answer = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
+  t.match(answer.json(), {
+    error: {
+      validationErrors: [{ message: 'name must not be blank and have no control characters', members: ['name'] }],
+    },
+  })
+})
+
 async function nothingWritten(t: Test) {
   t.same(await service.log(), [], 'no event written')
 }
@@ -65,14 +74,14 @@ t.test('an amount that is not a plain positive number with at most two decimals 
 })
 
 const wrongs: { readonly [field: string]: readonly unknown[] } = {
-  userId: [undefined, null, 5, true, '', 'x'.repeat(129), [], {}, 'a\u0000b', 'a\nb', '\u0085', '\ud800', ['x']],
-  name: [undefined, null, 5, '', 'x'.repeat(129), {}, 'tab\t', '\udfff', { $ne: '' }],
-  username: [undefined, null, 5, '', 'x'.repeat(129), [], '\u007f'],
+  userId: [undefined, null, 5, true, '', ' ', 'x'.repeat(129), [], {}, 'a\u0000b', 'a\nb', '\u0085', '\ud800', ['x']],
+  name: [undefined, null, 5, '', '   ', '\u00a0\u2003', 'x'.repeat(129), {}, 'tab\t', '\udfff', { $ne: '' }],
+  username: [undefined, null, 5, '', '  ', 'x'.repeat(129), [], '\u007f'],
   referenceId: [undefined, null, 5, '', 'x'.repeat(65), 'a b', 'a.b', 'ö', 'a\n', '1+1', '../..', { $gt: '' }, ['x']],
   transactionType: [undefined, null, '1', 0, 3, 1.5, true, [1]],
   paymentMethod: [undefined, null, '1', 0, 99, -1, 1.5, true, [1], 1e300],
   hashCode: [null, 5, '', 'x'.repeat(32), 'a'.repeat(31), 'a'.repeat(33), 'a'.repeat(32), {}, ['a']],
-  accountNumber: [undefined, null, 5, '', 'x'.repeat(65), {}, 'a\u0001'],
+  accountNumber: [undefined, null, 5, '', ' ', 'x'.repeat(65), {}, 'a\u0001'],
   identityNumber: [5, true, 'x'.repeat(65), {}, [], 'a\u0001'],
 }
 

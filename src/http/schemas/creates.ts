@@ -4,8 +4,16 @@ import { Envelope, NullableString } from './envelope.js'
 /** Neither control characters nor halves of surrogate pairs: both are lost or changed where text is stored and shown. */
 const printable = '^[^\\p{Cc}\\p{Cs}]*$'
 
+const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
+
+/** What a refused text is told instead of the pattern. */
+export const patternTexts: { readonly [pattern: string]: string } = {
+  [printable]: 'must have no control characters',
+  [printableNotBlank]: 'must not be blank and have no control characters',
+}
+
 const Text = (description: string, example: string, maxLength = 128) =>
-  Type.String({ minLength: 1, maxLength, pattern: printable, description, examples: [example] })
+  Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })
 
 const HashCode = Type.String({
   pattern: '^[0-9A-Fa-f]{32}$',
