@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
+import { frameAncestorProblem, maxFrameAncestors, returnUrlProblem } from '../commands/payment-page-settings.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { accepted, answer, Refused, UsageError } from './command.js'
@@ -18,6 +19,8 @@ interface SettingOptions {
   requireNativeHash?: boolean
   requireSignature?: boolean
   callbackOnCreate?: boolean
+  returnUrl?: string | false
+  frameAncestor?: string[] | false
   depositExpiryMinutes?: number
   mismatchTolerance?: bigint
   minAmount?: bigint
@@ -71,6 +74,8 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--require-native-hash', 'refuse native deposits without a hashCode')
     .option('--require-signature', 'refuse creates without a valid X-Signature')
     .option('--callback-on-create', 'send a callback for the creation too')
+    .option('--return-url <url>', 'where the payment page sends the customer back to')
+    .option('--frame-ancestor <origin>', 'an origin that may frame the payment page; repeat it for several', listed)
   if (creating) return command
   return command
     .option('--no-allow-ip', 'nobody may call')
@@ -79,6 +84,8 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--no-require-native-hash', 'accept native deposits without a hashCode')
     .option('--no-require-signature', 'accept creates without X-Signature')
     .option('--no-callback-on-create', 'no callback for the creation')
+    .option('--no-return-url', 'no way back from the payment page')
+    .option('--no-frame-ancestor', 'nobody may frame the payment page')
 }
 
 function merchantName(name: string): string {
@@ -88,15 +95,21 @@ function merchantName(name: string): string {
 
 function range(text: string, before: string[] | boolean | undefined): string[] {
   if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
+  return listed(text, before)
+}
+
+function listed(text: string, before: string[] | boolean | undefined): string[] {
   return [...(Array.isArray(before) ? before : []), text]
 }
 
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
-  const { allowIp, rateLimit, mismatchTolerance, minAmount, maxAmount, ...same } = options
+  const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, minAmount, maxAmount, ...same } = options
   const settings = {
     ...same,
     // `--no-allow-ip` arrives as false.
     allowIps: allowIp === undefined ? undefined : allowIp || [],
+    returnUrl: returnUrl === false ? null : returnUrl,
+    frameAncestors: frameAncestor === undefined ? undefined : frameAncestor || [],
     rateLimitPerSecond: rateLimit,
     mismatchToleranceMinor: mismatchTolerance,
     minAmountMinor: minAmount,
@@ -111,9 +124,21 @@ async function checkSettings(settings: MerchantSettings): Promise<void> {
   const { callbackUrlProblem } = await import('../callbacks/guard.js')
   const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox)
   if (problem) throw new UsageError(problem)
+  checkPaymentPage(settings)
   if (settings.minAmountMinor > settings.maxAmountMinor) {
     throw new UsageError('--min-amount must not be above --max-amount')
   }
+}
+
+/** @throws UsageError */
+function checkPaymentPage({ returnUrl, frameAncestors, sandbox }: MerchantSettings): void {
+  const problems = [
+    ...(returnUrl === null ? [] : [returnUrlProblem(returnUrl, sandbox)]),
+    ...frameAncestors.map((origin) => frameAncestorProblem(origin, sandbox)),
+    ...(frameAncestors.length > maxFrameAncestors ? [`At most ${maxFrameAncestors} origins may frame the page.`] : []),
+  ]
+  const problem = problems.find((each) => each !== undefined)
+  if (problem) throw new UsageError(problem)
 }
 
 async function createMerchant({ merchants, context }: Workplace, options: SettingOptions) {

@@ -33,6 +33,8 @@ export const defaultSettings = {
   requireNativeHash: false,
   requireSignature: false,
   callbackOnCreate: false,
+  returnUrl: null,
+  frameAncestors: [],
 } as const
 
 export type RotatingSecret = 'secretKey' | 'webhookSecret'

@@ -6,6 +6,7 @@ import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { eventSchemas } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
+import { eventUpcasters } from './event-upcasters.js'
 import { eventVersions } from './event-versions.js'
 
 export { EventFormatError } from './event-versions.js'
@@ -28,8 +29,7 @@ export interface EventMetadata {
   readonly $causationId: string
 }
 
-/** Every event is at version 1 today. */
-const versions = eventVersions(eventSchemas, {})
+const versions = eventVersions(eventSchemas, eventUpcasters)
 
 /** Makes an event ready to append. @throws EventFormatError when it does not fit its own schema. */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {

@@ -27,7 +27,10 @@ const transfer = {
 }
 const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
 
-const settings = {
+const Sealed = Type.String({ pattern: '^v1\\.' })
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+const settingsV1 = {
   name: Text,
   callbackUrl: Text,
   allowIps: Type.Array(Text, { maxItems: 1000 }),
@@ -42,10 +45,14 @@ const settings = {
   requireSignature: Type.Boolean(),
   callbackOnCreate: Type.Boolean(),
 }
+const settings = {
+  ...settingsV1,
+  returnUrl: Nullable(Text),
+  frameAncestors: Type.Array(Text, { maxItems: 20 }),
+}
+const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
 const merchant = { merchantId: Id, at: At }
 const rotation = { ...merchant, previousValidUntil: At }
-const Sealed = Type.String({ pattern: '^v1\\.' })
-const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 const callback = { webhookId: Id, trackingId: Id, merchantId: Id, at: At }
 const attempt = {
@@ -81,9 +88,11 @@ export const eventSchemas = {
   ],
   TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
   MerchantRegistered: [
-    event({ ...merchant, settings: event(settings), apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }),
+    event({ ...merchant, settings: event(settingsV1), ...credentials }),
+    event({ ...merchant, settings: event(settings), ...credentials }),
   ],
   MerchantSettingsChanged: [
+    event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
     event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
   ],
   ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],

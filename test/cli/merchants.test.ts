@@ -127,3 +127,35 @@ t.test('an id that is unknown is refused with status 1 and the reason on stderr 
     t.match(stderr, /transferd: .*there is no/i)
   }
 })
+
+t.test('the payment page has a way back and origins that may frame it, checked when they are given', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  t.match(await cliJson(directory, 'merchants', 'show', id), { returnUrl: null, frameAncestors: [] })
+  const set = (...options: string[]) => cliJson<MerchantAnswer>(directory, 'merchants', 'set', id, ...options)
+  const origins = ['https://shop.example.com', 'https://www.shop.example.com:8443']
+  t.match(
+    await set(
+      '--return-url',
+      'https://shop.example.com/basket?a=1',
+      ...origins.flatMap((o) => ['--frame-ancestor', o]),
+    ),
+    { changed: true, returnUrl: 'https://shop.example.com/basket?a=1', frameAncestors: origins },
+  )
+  const wrong = [
+    ['--return-url', 'javascript:alert(1)'],
+    ['--return-url', 'http://shop.example.com'],
+    ['--frame-ancestor', '*'],
+    ['--frame-ancestor', 'https://*.example.com'],
+    ['--frame-ancestor', 'https://shop.example.com/'],
+    ['--frame-ancestor', 'http://shop.example.com'],
+    ['--frame-ancestor', "https://a;script-src'x'.example"],
+    Array.from({ length: 21 }, (_, i) => ['--frame-ancestor', `https://s${i}.example`]).flat(),
+  ]
+  for (const options of wrong) {
+    const { status, stderr } = await runCli(directory, ['merchants', 'set', id, ...options])
+    t.equal(status, 2, options.join(' '))
+    t.match(stderr, /return URL|frame/)
+  }
+  t.match(await set('--no-return-url', '--no-frame-ancestor'), { changed: true, returnUrl: null, frameAncestors: [] })
+})

@@ -18,6 +18,8 @@ export const settings: MerchantSettings = {
   requireNativeHash: false,
   requireSignature: false,
   callbackOnCreate: false,
+  returnUrl: null,
+  frameAncestors: [],
 }
 
 const data = {

@@ -74,6 +74,8 @@ t.test('each setting changes alone, only what differs is recorded, and nothing w
     requireNativeHash: true,
     requireSignature: true,
     callbackOnCreate: true,
+    returnUrl: 'https://shop.example/',
+    frameAncestors: ['https://shop.example'],
   }
   for (const [name, value] of Object.entries(others)) {
     const changes = { [name]: value }

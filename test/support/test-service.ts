@@ -41,6 +41,8 @@ export const merchantSettings: MerchantSettings = {
   requireNativeHash: false,
   requireSignature: false,
   callbackOnCreate: false,
+  returnUrl: null,
+  frameAncestors: [],
 }
 
 export const paths = {

@@ -21,6 +21,10 @@ export interface MerchantSettings {
   readonly requireSignature: boolean
   /** Sends a callback for the creation too. */
   readonly callbackOnCreate: boolean
+  /** Where the payment page sends the customer back to; null when it can only say so. */
+  readonly returnUrl: string | null
+  /** Origins whose pages may show the payment page in a frame; nobody's when empty. */
+  readonly frameAncestors: readonly string[]
 }
 
 /** AES-256-GCM envelope in text form: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */

@@ -39,7 +39,7 @@ t.test('each row names exactly the fields of its schema', async (t) => {
 })
 
 t.test('the settings and the metadata are listed', async (t) => {
-  for (const name of Object.keys(eventSchemas.MerchantRegistered[0].properties.settings.properties)) {
+  for (const name of Object.keys(eventSchemas.MerchantRegistered.at(-1)!.properties.settings.properties)) {
     t.match(page, `\`${name}\``, name)
   }
   for (const name of ['actor', '$correlationId', '$causationId', 'schemaVersion'])

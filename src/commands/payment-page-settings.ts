@@ -1,0 +1,28 @@
+const maxUrlLength = 2048
+/** At most this many origins: they are all in one header. */
+export const maxFrameAncestors = 20
+const originPattern = /^https?:\/\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/
+
+/** What is wrong with a merchant's `returnUrl`, as a sentence; undefined when it will do. */
+export function returnUrlProblem(text: string, sandbox: boolean): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || text.length > maxUrlLength) return 'The return URL is not a URL.'
+  if (url.username || url.password) return 'The return URL must not carry a user name or password.'
+  return schemeProblem('The return URL', url, sandbox)
+}
+
+/**
+ * What is wrong with an origin that may frame the payment page. Stricter than the URL standard, which lets a host hold a
+ * semicolon: in a Content-Security-Policy that would begin another directive.
+ */
+export function frameAncestorProblem(text: string, sandbox: boolean): string | undefined {
+  if (!originPattern.test(text) || !URL.canParse(text) || new URL(text).origin !== text) {
+    return 'A frame ancestor must be an origin such as https://shop.example.com, in small letters and without a path.'
+  }
+  return schemeProblem('A frame ancestor', new URL(text), sandbox)
+}
+
+function schemeProblem(what: string, { protocol }: URL, sandbox: boolean): string | undefined {
+  if (protocol === 'https:' || (sandbox && protocol === 'http:')) return undefined
+  return `${what} must start with https://${sandbox ? ' or http://' : ''}.`
+}

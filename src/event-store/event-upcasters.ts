@@ -1,0 +1,12 @@
+import type { JsonObject } from './event-store.js'
+import type { Upcaster } from './event-versions.js'
+
+/** `eventUpcasters[type][n]` leads from version n + 1 to the next; a type that is not here has one version. */
+export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = {
+  // Version 2 came with the payment page's way back and the origins that may frame it.
+  MerchantRegistered: [
+    (data) => ({ ...data, settings: { ...(data.settings as JsonObject), returnUrl: null, frameAncestors: [] } }),
+  ],
+  // The same settings as changes: those that were not there did not change.
+  MerchantSettingsChanged: [(data) => data],
+}
