@@ -1,44 +1,49 @@
 import type { CallbackSweepAdvanced } from '../domain/callback/events.js'
 import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
-import {
-  type EventStore,
-  type ExpectedRevision,
-  formatPosition,
-  type Position,
-  parsePosition,
-  type RecordedEvent,
-} from '../event-store/event-store.js'
+import type { EventStore, ExpectedRevision, Position, RecordedEvent } from '../event-store/event-store.js'
 
 const stream = 'callbacks-sweep'
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000
 
-/** How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. */
+type Kept = CallbackSweepAdvanced['data']['event']
+
+/**
+ * How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. It is kept as the last
+ * event seen, whose position is looked up when it is loaded: one that another engine gave it would be refused by EventStoreDB,
+ * as no event starts there, or lie beyond the end, where everything would pass unseen.
+ */
 export class SweepCheckpoint {
   private keptAtMs = 0
+  private lastEvent: Kept
 
   private constructor(
     private readonly store: EventStore,
     private readonly clock: () => string,
     private revision: ExpectedRevision,
-    private kept: Position | undefined,
+    private kept: Kept,
     private reached: Position | undefined,
-  ) {}
+  ) {
+    this.lastEvent = kept
+  }
 
   /** @throws StoreUnavailableError, EventFormatError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
-    const last = await lastEvent(store)
-    const position = last && parsePosition((decodeEvent(last) as unknown as CallbackSweepAdvanced).data.position)
-    return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', position, position)
+    const last = await newestEvent(store)
+    const kept = last ? (decodeEvent(last) as CallbackSweepAdvanced).data.event : null
+    const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
+    return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
   }
 
   get position(): Position | undefined {
     return this.reached
   }
 
-  /** Everything up to and including `position` is recorded. */
-  advance(position: Position): void {
+  /** Everything up to and including `position` is recorded; `events` are those looked at on the way. */
+  advance(position: Position, events: readonly RecordedEvent[]): void {
     this.reached = position
+    const last = events.at(-1)
+    if (last) this.lastEvent = { stream: last.stream, revision: last.revision }
   }
 
   /**
@@ -47,22 +52,21 @@ export class SweepCheckpoint {
    */
   async keep(options: { readonly now: boolean }): Promise<void> {
     const at = this.clock()
-    const { reached } = this
-    if (!reached || (this.kept && formatPosition(reached) === formatPosition(this.kept))) return
+    const lastEvent = this.lastEvent
+    if (!lastEvent || (lastEvent.stream === this.kept?.stream && lastEvent.revision === this.kept.revision)) return
     if (!options.now && Date.parse(at) - this.keptAtMs < keepEveryMs) return
-    const data = { position: formatPosition(reached), at }
     const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
     const { revision } = await this.store.append(stream, this.revision, [
-      encodeEvent({ type: 'CallbackSweepAdvanced', data }, metadata),
+      encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata),
     ])
     this.revision = revision
-    this.kept = reached
+    this.kept = lastEvent
     this.keptAtMs = Date.parse(at)
   }
 }
 
 /** Doubles its steps until it is beyond the end, then halves them: twenty small reads in a stream of a million. */
-async function lastEvent(store: EventStore): Promise<RecordedEvent | undefined> {
+async function newestEvent(store: EventStore): Promise<RecordedEvent | undefined> {
   const at = async (revision: number) => (await store.readStream(stream, { fromRevision: revision, maxCount: 1 }))[0]
   let last = await at(0)
   let step = 1

@@ -57,7 +57,7 @@ export class Sweep {
       const events = tooYoung === -1 ? page.events : page.events.slice(0, tooYoung)
       await this.recordMissing(events)
       const reached = tooYoung === -1 ? page.checkpoint : events.at(-1)?.position
-      if (reached) checkpoint.advance(reached)
+      if (reached) checkpoint.advance(reached, events)
       if (tooYoung !== -1 || page.atEnd) return
       await checkpoint.keep({ now: false })
       // Reads may be answered without leaving the thread: deliveries must not wait for the whole log.

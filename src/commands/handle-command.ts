@@ -4,6 +4,7 @@ import {
   type Append,
   type EventStore,
   type ExpectedRevision,
+  type Position,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 
@@ -61,6 +62,7 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
 export interface HistoryEntry<Event> {
   readonly id: string
   readonly revision: number
+  readonly position: Position
   readonly event: Event
   readonly metadata: EventMetadata
 }
@@ -71,11 +73,12 @@ export async function readHistory<Event extends DomainEvent>(
   stream: string,
 ): Promise<readonly HistoryEntry<Event>[]> {
   const recorded = await store.readStream(stream)
-  return recorded.map(({ id, revision, metadata, ...rest }) => ({
-    id,
-    revision,
-    event: decodeEvent({ id, revision, metadata, ...rest }) as Event,
-    metadata: metadata as unknown as EventMetadata,
+  return recorded.map((one) => ({
+    id: one.id,
+    revision: one.revision,
+    position: one.position,
+    event: decodeEvent(one) as Event,
+    metadata: one.metadata as unknown as EventMetadata,
   }))
 }
 

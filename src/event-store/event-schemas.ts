@@ -121,7 +121,16 @@ export const eventSchemas = {
   CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
   CallbackParked: [event({ ...attempt, reason: Text })],
   CallbackRequeued: [event(callback)],
-  CallbackSweepAdvanced: [event({ position: Type.String({ pattern: '^\\d{1,19}(/\\d{1,19})?$' }), at: At })],
+  CallbackSweepAdvanced: [
+    event({ position: Type.String({ pattern: '^\\d{1,19}(/\\d{1,19})?$' }), at: At }),
+    event({
+      event: Type.Union([
+        event({ stream: Type.String({ minLength: 1 }), revision: Type.Integer({ minimum: 0 }) }),
+        Type.Null(),
+      ]),
+      at: At,
+    }),
+  ],
   CallbackEndpointFailing: [event({ ...merchant, since: At })],
   CallbackEndpointRecovered: [event(merchant)],
   HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],

@@ -9,4 +9,6 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   ],
   // The same settings as changes: those that were not there did not change.
   MerchantSettingsChanged: [(data) => data],
+  // Which engine's position it was is not known, so it is none: everything is looked at once more.
+  CallbackSweepAdvanced: [({ at }) => ({ event: null, at })],
 }

@@ -1,5 +1,11 @@
 import type { Clock } from '../commands/handle-command.js'
-import { formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
+import {
+  type EventStore,
+  formatPosition,
+  type Position,
+  parsePosition,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
 import { type CheckpointDocument, collections } from '../read-models/documents.js'
 import type { ReadModels, Update } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'
@@ -13,6 +19,7 @@ export class LeaseLostError extends Error {
 export class Checkpoint {
   #position: Position | undefined
   #builtVersion: number | undefined
+  #lastEvent: CheckpointDocument['lastEvent']
   #lastEventAtMs: number | null = null
 
   constructor(
@@ -33,23 +40,36 @@ export class Checkpoint {
 
   async load(): Promise<void> {
     const stored = await readCheckpoint(this.readModels, this.projection.name)
-    this.#position = stored?.position === undefined ? undefined : parsePosition(stored.position)
+    // Where nothing was applied nothing is lost by looking at it once more, and the place may be one of another log.
+    this.#position = stored?.lastEvent && stored.position !== undefined ? parsePosition(stored.position) : undefined
     this.#builtVersion = stored?.version
+    this.#lastEvent = stored?.lastEvent
     this.#lastEventAtMs = stored?.lastEventAtMs ?? null
   }
 
   /** To be called after the documents up to there were written, never before. @throws LeaseLostError */
-  async reached(position: Position, lastEventAtMs: number | undefined): Promise<void> {
+  async reached(position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
     this.#position = position
     this.#builtVersion = this.projection.version
-    this.#lastEventAtMs = lastEventAtMs ?? this.#lastEventAtMs
-    await this.#write({ $set: this.#fields(), $unset: { failure: '' } })
+    if (lastEvent) {
+      const { stream, revision, recordedAtMs } = lastEvent
+      this.#lastEvent = { stream, revision, position: formatPosition(lastEvent.position) }
+      this.#lastEventAtMs = recordedAtMs
+    }
+    await this.#write({ $set: this.#fields(), $unset: { failure: '', ...(!this.#lastEvent && { lastEvent: '' }) } })
   }
 
   /** Before documents that have come less far take the place of those there are. @throws LeaseLostError */
   async rewind(position: Position): Promise<void> {
     this.#position = position
     await this.#write({ $set: this.#fields() })
+  }
+
+  /** The documents were built anew from this log, whatever the checkpoint told of before. @throws LeaseLostError */
+  async rebuilt(position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
+    this.#lastEvent = undefined
+    this.#lastEventAtMs = null
+    await this.reached(position, lastEvent)
   }
 
   /** @throws LeaseLostError */
@@ -65,6 +85,7 @@ export class Checkpoint {
       lastEventAtMs: this.#lastEventAtMs,
       updatedAt: this.clock(),
       ...(this.#position && { position: formatPosition(this.#position) }),
+      ...(this.#lastEvent && { lastEvent: this.#lastEvent }),
     }
   }
 
@@ -78,4 +99,18 @@ export class Checkpoint {
 
 export async function readCheckpoint(readModels: ReadModels, name: string): Promise<CheckpointDocument | null> {
   return (await readModels.collection(collections.checkpoints).findOne({ _id: name })) as CheckpointDocument | null
+}
+
+/**
+ * Whether the documents were built from this log as it is. False: it was put back to an earlier state, or it is another one or a
+ * copy in another engine, where the same position means another place; whatever is added to the documents then is wrong.
+ * @throws StoreUnavailableError
+ */
+export async function isOfThisLog(store: EventStore, stored: CheckpointDocument): Promise<boolean> {
+  const { lastEvent, lastEventAtMs } = stored
+  // No event was applied; or one was, by a version that did not say which.
+  if (!lastEvent) return lastEventAtMs === null
+  const { stream, revision, position } = lastEvent
+  const [found] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
+  return found !== undefined && found.position.commit === parsePosition(position)?.commit
 }

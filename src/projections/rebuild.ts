@@ -1,5 +1,5 @@
 import type { Clock } from '../commands/handle-command.js'
-import { comparePositions, type EventStore, type Position } from '../event-store/event-store.js'
+import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import type { Lease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { batchSize } from '../subscriptions/catch-up.js'
@@ -24,7 +24,7 @@ export interface RebuildDependencies {
 export class Rebuild {
   readonly #beside: string
   #position: Position | undefined
-  #lastEventAtMs: number | undefined
+  #lastEvent: RecordedEvent | undefined
 
   constructor(
     private readonly deps: RebuildDependencies,
@@ -63,7 +63,7 @@ export class Rebuild {
     if (position && served && comparePositions(position, served) < 0) await checkpoint.rewind(position)
     this.#checkHeld()
     await this.deps.readModels.rename(this.#beside, this.projection.collection)
-    if (position) await checkpoint.reached(position, this.#lastEventAtMs)
+    if (position) await checkpoint.rebuilt(position, this.#lastEvent)
   }
 
   async abandon(): Promise<void> {
@@ -78,7 +78,7 @@ export class Rebuild {
     const page = await this.deps.store.readAll({ streamPrefixes, maxCount: batchSize, ...(after && { after }) })
     await applyPage(this.projection, this.deps.readModels.collection(this.#beside), page)
     this.#position = page.checkpoint ?? after
-    this.#lastEventAtMs = page.events.at(-1)?.recordedAtMs ?? this.#lastEventAtMs
+    this.#lastEvent = page.events.at(-1) ?? this.#lastEvent
     return page.atEnd
   }
 

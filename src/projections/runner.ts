@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
-import { comparePositions, type Page } from '../event-store/event-store.js'
+import type { Page } from '../event-store/event-store.js'
 import type { RebuildDocument } from '../read-models/documents.js'
 import type { Lease } from '../read-models/leases.js'
 import { catchUp } from '../subscriptions/catch-up.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { applyPage } from './apply-page.js'
-import { Checkpoint, LeaseLostError } from './checkpoints.js'
+import { Checkpoint, isOfThisLog, LeaseLostError, readCheckpoint } from './checkpoints.js'
 import { type Projection, ProjectionError } from './projection.js'
 import { dropLeftovers, endOfLog, Rebuild, type RebuildDependencies } from './rebuild.js'
 import { RebuildRequests } from './rebuild-requests.js'
@@ -79,12 +79,9 @@ export class ProjectionRunner {
     await dropLeftovers(readModels, this.projection)
     await this.#failInterrupted(name)
     await this.#checkpoint.load()
-    const { builtVersion, position } = this.#checkpoint
+    const stored = await readCheckpoint(readModels, name)
     const exists = (await readModels.listCollections()).includes(collection)
-    const end = await endOfLog(store)
-    // Beyond the end: the log was put back to an earlier state, and the documents tell of what never happened.
-    const beyondEnd = position !== undefined && (!end || comparePositions(position, end) > 0)
-    this.#outdated = builtVersion !== undefined && (builtVersion !== version || !exists || beyondEnd)
+    this.#outdated = stored !== null && (stored.version !== version || !exists || !(await isOfThisLog(store, stored)))
     if (!this.#outdated) await readModels.createIndexes(collection, indexes)
   }
 
@@ -116,7 +113,7 @@ export class ProjectionRunner {
   async #apply(page: Page): Promise<void> {
     if (this.#lease.signal.aborted) return
     await applyPage(this.projection, this.deps.readModels.collection(this.projection.collection), page)
-    if (page.checkpoint) await this.#checkpoint.reached(page.checkpoint, page.events.at(-1)?.recordedAtMs)
+    if (page.checkpoint) await this.#checkpoint.reached(page.checkpoint, page.events.at(-1))
   }
 
   /** Stands still at an event that cannot be applied: to pass over it would be a silent hole in the documents. */

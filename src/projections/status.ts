@@ -1,15 +1,9 @@
-import {
-  comparePositions,
-  type EventStore,
-  formatPosition,
-  type Position,
-  parsePosition,
-} from '../event-store/event-store.js'
+import { type EventStore, formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
 import type { RebuildDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all.js'
-import { readCheckpoint } from './checkpoints.js'
+import { isOfThisLog, readCheckpoint } from './checkpoints.js'
 import type { Projection } from './projection.js'
 import { endOfLog } from './rebuild.js'
 import { readRebuild } from './rebuild-requests.js'
@@ -17,7 +11,7 @@ import { leaseName } from './start.js'
 
 export interface ProjectionStatus {
   readonly name: string
-  /** `new`: nothing was built yet. `outdated`: built by another version of the program, or of a longer log. */
+  /** `new`: nothing was built yet. `outdated`: built by another version of the program, or from another log or state of it. */
   readonly state: 'current' | 'behind' | 'failed' | 'outdated' | 'new'
   /** As `formatPosition` prints it; null when nothing was looked at yet. */
   readonly checkpoint: string | null
@@ -52,10 +46,10 @@ async function statusOf(
   end: Position | undefined,
 ): Promise<ProjectionStatus> {
   const stored = await readCheckpoint(readModels, projection.name)
-  const position = stored?.position === undefined ? undefined : parsePosition(stored.position)
-  const beyondEnd = position !== undefined && (!end || comparePositions(position, end) > 0)
-  const lagEvents = beyondEnd ? 0 : await countAfter(store, projection, position)
-  const outdated = stored !== null && (stored.version !== projection.version || beyondEnd)
+  const ofThisLog = stored === null || (await isOfThisLog(store, stored))
+  const position = stored?.lastEvent && stored.position !== undefined ? parsePosition(stored.position) : undefined
+  const lagEvents = ofThisLog ? await countAfter(store, projection, position) : 0
+  const outdated = stored !== null && (stored.version !== projection.version || !ofThisLog)
   const standing = stored === null ? 'new' : lagEvents === 0 ? 'current' : 'behind'
   const rebuild = await readRebuild(readModels, projection.name)
   return {

@@ -101,6 +101,11 @@ export interface CheckpointDocument extends Document {
   readonly version: number
   /** `formatPosition`; absent when nothing was looked at yet. */
   readonly position?: string
+  /**
+   * The last event it applied, and where it stood; absent when there was none. Another log, or the same one copied to another
+   * engine, has it somewhere else or not at all: then `position` means nothing there.
+   */
+  readonly lastEvent?: { readonly stream: string; readonly revision: number; readonly position: string }
   /** Of the lease under which it was written: a holder that lost its lease must not turn it back. */
   readonly leaseToken: number
   /** When the last event it applied was recorded, milliseconds since the epoch. */

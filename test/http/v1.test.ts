@@ -227,6 +227,34 @@ t.test('the feed gives every event once, in order, after a position', async (t) 
   t.same(end, { items: [], next: after }, 'at the end it says where to go on')
 })
 
+t.test('the feed goes on behind the event that was read last, wherever the log has it now', async (t) => {
+  const fresh = await service.merchant()
+  const { webApiKey: key } = fresh
+  const ids: string[] = []
+  for (let i = 0; i < 4; i++) ids.push(await create('native', fresh))
+  const { items } = await listed<Feed>('/v1/events', ({ items }) => items.length === 4, key)
+  const page: Feed = (await get('/v1/events?limit=2', key)).json()
+  const [position, ...event] = page.next!.split('.')
+  t.equal(position, items[1]!.position)
+  t.same(event, [ids[1], '0'])
+  const places = ['1', '1/1', '9007199254740991', items[0]!.position, items[3]!.position, position!]
+  for (const place of places) {
+    const answer: Feed = (await get(`/v1/events?after=${[place, ...event].join('.')}`, key)).json()
+    t.same(
+      answer.items.map(({ trackingId }) => trackingId),
+      ids.slice(2),
+      `${place} is where another engine had it`,
+    )
+    t.equal(answer.next, `${items[3]!.position}.${ids[3]}.0`)
+  }
+  const others = await create('native', other)
+  for (const unknown of [`${randomUUID()}.0`, `${ids[1]}.7`, `${others}.0`]) {
+    const answer = await get(`/v1/events?after=1.${unknown}`, key)
+    t.equal(answer.statusCode, 400, 'an event that is not in the log, or another merchant’s')
+    t.match(answer.json(), { error: { validationErrors: [{ message: /begin again without it/ }] } })
+  }
+})
+
 t.test('a bad query parameter is 400 and named', async (t) => {
   const bad: { readonly [path: string]: readonly string[] } = {
     '/v1/transfers?': ['limit=0', 'limit=101', 'limit=-1', 'limit=x', 'limit=1e1', 'limit=', 'limit=1&limit=2'].concat(
@@ -242,6 +270,10 @@ t.test('a bad query parameter is 400 and named', async (t) => {
       'after=99999999999999999999',
       'after=1&after=2',
       'after=',
+      'after=1.2.3',
+      `after=1.${randomUUID()}`,
+      `after=1.${randomUUID()}.-1`,
+      `after=x.${randomUUID()}.1`,
     ],
   }
   for (const [path, queries] of Object.entries(bad)) {

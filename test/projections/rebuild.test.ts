@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { allProjections } from '../../src/projections/all.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
@@ -149,6 +150,41 @@ t.test('a projection whose version is another than that of its documents is rebu
   t.equal(counted, (await wholeLog(stores.store)).length, 'no event is missing and none counted twice')
   await second.stop()
 })
+
+t.test(
+  'read models of a log that was since copied to other positions are built anew, and nothing counts twice',
+  async (t) => {
+    const before = await testStores(t)
+    await before.work(20)
+    const first = startProjections(before)
+    await before.caughtUp()
+    await first.stop()
+    const log = await wholeLog(before.store)
+    const { store } = await testStores(t)
+    for (const { stream, revision, id, type, data, metadata } of log) {
+      // Between any two there is one of another stream, so that no position stays and none is beyond the end.
+      await store.append(`between-${id}`, 'no_stream', [{ id: randomUUID(), type: 'Between', data: {}, metadata: {} }])
+      await store.append(stream, revision === 0 ? 'no_stream' : revision - 1, [{ id, type, data, metadata }])
+    }
+    const moved = { ...before, store }
+    t.match(
+      (await projectionStatus(moved)).map(({ name, state }) => [name, state]),
+      [
+        ['transfers', 'outdated'],
+        ['callbacks', 'current'],
+        ['totals', 'outdated'],
+        ['transfer-events', 'outdated'],
+      ],
+    )
+    const second = startProjections(moved)
+    await until(async () =>
+      (await projectionStatus(moved)).every(({ state }) => state === 'current' || state === 'new'),
+    )
+    await second.stop()
+    const copied = (await wholeLog(store)).filter(({ stream }) => stream.startsWith('transfer-'))
+    t.strictSame(await storedDocuments(before.readModels), expectedDocuments(copied))
+  },
+)
 
 t.test('there is no rebuild of what is no projection', async (t) => {
   const stores = await testStores(t)

@@ -55,12 +55,13 @@ export interface CallbackRequeued {
 }
 
 /**
- * Of the stream `callbacks-sweep`: every change of a transfer up to and including `position` (as `formatPosition` prints
- * it) has its callback recorded.
+ * Of the stream `callbacks-sweep`: every change of a transfer up to and including `event`, in the global order, has its
+ * callback recorded; null: no change is known to have. An event and not a position, which names another place, or none,
+ * once the log is copied to another engine.
  */
 export interface CallbackSweepAdvanced {
   readonly type: 'CallbackSweepAdvanced'
-  readonly data: { readonly position: string; readonly at: string }
+  readonly data: { readonly event: { readonly stream: string; readonly revision: number } | null; readonly at: string }
 }
 
 export type CallbackEvent =

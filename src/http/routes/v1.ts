@@ -1,13 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { Transfer } from '../../domain/transfer/transfer.js'
-import { parsePosition } from '../../event-store/event-store.js'
 import type { App } from '../app.js'
 import { viewOfCallbacks } from '../callback-view.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
-import { listEvents } from '../event-feed.js'
+import { feedPlaceOf, formatFeedPlace, listEvents } from '../event-feed.js'
 import type { Gate } from '../plugins/gate.js'
-import { badParameter, cursorOf, kindOf, limitOf, statusOf, timeOf } from '../query-values.js'
+import { cursorOf, kindOf, limitOf, statusOf, timeOf } from '../query-values.js'
 import { contextOf } from '../request-context.js'
 import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../schemas/envelope.js'
 import {
@@ -116,12 +115,9 @@ function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
     },
     handler: async (request) => {
       const { after: text, limit } = request.query
-      const after = text === undefined ? undefined : parsePosition(text)
-      if (text !== undefined && (after === undefined || after.commit > BigInt(Number.MAX_SAFE_INTEGER))) {
-        throw badParameter('after', 'must be the next of an earlier answer')
-      }
+      const after = text === undefined ? undefined : feedPlaceOf(text)
       const { items, last } = await listEvents(deps, request.merchant!.merchantId, { after, limit: limitOf(limit) })
-      return { items, next: last ?? text ?? null }
+      return { items, next: last ? formatFeedPlace(last) : (text ?? null) }
     },
   })
 }

@@ -108,7 +108,7 @@ export const HistoryAnswer = Type.Object(
 
 export const FeedQuery = Type.Object({
   after: Type.Optional(
-    Type.String({ maxLength: 40, description: '`next` of the answer before; from the start when absent.' }),
+    Type.String({ maxLength: 100, description: '`next` of the answer before; from the start when absent.' }),
   ),
   limit: Limit(100),
 })

@@ -158,7 +158,14 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
   'CallbackEndpointRecovered.v1': { type: 'CallbackEndpointRecovered', data: merchant },
   'CallbackSweepAdvanced.v1': {
     type: 'CallbackSweepAdvanced',
-    data: { position: '1234/1200', at: '2026-03-01T09:00:00.000Z' },
+    data: { event: null, at: '2026-03-01T09:00:00.000Z' },
+  },
+  'CallbackSweepAdvanced.v2': {
+    type: 'CallbackSweepAdvanced',
+    data: {
+      event: { stream: 'transfer-0d6c4f3a-5a2b-5d8e-9f10-2b3c4d5e6f70', revision: 1 },
+      at: '2026-03-01T09:00:00.000Z',
+    },
   },
   'CallbackRecorded.v1': {
     type: 'CallbackRecorded',
