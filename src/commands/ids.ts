@@ -1,4 +1,5 @@
 import type { TransferKind } from '../domain/transfer/events.js'
+import type { SecretBox } from '../security/secret-box.js'
 import { uuidV5 } from '../security/uuid.js'
 
 /**
@@ -29,6 +30,24 @@ export function merchantStream(merchantId: string): string {
 /** The stream that holds which request a hashCode was first seen with. */
 export function hashCodeStream(merchantId: string, hashCode: string): string {
   return `hash-${uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)}`
+}
+
+/** An account of the built-in wallet. */
+export function walletAccountStream(accountNumber: number): string {
+  return `wallet-${accountNumber}`
+}
+
+/** The stream that holds which account an e-mail belongs to; the e-mail appears as a keyed digest. */
+export function walletEmailStream(emailMac: string): string {
+  return `walletemail-${emailMac}`
+}
+
+/**
+ * Where a customer pays from, as the wallet sees it: a keyed digest of the merchant and the merchant's userId, so that the
+ * wallet learns of neither.
+ */
+export function deviceIdOf(box: Pick<SecretBox, 'mac'>, merchantId: string, userId: string): string {
+  return box.mac('device', JSON.stringify([merchantId, userId]))
 }
 
 /** The id of the event that `cause` leads to, the same at every repetition. */

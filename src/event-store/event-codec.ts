@@ -4,6 +4,7 @@ import type { CallbackEvent, CallbackSweepAdvanced } from '../domain/callback/ev
 import type { HashCodeSeen } from '../domain/hash-code.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
+import type { WalletAccountEvent, WalletEmailReserved } from '../domain/wallet/events.js'
 import { eventSchemas } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
 import { eventUpcasters } from './event-upcasters.js'
@@ -18,6 +19,8 @@ export type DomainEvent =
   | CallbackSweepAdvanced
   | EndpointEvent
   | HashCodeSeen
+  | WalletAccountEvent
+  | WalletEmailReserved
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export interface EventMetadata {

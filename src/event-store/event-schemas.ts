@@ -62,6 +62,10 @@ const attempt = {
   durationMs: Type.Number({ minimum: 0 }),
 }
 
+const AccountNumber = Type.Integer({ minimum: 1, maximum: 999_999_999_999 })
+const walletAccount = { accountNumber: AccountNumber, at: At }
+const walletPayment = { ...walletAccount, trackingId: Id, amountMinor: PositiveMinor, description: Text }
+
 /** Every version of every event type, oldest first. */
 export const eventSchemas = {
   DepositCreated: [
@@ -134,6 +138,21 @@ export const eventSchemas = {
   CallbackEndpointFailing: [event({ ...merchant, since: At })],
   CallbackEndpointRecovered: [event(merchant)],
   HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],
+  WalletAccountOpened: [
+    event({
+      ...walletAccount,
+      emailMac: Id,
+      email: Sealed,
+      phone: Sealed,
+      passwordHash: Type.String({ pattern: '^\\$argon2id\\$' }),
+      sandbox: Type.Boolean(),
+    }),
+  ],
+  WalletAccountCredited: [event({ ...walletAccount, reference: Id, amountMinor: PositiveMinor })],
+  WalletAccountDebited: [event(walletPayment)],
+  WalletDebitRefused: [event(walletPayment)],
+  WalletDeviceTrusted: [event({ ...walletAccount, device: Id })],
+  WalletEmailReserved: [event(walletAccount)],
 } as const satisfies { readonly [type: string]: readonly TObject[] }
 
 export type EventType = keyof typeof eventSchemas

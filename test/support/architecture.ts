@@ -33,7 +33,7 @@ export const areas: { readonly [folder: string]: Area } = {
     packages: ['@node-rs/argon2'],
   },
   'wallet/http': { areas: ['domain', 'wallet'], packages: ['undici', ...typebox] },
-  'wallet/messages': { areas: ['security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
+  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
   commands: { areas: ['domain', 'event-store', 'security', 'wallet'], packages: ['ipaddr.js'] },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
   projections: {

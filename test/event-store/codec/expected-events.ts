@@ -19,6 +19,14 @@ const callback = {
 const merchant = { merchantId, at: '2026-03-01T09:00:00.000Z' }
 const rotation = { ...merchant, previousValidUntil: '2026-03-02T09:00:00.000Z' }
 const attempt = { ...callback, attempt: 2, httpStatus: 503, durationMs: 182.4 }
+const walletPayment = {
+  accountNumber: 481_920_375_566,
+  trackingId,
+  amountMinor: 10_050n,
+  description: 'Blue Shop, 3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01',
+  at: '2026-03-01T10:05:00.000Z',
+}
+const walletAccount = { accountNumber: 481_920_375_566, at: '2026-03-01T09:00:00.000Z' }
 const sealed = 'v1.ab2e5015.rhrwqC1qzSCVAFSq.MjnWJB125g5jcYdyUDg.4Fk7V0JtJNVA43Cbi9eJhQ'
 
 /** What each file of test/fixtures/events decodes to today, by its name without `.json`. */
@@ -199,4 +207,30 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
       at: '2026-03-01T10:00:00.000Z',
     },
   },
+  'WalletAccountOpened.v1': {
+    type: 'WalletAccountOpened',
+    data: {
+      ...walletAccount,
+      emailMac: 'p0Hk1m3b6jXb1rM2m8m0K2bq6o7n4r5T8y9u0I1O2P3',
+      email: sealed,
+      phone: sealed,
+      passwordHash: '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$9mZ4bB0kq0S3q8YkqV1l7Jv0wXcQ2oT6rU5yN4hM3gE',
+      sandbox: false,
+    },
+  },
+  'WalletAccountCredited.v1': {
+    type: 'WalletAccountCredited',
+    data: { ...walletAccount, reference: 'top-up 77', amountMinor: 50_000n },
+  },
+  'WalletAccountDebited.v1': { type: 'WalletAccountDebited', data: walletPayment },
+  'WalletDebitRefused.v1': { type: 'WalletDebitRefused', data: walletPayment },
+  'WalletDeviceTrusted.v1': {
+    type: 'WalletDeviceTrusted',
+    data: {
+      accountNumber: 481_920_375_566,
+      device: 'Zb0Hk1m3b6jXb1rM2m8m0K2bq6o7n4r5T8y9u0I1O2P',
+      at: '2026-03-01T10:04:00.000Z',
+    },
+  },
+  'WalletEmailReserved.v1': { type: 'WalletEmailReserved', data: walletAccount },
 }

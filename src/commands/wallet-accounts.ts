@@ -1,0 +1,233 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Refusal, refuse } from '../domain/decision.js'
+import {
+  debitOf,
+  type Movement,
+  type WalletAccount,
+  type WalletAccountCommand,
+  type WalletAccountState,
+  walletAccountDecider,
+} from '../domain/wallet/account.js'
+import { isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
+import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
+import { encodeEvent } from '../event-store/event-codec.js'
+import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import type { SecretBox } from '../security/secret-box.js'
+import { type Clock, type CommandContext, handleCommand, loadStream, TooMuchContentionError } from './handle-command.js'
+import { walletAccountStream, walletEmailStream } from './ids.js'
+import { KeyedQueue } from './keyed-queue.js'
+
+export interface OpenWalletAccount {
+  readonly email: string
+  /** Six digits. */
+  readonly password: string
+  /** E.164. */
+  readonly phone: string
+  /** 0 for none. */
+  readonly openingBalanceMinor: bigint
+  /** Usable in sandbox operation only. */
+  readonly sandbox?: boolean
+}
+
+export type WalletAccountResult =
+  | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+/** Slow on purpose; works off the main thread. */
+export interface Passwords {
+  /** A PHC string (`$argon2id$…`) with a salt of its own. @throws TooManyPasswordsError */
+  hash(secret: string): Promise<string>
+  /** @throws TooManyPasswordsError */
+  verify(phc: string, secret: string): Promise<boolean>
+}
+
+/** More log-ins at once than can be worked off in reasonable time. */
+export class TooManyPasswordsError extends Error {
+  override readonly name = 'TooManyPasswordsError'
+}
+
+/** What is wrong with an e-mail, a password or a phone, in a sentence without them. */
+export class InvalidWalletAccountError extends Error {
+  override readonly name = 'InvalidWalletAccountError'
+}
+
+const openAttempts = 10
+const contentionRounds = 5
+/** Other processes write to an account too; the pause lets one of them get through. */
+const contentionPauseMs = 50
+const maxWaitingForAccount = 1_000
+
+/**
+ * All that is done to accounts of the built-in wallet. Every method may throw StoreUnavailableError; those that write, also
+ * TooMuchContentionError (nothing was appended).
+ */
+export class WalletAccounts {
+  /** This process' own writers of one account wait for one another instead of losing against one another. */
+  private readonly queue = new KeyedQueue(maxWaitingForAccount)
+  private decoyHash: Promise<string> | undefined
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly clock: Clock,
+    private readonly box: SecretBox,
+    private readonly passwords: Passwords,
+    /** The number of a new account; a guess meets one of n accounts with a chance of n in 9 · 10^11. */
+    private readonly newNumber: () => number = () => randomInt(100_000_000_000, maxAccountNumber + 1),
+  ) {}
+
+  /**
+   * The e-mail's reservation comes first and its account after it: whoever finds the one without the other (a crash in
+   * between) opens the account under the number reserved. @throws InvalidWalletAccountError
+   */
+  async open(request: OpenWalletAccount, context: CommandContext): Promise<WalletAccountResult> {
+    const commandFor = await this.prepareOpening(request)
+    for (let attempt = 0; attempt < openAttempts; attempt++) {
+      const { emailMac, at } = commandFor(0)
+      const reservation = walletEmailStream(emailMac)
+      const { state, revision } = await loadStream(this.store, emailReservationDecider, reservation)
+      const reserved = state.accountNumber
+      const account = reserved === null ? undefined : await this.find(reserved)
+      if (account?.emailMac === emailMac) return refuse('conflict', 'There is an account with this e-mail already.')
+      const finishes = reserved !== null && !account
+      const accountNumber = finishes ? reserved : this.newNumber()
+      const decision = walletAccountDecider.decide(commandFor(accountNumber), walletAccountDecider.initialState)
+      if (!decision.accepted) return decision
+      const reserve = { type: 'WalletEmailReserved', data: { accountNumber, at } } as const
+      const appends: Append[] = [
+        { stream: reservation, expectedRevision: revision, events: [encodeEvent(reserve, context)] },
+        {
+          stream: walletAccountStream(accountNumber),
+          expectedRevision: 'no_stream',
+          events: decision.events.map((event) => encodeEvent(event, context)),
+        },
+      ]
+      try {
+        await this.store.appendInOrder(finishes ? appends.slice(1) : appends)
+      } catch (error) {
+        // Somebody opens one with this e-mail just now, or the number is taken: the log says which.
+        if (error instanceof WrongExpectedRevisionError) continue
+        throw error
+      }
+      return opened(decision.events.reduce(walletAccountDecider.evolve, walletAccountDecider.initialState), true)
+    }
+    throw new TooMuchContentionError(`a wallet account could not be opened in ${openAttempts} attempts`)
+  }
+
+  /** Undefined when there is none. */
+  async find(accountNumber: number): Promise<WalletAccount | undefined> {
+    const { state } = await loadStream(this.store, walletAccountDecider, walletAccountStream(accountNumber))
+    return state.accountNumber === null ? undefined : state
+  }
+
+  /**
+   * The account of this e-mail and password. An unknown e-mail costs the same reads and the same hash as a wrong password,
+   * so that neither the answer nor its time tells who has an account. @throws TooManyPasswordsError
+   */
+  async authenticate(email: string, password: string): Promise<WalletAccount | undefined> {
+    const emailMac = this.emailMac(normalEmail(email) ?? '')
+    const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
+    const account = await this.find(state.accountNumber ?? 0)
+    const known = account?.emailMac === emailMac ? account : undefined
+    this.decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'))
+    const decoyHash = await this.decoyHash.catch((error) => {
+      this.decoyHash = undefined
+      throw error
+    })
+    const secret = this.keyedPassword(emailMac, password)
+    const matches = await this.passwords.verify(known?.passwordHash ?? decoyHash, secret)
+    return matches ? known : undefined
+  }
+
+  /** @throws SecretBoxError with another master key */
+  contact({ accountNumber, email, phone }: WalletAccount): { readonly email: string; readonly phone: string } {
+    return {
+      email: this.box.open(email, owner(accountNumber, 'email')),
+      phone: this.box.open(phone, owner(accountNumber, 'phone')),
+    }
+  }
+
+  /** Once for each reference. */
+  credit(
+    accountNumber: number,
+    { reference, amountMinor }: { readonly reference: string; readonly amountMinor: bigint },
+    context: CommandContext,
+  ): Promise<WalletAccountResult> {
+    return this.execute(accountNumber, { type: 'Credit', reference, amountMinor, at: this.clock() }, context)
+  }
+
+  trustDevice(accountNumber: number, device: string, context: CommandContext): Promise<WalletAccountResult> {
+    return this.execute(accountNumber, { type: 'TrustDevice', device, at: this.clock() }, context)
+  }
+
+  /** What became of it, now or when it was asked before; undefined when there is no such account. */
+  async debit(
+    accountNumber: number,
+    debit: { readonly trackingId: string; readonly amountMinor: bigint; readonly description: string },
+    context: CommandContext,
+  ): Promise<Movement | undefined> {
+    const result = await this.execute(accountNumber, { type: 'Debit', ...debit, at: this.clock() }, context)
+    return result.accepted ? debitOf(result.account, debit.trackingId) : undefined
+  }
+
+  /** The command by the account's number, which is found last. */
+  private async prepareOpening({ email, password, phone, openingBalanceMinor, sandbox = false }: OpenWalletAccount) {
+    const normal = normalEmail(email)
+    if (normal === undefined) throw new InvalidWalletAccountError('the e-mail is not an e-mail address')
+    if (!isPassword(password)) throw new InvalidWalletAccountError('the password is not 6 digits')
+    if (!isPhone(phone)) throw new InvalidWalletAccountError('the phone is not a number such as +905551234567')
+    const emailMac = this.emailMac(normal)
+    const passwordHash = await this.passwords.hash(this.keyedPassword(emailMac, password))
+    const at = this.clock()
+    return (accountNumber: number) =>
+      ({
+        type: 'Open',
+        accountNumber,
+        emailMac,
+        email: this.box.seal(normal, owner(accountNumber, 'email')),
+        phone: this.box.seal(phone, owner(accountNumber, 'phone')),
+        passwordHash,
+        sandbox,
+        openingBalanceMinor,
+        at,
+      }) as const
+  }
+
+  private emailMac(email: string): string {
+    return this.box.mac('wallet email', email)
+  }
+
+  /** What is hashed: a million passwords are soon tried, but not without the key. */
+  private keyedPassword(emailMac: string, password: string): string {
+    return this.box.mac('wallet password', `${emailMac}:${password}`)
+  }
+
+  private execute(
+    accountNumber: number,
+    command: WalletAccountCommand,
+    context: CommandContext,
+  ): Promise<WalletAccountResult> {
+    const stream = walletAccountStream(accountNumber)
+    return this.queue.run(stream, async () => {
+      for (let round = 1; ; round++) {
+        try {
+          const result = await handleCommand(this.store, walletAccountDecider, stream, command, context)
+          return result.accepted ? opened(result.state, result.events.length > 0) : result
+        } catch (error) {
+          if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error
+          await delay(Math.random() * contentionPauseMs)
+        }
+      }
+    })
+  }
+}
+
+function opened(state: WalletAccountState, changed: boolean) {
+  if (state.accountNumber === null) throw new Error('an accepted command left no wallet account')
+  return { accepted: true, account: state, changed } as const
+}
+
+/** Associated data of what is sealed: it opens for this account and purpose only. */
+function owner(accountNumber: number, what: 'email' | 'phone'): string {
+  return `wallet:${accountNumber}:${what}`
+}

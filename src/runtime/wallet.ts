@@ -1,0 +1,40 @@
+import type { Clock } from '../commands/handle-command.js'
+import { WalletAccounts } from '../commands/wallet-accounts.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import type { SecretBox } from '../security/secret-box.js'
+import { createBuiltInWallet } from '../wallet/built-in/built-in-wallet.js'
+import { createPasswords } from '../wallet/built-in/passwords.js'
+import { Outbox } from '../wallet/messages/outbox.js'
+import type { Wallet } from '../wallet/wallet.js'
+
+export interface WalletDependencies {
+  readonly eventStore: EventStore
+  readonly readModels: ReadModels
+  readonly box: SecretBox
+  readonly clock: Clock
+  /** Asked every time: the first live merchant ends the sandbox. */
+  readonly isSandbox: () => boolean
+}
+
+export interface WalletParts {
+  readonly wallet: Wallet
+  /** The built-in wallet's. */
+  readonly accounts: WalletAccounts
+  readonly outbox: Outbox
+}
+
+export function createWallet(dependencies: WalletDependencies): WalletParts {
+  const { readModels, box, clock, isSandbox } = dependencies
+  const accounts = createWalletAccounts(dependencies)
+  const outbox = new Outbox(readModels, box, clock)
+  return { wallet: createBuiltInWallet({ accounts, box, messages: outbox, isSandbox }), accounts, outbox }
+}
+
+export function createWalletAccounts({
+  eventStore,
+  clock,
+  box,
+}: Pick<WalletDependencies, 'eventStore' | 'clock' | 'box'>): WalletAccounts {
+  return new WalletAccounts(eventStore, clock, box, createPasswords())
+}

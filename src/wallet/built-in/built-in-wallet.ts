@@ -1,0 +1,140 @@
+import { randomUUID, timingSafeEqual } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type CommandContext, TooMuchContentionError } from '../../commands/handle-command.js'
+import { TooManyPasswordsError, type WalletAccounts } from '../../commands/wallet-accounts.js'
+import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/account.js'
+import { isCode } from '../../domain/wallet/credentials.js'
+import { StoreUnavailableError } from '../../event-store/event-store.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import { MessageNotSentError, type Messages } from '../messages.js'
+import {
+  type CodeChallenge,
+  type Collect,
+  type Collection,
+  type Wallet,
+  WalletOutcomeUnknownError,
+  WalletUnavailableError,
+} from '../wallet.js'
+import { codeSms, deviceEmail } from './texts.js'
+
+export interface BuiltInWalletDependencies {
+  readonly accounts: WalletAccounts
+  readonly box: Pick<SecretBox, 'mac'>
+  readonly messages: Messages
+  /** Outside of it accounts made for the sandbox are as good as none: their money is not real. */
+  readonly isSandbox: () => boolean
+}
+
+const collectAttempts = 3
+const collectPauseMs = 200
+const codes = 1_000_000
+
+/** The wallet whose accounts are streams of the log. */
+export function createBuiltInWallet({ accounts, box, messages, isSandbox }: BuiltInWalletDependencies): Wallet {
+  const usable = (account: WalletAccount | undefined) =>
+    account && (!account.sandbox || isSandbox()) ? account : undefined
+  const find = async (accountNumber: number) => usable(await accounts.find(accountNumber))
+  const existing = async (accountNumber: number) => {
+    const account = await find(accountNumber)
+    if (!account) throw new WalletUnavailableError(`there is no usable wallet account ${accountNumber}`)
+    return account
+  }
+  const codeOf = ({ id, accountNumber }: CodeChallenge) => {
+    // Of 48 bits a million is so small a part that no code is likelier than another to speak of.
+    const bits = Buffer.from(box.mac('wallet code', `${accountNumber}:${id}`), 'base64url').readUIntBE(0, 6)
+    return String(bits % codes).padStart(6, '0')
+  }
+  return {
+    absenceIsProof: true,
+    logIn: (email, password) =>
+      available(async () => {
+        const account = usable(await accounts.authenticate(email, password))
+        return account ? { outcome: 'accepted', accountNumber: account.accountNumber } : { outcome: 'refused' }
+      }),
+    sendCode: (challenge) =>
+      available(async () => {
+        const { phone } = accounts.contact(await existing(challenge.accountNumber))
+        await messages.sendSms(codeSms(phone, codeOf(challenge)))
+      }),
+    verifyCode: async (challenge, code) =>
+      isCode(code) && timingSafeEqual(Buffer.from(code), Buffer.from(codeOf(challenge))),
+    isTrusted: (accountNumber, device) =>
+      available(async () => (await find(accountNumber))?.trustedDevices.includes(device) ?? false),
+    askToTrust: ({ accountNumber, confirmUrl, merchantName }) =>
+      available(async () => {
+        const { email } = accounts.contact(await existing(accountNumber))
+        await messages.sendEmail(deviceEmail(email, confirmUrl, merchantName))
+      }),
+    trust: (accountNumber, device) =>
+      available(async () => {
+        const { accountNumber: number } = await existing(accountNumber)
+        await accounts.trustDevice(number, device, contextOf(randomUUID()))
+      }),
+    collect: async (request) => {
+      // Read first: while reading fails nothing can have been done.
+      const account = await available(() => accounts.find(request.accountNumber))
+      const before = account && debitOf(account, request.trackingId)
+      if (before?.kind === 'debit') return collectionOf(before)
+      if (!usable(account)) return { outcome: 'refused', reason: 'account-blocked' }
+      return collectionOf(await debit(accounts, request))
+    },
+    collectionOf: ({ accountNumber, trackingId }) =>
+      available(async () => {
+        const account = await accounts.find(accountNumber)
+        const before = account && debitOf(account, trackingId)
+        return before?.kind === 'debit' ? collectionOf(before) : undefined
+      }),
+  }
+}
+
+/**
+ * The log decides, so asking it again is no blind repetition: a debit whose append was not answered is found there, or
+ * made. Only a log that stays away leaves the outcome unknown.
+ */
+async function debit(accounts: WalletAccounts, request: Collect): Promise<Movement> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const movement = await accounts.debit(request.accountNumber, request, contextOf(request.trackingId))
+      if (movement) return movement
+      throw new Error('a wallet account vanished from the log')
+    } catch (error) {
+      // Of another writer's making: nothing was appended. But an append before may not have been answered.
+      const isSafe = error instanceof TooMuchContentionError && attempt === 1
+      if (isSafe) throw new WalletUnavailableError(error.message)
+      if (!(error instanceof StoreUnavailableError || error instanceof TooMuchContentionError)) throw error
+      if (attempt === collectAttempts) throw new WalletOutcomeUnknownError(error.message)
+      await delay(collectPauseMs)
+    }
+  }
+}
+
+function collectionOf(movement: Movement): Collection {
+  switch (movement.kind) {
+    case 'debit':
+      return { outcome: 'collected', amountMinor: movement.amountMinor, receiptUrl: null }
+    case 'refused debit':
+      return { outcome: 'refused', reason: 'insufficient-balance' }
+    case 'credit':
+      throw new Error('a credit is no answer to a debit')
+    default:
+      return movement.kind satisfies never
+  }
+}
+
+function contextOf(cause: string): CommandContext {
+  return { actor: 'system:wallet', $correlationId: cause, $causationId: cause }
+}
+
+/** Failures of what the wallet stands on, as the port's: nothing was done that a repetition would do twice. */
+async function available<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work()
+  } catch (error) {
+    const isPassing =
+      error instanceof StoreUnavailableError ||
+      error instanceof TooMuchContentionError ||
+      error instanceof TooManyPasswordsError ||
+      error instanceof MessageNotSentError
+    throw isPassing ? new WalletUnavailableError(error.message) : error
+  }
+}

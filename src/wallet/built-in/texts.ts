@@ -1,0 +1,59 @@
+import type { Email, Sms } from '../messages.js'
+
+/**
+ * The texts customers get, in English and Turkish at once: nothing is known of an account's language. The Turkish of the SMS
+ * goes without its own letters, as they would halve what one SMS holds.
+ */
+export function codeSms(to: string, code: string): Sms {
+  const text = `${code} is your payment code. Give it to nobody. / Odeme kodunuz: ${code}. Kimseyle paylasmayin.`
+  return { to, code, text }
+}
+
+const maxNameLength = 64
+
+export function deviceEmail(to: string, link: string, merchantName: string): Email {
+  const name = merchantName.replace(/\p{Cc}/gu, ' ').slice(0, maxNameLength)
+  const english = [
+    `Somebody wants to pay ${name} from your wallet, from a device that was not used before.`,
+    'If it is you, confirm the device. If not, do nothing: no money is taken.',
+  ]
+  const turkish = [
+    `Cüzdanınızdan, daha önce kullanılmamış bir cihazla ${name} için ödeme yapılmak isteniyor.`,
+    'Bu sizseniz cihazı onaylayın. Değilseniz hiçbir şey yapmayın: para çekilmez.',
+  ]
+  const text = [...english, '', link, '', ...turkish, '', link, ''].join('\n')
+  return { to, link, subject: 'Confirm a new device / Yeni cihazı onaylayın', text, html: html(link, english, turkish) }
+}
+
+function html(link: string, english: readonly string[], turkish: readonly string[]): string {
+  const part = (language: string, lines: readonly string[], button: string) => `<div lang="${language}">
+${lines.map((line) => `<p>${escaped(line)}</p>`).join('\n')}
+<p><a href="${escaped(link)}" style="${buttonStyle}">${button}</a></p>
+</div>`
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Confirm a new device</title></head>
+<body style="font-family: sans-serif; line-height: 1.5">
+${part('en', english, 'Confirm the device')}
+<hr>
+${part('tr', turkish, 'Cihazı onayla')}
+</body>
+</html>
+`
+}
+
+const buttonStyle =
+  'display: inline-block; padding: 12px 24px; background: #0b5cad; color: #ffffff; text-decoration: none; border-radius: 4px'
+
+const entities: { readonly [character: string]: string } = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** A merchant's name is whatever its registration said. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character]!)
+}

@@ -1,0 +1,36 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { createWallet } from '../../src/runtime/wallet.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { tempDirectory } from '../support/temp-directory.js'
+import { type WalletUnderTest, walletContract } from './wallet.contract.js'
+
+async function start(t: Test): Promise<WalletUnderTest> {
+  const eventStore = await openTestStore(t)
+  const directory = tempDirectory(t)
+  const readModels = await openTestReadModels(directory)
+  t.teardown(async () => {
+    await readModels.close()
+    await removeTestReadModels(directory)
+  })
+  const box = createSecretBox(randomBytes(32))
+  const clock = () => new Date().toISOString()
+  const { wallet, accounts, outbox } = createWallet({ eventStore, readModels, box, clock, isSandbox: () => true })
+  return {
+    wallet,
+    openAccount: async ({ balanceMinor, ...account }) => {
+      const result = await accounts.open({ ...account, openingBalanceMinor: balanceMinor }, context)
+      if (!result.accepted) throw new Error(result.refusal.message)
+      return result.account.accountNumber
+    },
+    credit: async (accountNumber, amountMinor) => {
+      await accounts.credit(accountNumber, { reference: randomUUID(), amountMinor }, context)
+    },
+    balanceMinor: async (accountNumber) => (await accounts.find(accountNumber))?.balanceMinor ?? -1n,
+    messagesTo: async (to) => (await outbox.list()).filter((message) => message.to === to),
+  }
+}
+
+walletContract(t, start)

@@ -1,0 +1,202 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  debitOf,
+  maxBalanceMinor,
+  maxTrustedDevices,
+  type WalletAccountCommand,
+  walletAccountDecider,
+} from '../../src/domain/wallet/account.js'
+import { isPassword, isPhone, normalEmail } from '../../src/domain/wallet/credentials.js'
+import type { WalletAccountEvent } from '../../src/domain/wallet/events.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(walletAccountDecider)
+const accountNumber = 481_920_375_566
+const at = '2026-03-01T10:00:00.000Z'
+const data = {
+  accountNumber,
+  emailMac: 'mac',
+  email: 'v1.e',
+  phone: 'v1.p',
+  passwordHash: '$argon2id$',
+  sandbox: false,
+  at,
+}
+const opened: WalletAccountEvent = { type: 'WalletAccountOpened', data }
+const credited = (amountMinor: bigint, reference = 'r1'): WalletAccountEvent => ({
+  type: 'WalletAccountCredited',
+  data: { accountNumber, reference, amountMinor, at },
+})
+const payment = (amountMinor: bigint, trackingId = 't1') => ({ trackingId, amountMinor, description: 'Shop, 1', at })
+const debited = (amountMinor: bigint, trackingId = 't1'): WalletAccountEvent => ({
+  type: 'WalletAccountDebited',
+  data: { accountNumber, ...payment(amountMinor, trackingId) },
+})
+const refused = (amountMinor: bigint, trackingId = 't1'): WalletAccountEvent => ({
+  type: 'WalletDebitRefused',
+  data: { accountNumber, ...payment(amountMinor, trackingId) },
+})
+const debit = (amountMinor: bigint, trackingId?: string) =>
+  ({ type: 'Debit', ...payment(amountMinor, trackingId) }) as const
+const credit = (amountMinor: bigint, reference = 'r1') => ({ type: 'Credit', reference, amountMinor, at }) as const
+
+t.test('an account is opened once, with its balance as a credit when there is one', async () => {
+  given()
+    .when({ type: 'Open', openingBalanceMinor: 0n, ...data })
+    .then([opened])
+  given()
+    .when({ type: 'Open', openingBalanceMinor: 50_000n, ...data })
+    .then([opened, credited(50_000n, 'opening balance')])
+  given(opened)
+    .when({ type: 'Open', openingBalanceMinor: 0n, ...data })
+    .then('conflict')
+  given()
+    .when({ type: 'Open', openingBalanceMinor: maxBalanceMinor + 1n, ...data })
+    .then('conflict')
+})
+
+t.test('nothing happens to an account that was not opened', async () => {
+  given().when(credit(1n)).then('not-found')
+  given().when(debit(1n)).then('not-found')
+  given().when({ type: 'TrustDevice', device: 'd', at }).then('not-found')
+})
+
+t.test('a reference is credited once; another amount under it is a mistake that is told', async () => {
+  given(opened, credited(100n)).when(credit(100n)).then([])
+  given(opened, credited(100n)).when(credit(101n)).then('conflict')
+  given(opened, credited(100n))
+    .when(credit(100n, 'r2'))
+    .then([credited(100n, 'r2')])
+  given(opened, credited(maxBalanceMinor)).when(credit(1n, 'r2')).then('conflict')
+})
+
+t.test('a credit and a debit of the same name are not taken for one another', async () => {
+  given(opened, credited(100n, 'x'))
+    .when(debit(60n, 'x'))
+    .then([debited(60n, 'x')])
+  given(opened, credited(100n), debited(60n, 'x'))
+    .when(credit(60n, 'x'))
+    .then([credited(60n, 'x')])
+})
+
+t.test('the whole balance can be debited and not a hundredth more', async () => {
+  given(opened, credited(100n))
+    .when(debit(100n))
+    .then([debited(100n)])
+  given(opened, credited(100n))
+    .when(debit(101n))
+    .then([refused(101n)])
+})
+
+t.test('a trackingId is debited once, whatever is asked for again, and however the balance is by then', async () => {
+  given(opened, credited(100n), debited(100n)).when(debit(100n)).then([])
+  given(opened, credited(100n), debited(60n)).when(debit(70n)).then([])
+  given(opened, credited(100n), debited(60n), debited(40n, 't2')).when(debit(60n)).then([])
+})
+
+t.test('a refusal is recorded once, and does not stand in the way once the balance is there', async (t) => {
+  given(opened, refused(100n)).when(debit(100n)).then([])
+  given(opened, refused(100n), credited(99n)).when(debit(100n)).then([])
+  given(opened, refused(100n), credited(100n))
+    .when(debit(100n))
+    .then([debited(100n)])
+  const account = fold([opened, refused(100n), credited(100n), debited(100n)])
+  if (account.accountNumber === null) throw new Error('not opened')
+  t.equal(debitOf(account, 't1')?.kind, 'debit')
+  t.equal(debitOf(account, 'r1'), undefined)
+})
+
+t.test('a device is trusted once, and of too many the one trusted longest ago is forgotten', async (t) => {
+  const trusted = (device: string): WalletAccountEvent => ({
+    type: 'WalletDeviceTrusted',
+    data: { accountNumber, device, at },
+  })
+  given(opened)
+    .when({ type: 'TrustDevice', device: 'd', at })
+    .then([trusted('d')])
+  given(opened, trusted('d'), trusted('e')).when({ type: 'TrustDevice', device: 'd', at }).then([])
+  const many = Array.from({ length: maxTrustedDevices + 1 }, (_, index) => trusted(`d${index}`))
+  const account = fold([opened, ...many])
+  if (account.accountNumber === null) throw new Error('not opened')
+  t.equal(account.trustedDevices.length, maxTrustedDevices)
+  t.notOk(account.trustedDevices.includes('d0'))
+  t.ok(account.trustedDevices.includes(`d${maxTrustedDevices}`))
+})
+
+t.test(
+  'in any history the balance is what came less what went, never negative, and no trackingId is debited twice',
+  async () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd')
+    const amount = fc.bigInt(1n, 50n)
+    const command: fc.Arbitrary<WalletAccountCommand> = fc.oneof(
+      fc.tuple(amount, name).map(([amountMinor, reference]) => credit(amountMinor, reference)),
+      fc.tuple(amount, name).map(([amountMinor, trackingId]) => debit(amountMinor, trackingId)),
+    )
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+        const history: WalletAccountEvent[] = [opened]
+        for (const command of commands) {
+          const decision = walletAccountDecider.decide(command, fold(history))
+          if (decision.accepted) history.push(...decision.events)
+          const account = fold(history)
+          if (account.accountNumber === null) throw new Error('not opened')
+          let balance = 0n
+          const debits: string[] = []
+          for (const event of history) {
+            if (event.type === 'WalletAccountCredited') balance += event.data.amountMinor
+            if (event.type !== 'WalletAccountDebited') continue
+            balance -= event.data.amountMinor
+            debits.push(event.data.trackingId)
+          }
+          if (account.balanceMinor !== balance || balance < 0n) throw new Error('the balance is wrong')
+          if (new Set(debits).size !== debits.length) throw new Error('debited twice')
+          // Whatever was decided, asking again decides nothing more.
+          const again = walletAccountDecider.decide(command, account)
+          if (decision.accepted && !(again.accepted && again.events.length === 0)) throw new Error('not repeatable')
+        }
+      }),
+    )
+  },
+)
+
+t.test('a fold of thousands of movements takes time in proportion', async (t) => {
+  const many = Array.from({ length: 20_000 }, (_, index) => [
+    credited(1n, `r${index}`),
+    debited(1n, `t${index}`),
+  ]).flat()
+  let state = walletAccountDecider.initialState
+  for (const event of [opened, ...many]) state = walletAccountDecider.evolve(state, event)
+  if (state.accountNumber === null) throw new Error('not opened')
+  t.equal(debitOf(state, 't0')?.amountMinor, 1n)
+})
+
+t.test('e-mails are compared in one form; what is none has none', async (t) => {
+  t.equal(normalEmail('  Ada.Lovelace+x@Example.COM '), 'ada.lovelace+x@example.com')
+  t.equal(normalEmail('jose\u0301@example.com'), normalEmail('jos\u00e9@example.com'))
+  const wrong = [
+    '',
+    'ada',
+    'ada@',
+    '@example.com',
+    'a b@example.com',
+    'ada@example',
+    'a@b@example.com',
+    'a@ex\nample.com',
+  ]
+  const headers = [
+    'ada@example.com\r\nBcc: eve@example.com',
+    'Ada <ada@example.com>',
+    'a,b@example.com',
+    `${'a'.repeat(65)}@x.de`,
+  ]
+  for (const text of [...wrong, ...headers]) t.equal(normalEmail(text), undefined, JSON.stringify(text))
+})
+
+t.test('passwords are six digits of ASCII, phones E.164', async (t) => {
+  t.ok(isPassword('000000'))
+  for (const text of ['12345', '1234567', '12345a', ' 123456', '١٢٣٤٥٦', '123456\n']) t.notOk(isPassword(text), text)
+  t.ok(isPhone('+905551234567'))
+  for (const text of ['905551234567', '+0555123456', '+123456', '+1234567890123456', '+90 555', '+9055512\n'])
+    t.notOk(isPhone(text), text)
+})
