@@ -13,7 +13,7 @@ export class UsageError extends Error {
 }
 
 /** What a command does; the answer is printed as JSON or readably. */
-type Action<Arguments extends string[], Options> = (
+type Action<Arguments extends (string | number)[], Options> = (
   workplace: Workplace,
   options: Options,
   ...args: Arguments
@@ -23,7 +23,7 @@ type Action<Arguments extends string[], Options> = (
  * Gives a command `--json` and its action, which works on the opened stores of the configuration. Where there is no log only
  * a command that says so makes one: any other would answer "no such transfer" to who is in the wrong directory.
  */
-export function answer<Arguments extends string[], Options>(
+export function answer<Arguments extends (string | number)[], Options>(
   command: Command,
   action: Action<Arguments, Options>,
   log: 'must exist' | 'may be new' = 'must exist',

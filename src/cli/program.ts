@@ -3,9 +3,11 @@ import { Command } from 'commander'
 import { addCallbackCommands } from './callbacks.js'
 import { addEventCommands } from './events.js'
 import { addMerchantCommands } from './merchants.js'
+import { addOutboxCommands } from './outbox.js'
 import { addProjectionCommands } from './projections.js'
 import { addServeCommand } from './serve.js'
 import { addTransferCommands } from './transfers.js'
+import { addWalletCommands } from './wallets.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -21,6 +23,8 @@ export function buildProgram(): Command {
   addServeCommand(program)
   addMerchantCommands(program)
   addTransferCommands(program)
+  addWalletCommands(program)
+  addOutboxCommands(program)
   addEventCommands(program)
   addCallbackCommands(program)
   addProjectionCommands(program)

@@ -6,11 +6,12 @@ import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
-import { readConfiguration } from '../runtime/configuration.js'
+import { type Configuration, readConfiguration } from '../runtime/configuration.js'
 import { openStores, requireLog, type Stores } from '../runtime/stores.js'
 
 /** What a command works with: the stores of the configuration, beside a running service or without one. */
 export interface Workplace extends Stores {
+  readonly configuration: Configuration
   readonly clock: Clock
   readonly context: CommandContext
   readonly merchants: MerchantCommands
@@ -34,6 +35,7 @@ export async function openWorkplace(
   const correlationId = randomUUID()
   return {
     ...stores,
+    configuration,
     clock,
     context: { actor: `cli:${userName()}`, $correlationId: correlationId, $causationId: correlationId },
     merchants,

@@ -120,15 +120,18 @@ export class WalletAccounts {
     return state.accountNumber === null ? undefined : state
   }
 
+  /** Undefined when nobody has one with this e-mail. */
+  findByEmail(email: string): Promise<WalletAccount | undefined> {
+    return this.findByMac(this.emailMac(normalEmail(email) ?? ''))
+  }
+
   /**
    * The account of this e-mail and password. An unknown e-mail costs the same reads and the same hash as a wrong password,
    * so that neither the answer nor its time tells who has an account. @throws TooManyPasswordsError
    */
   async authenticate(email: string, password: string): Promise<WalletAccount | undefined> {
     const emailMac = this.emailMac(normalEmail(email) ?? '')
-    const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
-    const account = await this.find(state.accountNumber ?? 0)
-    const known = account?.emailMac === emailMac ? account : undefined
+    const known = await this.findByMac(emailMac)
     this.decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'))
     const decoyHash = await this.decoyHash.catch((error) => {
       this.decoyHash = undefined
@@ -191,6 +194,13 @@ export class WalletAccounts {
         openingBalanceMinor,
         at,
       }) as const
+  }
+
+  private async findByMac(emailMac: string): Promise<WalletAccount | undefined> {
+    const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
+    // Number 0 is nobody's: it is read so that an unknown e-mail costs what a known one does.
+    const account = await this.find(state.accountNumber ?? 0)
+    return account?.emailMac === emailMac ? account : undefined
   }
 
   private emailMac(email: string): string {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hashCode } from '../security/hash-code.js'
 import type { Role } from './configuration.js'
 import type { SandboxCredentials } from './sandbox.js'
+import type { SandboxWallet } from './sandbox-wallet.js'
 
 export interface Started {
   readonly baseUrl: string
@@ -34,6 +35,7 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
       `  WebApiKey      ${sandbox.webApiKey}`,
       `  SecretKey      ${sandbox.secretKey}`,
       `  WebhookSecret  ${sandbox.webhookSecret}`,
+      ...customer(sandbox.wallet),
       '',
       'Create a deposit:',
       '',
@@ -41,6 +43,19 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
     )
   }
   return `${lines.join('\n')}\n`
+}
+
+function customer(wallet: SandboxWallet | undefined): string[] {
+  if (!wallet) return []
+  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: 2 })
+  return [
+    '',
+    'and a customer with a wallet, whose codes and links are in `transferd outbox list`:',
+    '',
+    `  E-mail         ${wallet.email}`,
+    `  Password       ${wallet.password}`,
+    `  Account        ${wallet.accountNumber}, balance ${balance}`,
+  ]
 }
 
 /** A hosted deposit in one line of shell; pasted again, it is answered as the first time. */

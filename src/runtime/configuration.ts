@@ -13,6 +13,18 @@ export type ReadModelLocation =
 export const roles = ['api', 'projections', 'callbacks'] as const
 export type Role = (typeof roles)[number]
 
+export type WalletLocation =
+  | { readonly engine: 'built-in' }
+  /** A wallet core; `url` is without a slash at the end. */
+  | { readonly engine: 'http'; readonly url: string; readonly token: string; readonly timeoutMs: number }
+
+/** How customers of the built-in wallet are reached; undefined: not at all, or by the sandbox's outbox. */
+export interface MessageGateways {
+  /** `url` (smtp: or smtps:) may hold a password. */
+  readonly email: { readonly url: string; readonly from: string } | undefined
+  readonly sms: { readonly url: string; readonly token: string } | undefined
+}
+
 export interface Configuration {
   /** At least one. */
   readonly roles: ReadonlySet<Role>
@@ -33,6 +45,8 @@ export interface Configuration {
   /** `auto`: a sandbox merchant is offered as long as there is no live one. */
   readonly sandbox: 'auto' | 'off'
   readonly callbackTimeoutMs: number
+  readonly wallet: WalletLocation
+  readonly messages: MessageGateways
 }
 
 /** Every variable that is read, with its default as text; docs/reference/configuration.md lists the same. */
@@ -49,6 +63,13 @@ export const configurationDefaults = {
   PAYMENT_METHODS: '',
   SANDBOX: 'auto',
   CALLBACK_TIMEOUT_MS: '15000',
+  WALLET_URL: '',
+  WALLET_TOKEN: '',
+  WALLET_TIMEOUT_MS: '10000',
+  SMTP_URL: '',
+  MAIL_FROM: '',
+  SMS_URL: '',
+  SMS_TOKEN: '',
 } as const
 
 type Variable = keyof typeof configurationDefaults
@@ -72,18 +93,20 @@ const defaultPaymentMethods = ['Wallet', 'Bank transfer', 'Card'].map(
   }),
 )
 
+type Read = <Value>(name: Variable, parse: (text: string) => Value) => Value
+
 /** An empty variable counts as absent. @throws ConfigurationError with every problem at once */
 export function readConfiguration(environment: Environment): Configuration {
   const problems: string[] = []
   const text = (name: Variable) => environment[name]?.trim() || configurationDefaults[name]
-  const read = <Value>(name: Variable, parse: (text: string) => Value): Value => {
+  const read: Read = (name, parse) => {
     try {
       return parse(text(name))
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       problems.push(`${name} ${error.message}`)
       // Never returned to the caller: the problem is thrown below.
-      return undefined as Value
+      return undefined as never
     }
   }
   const configuration: Configuration = {
@@ -101,6 +124,8 @@ export function readConfiguration(environment: Environment): Configuration {
     paymentMethods: read('PAYMENT_METHODS', (value) => (value === '' ? defaultPaymentMethods : parseCatalogue(value))),
     sandbox: read('SANDBOX', (value) => parseOneOf(value, ['auto', 'off'])),
     callbackTimeoutMs: read('CALLBACK_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000)),
+    wallet: readWallet(read),
+    messages: readMessages(read),
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
   return configuration
@@ -112,6 +137,24 @@ class Problem extends Error {}
 /** Separated by commas. */
 function parseRoles(value: string): ReadonlySet<Role> {
   return new Set(value.split(',').map((name) => parseOneOf(name.trim(), roles)))
+}
+
+function readWallet(read: Read): WalletLocation {
+  const url = read('WALLET_URL', parseSecretsUrl)
+  const token = read('WALLET_TOKEN', (value) => parseToken(value, url !== undefined))
+  const timeoutMs = read('WALLET_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000))
+  return url === undefined ? { engine: 'built-in' } : { engine: 'http', url, token, timeoutMs }
+}
+
+function readMessages(read: Read): MessageGateways {
+  const smtpUrl = read('SMTP_URL', parseSmtpUrl)
+  const from = read('MAIL_FROM', (value) => parseSender(value, smtpUrl !== undefined))
+  const smsUrl = read('SMS_URL', parseSecretsUrl)
+  const token = read('SMS_TOKEN', (value) => parseToken(value, smsUrl !== undefined))
+  return {
+    email: smtpUrl === undefined ? undefined : { url: smtpUrl, from },
+    sms: smsUrl === undefined ? undefined : { url: smsUrl, token },
+  }
 }
 
 function parseHost(value: string): string {
@@ -140,6 +183,43 @@ function parsePublicUrl(value: string): string | undefined {
     throw new Problem('must be an http or https URL without query, such as https://pay.example.com')
   }
   return url.href.replace(/\/+$/, '')
+}
+
+/** Where passwords, codes and a token are sent to: nothing but TLS, unless it is this machine. */
+function parseSecretsUrl(value: string): string | undefined {
+  if (value === '') return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
+  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash) {
+    throw new Problem('must be an https URL without query (http on this machine only)')
+  }
+  if (url.username || url.password) throw new Problem('must not hold a user: there is a variable for the token')
+  return url.href.replace(/\/+$/, '')
+}
+
+function parseToken(value: string, isNeeded: boolean): string {
+  if (value === '' && isNeeded) throw new Problem('must be set: it is sent as the bearer token')
+  // What a header can hold (RFC 6750). Not a character of the value: it is a secret.
+  if (!/^[A-Za-z0-9._~+/-]*=*$/.test(value))
+    throw new Problem('must be a bearer token of A-Z a-z 0-9 . _ ~ + / - and =')
+  return value
+}
+
+function parseSmtpUrl(value: string): string | undefined {
+  if (value === '') return undefined
+  // Not a character of the value: it may hold a password.
+  if (!/^smtps?:$/.test(URL.canParse(value) ? new URL(value).protocol : '') || !new URL(value).hostname) {
+    throw new Problem('must name a server, such as smtps://user:password@mail.example.com')
+  }
+  return value
+}
+
+function parseSender(value: string, isNeeded: boolean): string {
+  if (value === '' && !isNeeded) return value
+  if (!/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,]+@[^\s<>@,]+)$/u.test(value)) {
+    throw new Problem('must be an address such as Payments <no-reply@pay.example.com>')
+  }
+  return value
 }
 
 /** The rest of a mongodb: URL is the driver's to judge, which is not loaded unless it is needed. */

@@ -5,6 +5,7 @@ import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { defaultSettings, type MerchantCommands } from '../commands/merchants.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { replaceFileDurably } from './durable-file.js'
+import type { SandboxWallet } from './sandbox-wallet.js'
 
 /** What the banner shows of the sandbox merchant. */
 export interface SandboxCredentials {
@@ -13,6 +14,8 @@ export interface SandboxCredentials {
   readonly secretKey: string
   /** Without it nobody could try to verify a callback. */
   readonly webhookSecret: string
+  /** A customer to pay as; absent with a wallet core. */
+  readonly wallet?: SandboxWallet
 }
 
 /** Where a sandbox merchant may be called from when nothing else is said. */
@@ -27,26 +30,44 @@ const knownWithinMs = 5_000
 /**
  * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed; undefined when
  * there is a live merchant, for then this is no sandbox. The log holds the key only as a digest, so the credentials are
- * kept in `<directory>/sandbox.json`, in clear (mode 0600): the key that would seal them lies beside it.
+ * kept in `<directory>/sandbox.json`, in clear (mode 0600): the key that would seal them lies beside it. So are those of the
+ * customer's account, which `openWallet` finds or opens.
  */
 export async function ensureSandboxMerchant(
   directory: string,
   merchants: MerchantCommands,
   known: MerchantDirectory,
   context: CommandContext,
+  openWallet: () => Promise<SandboxWallet | undefined>,
 ): Promise<SandboxCredentials | undefined> {
-  const all = known.all()
-  if (all.some((merchant) => !merchant.settings.sandbox)) return undefined
+  if (!isSandbox(known)) return undefined
   const path = join(directory, 'sandbox.json')
   const kept = readCredentials(path)
+  const { wallet: _, ...merchant } = await credentialsThatWork(kept, merchants, known, context)
+  const wallet = await openWallet()
+  const credentials = wallet ? { ...merchant, wallet } : merchant
+  replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
+  await until(() => work(credentials, known))
+  return credentials
+}
+
+/** There is no live merchant. */
+export function isSandbox(known: MerchantDirectory): boolean {
+  return known.all().every((merchant) => merchant.settings.sandbox)
+}
+
+async function credentialsThatWork(
+  kept: SandboxCredentials | undefined,
+  merchants: MerchantCommands,
+  known: MerchantDirectory,
+  context: CommandContext,
+): Promise<SandboxCredentials> {
   if (kept && work(kept, known)) return kept
+  const all = known.all()
   const lost = all.find((merchant) =>
     kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name,
   )
-  const fresh = lost ? await rotate(lost, merchants, context) : await register(merchants, context)
-  replaceFileDurably(path, `${JSON.stringify(fresh, null, 2)}\n`)
-  await until(() => work(fresh, known))
-  return fresh
+  return lost ? rotate(lost, merchants, context) : register(merchants, context)
 }
 
 function readCredentials(path: string): SandboxCredentials | undefined {

@@ -11,8 +11,10 @@ import { type BackgroundThread, startBackgroundThread } from './background-threa
 import type { Started } from './banner.js'
 import type { Configuration } from './configuration.js'
 import { ServiceRegistry } from './metrics.js'
-import { ensureSandboxMerchant } from './sandbox.js'
+import { ensureSandboxMerchant, isSandbox } from './sandbox.js'
+import { ensureSandboxWallet } from './sandbox-wallet.js'
 import { openStores, type Stores } from './stores.js'
+import { createWallet } from './wallet.js'
 
 /** The service cannot start, or go on, as things are; the message says what to change. */
 export class ServiceError extends Error {
@@ -66,10 +68,19 @@ async function startParts(
   const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
   const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
+  const { accounts } = createWallet({
+    configuration,
+    eventStore,
+    readModels,
+    box,
+    clock,
+    isSandbox: () => configuration.sandbox !== 'off' && isSandbox(directory),
+  })
+  const openWallet = async () => accounts && ensureSandboxWallet(accounts, box, context)
   const sandbox =
     configuration.sandbox === 'off' || !configuration.roles.has('api')
       ? undefined
-      : await ensureSandboxMerchant(configuration.eventStoreDirectory, merchants, directory, context)
+      : await ensureSandboxMerchant(configuration.eventStoreDirectory, merchants, directory, context, openWallet)
 
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())

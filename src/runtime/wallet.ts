@@ -7,8 +7,10 @@ import { createBuiltInWallet } from '../wallet/built-in/built-in-wallet.js'
 import { createPasswords } from '../wallet/built-in/passwords.js'
 import { Outbox } from '../wallet/messages/outbox.js'
 import type { Wallet } from '../wallet/wallet.js'
+import type { Configuration } from './configuration.js'
 
 export interface WalletDependencies {
+  readonly configuration: Pick<Configuration, 'wallet' | 'messages'>
   readonly eventStore: EventStore
   readonly readModels: ReadModels
   readonly box: SecretBox
@@ -19,15 +21,16 @@ export interface WalletDependencies {
 
 export interface WalletParts {
   readonly wallet: Wallet
-  /** The built-in wallet's. */
-  readonly accounts: WalletAccounts
+  /** Undefined with a wallet core, which keeps the accounts. */
+  readonly accounts: WalletAccounts | undefined
+  /** Where the sandbox's messages are found; it holds nothing that was sent elsewhere. */
   readonly outbox: Outbox
 }
 
 export function createWallet(dependencies: WalletDependencies): WalletParts {
-  const { readModels, box, clock, isSandbox } = dependencies
+  const { box, isSandbox } = dependencies
   const accounts = createWalletAccounts(dependencies)
-  const outbox = new Outbox(readModels, box, clock)
+  const outbox = createOutbox(dependencies)
   return { wallet: createBuiltInWallet({ accounts, box, messages: outbox, isSandbox }), accounts, outbox }
 }
 
@@ -37,4 +40,12 @@ export function createWalletAccounts({
   box,
 }: Pick<WalletDependencies, 'eventStore' | 'clock' | 'box'>): WalletAccounts {
   return new WalletAccounts(eventStore, clock, box, createPasswords())
+}
+
+export function createOutbox({
+  readModels,
+  box,
+  clock,
+}: Pick<WalletDependencies, 'readModels' | 'box' | 'clock'>): Outbox {
+  return new Outbox(readModels, box, clock)
 }

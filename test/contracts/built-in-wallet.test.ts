@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { readConfiguration } from '../../src/runtime/configuration.js'
 import { createWallet } from '../../src/runtime/wallet.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { context, openTestStore } from '../support/embedded-store.js'
@@ -17,7 +18,15 @@ async function start(t: Test): Promise<WalletUnderTest> {
   })
   const box = createSecretBox(randomBytes(32))
   const clock = () => new Date().toISOString()
-  const { wallet, accounts, outbox } = createWallet({ eventStore, readModels, box, clock, isSandbox: () => true })
+  const { wallet, accounts, outbox } = createWallet({
+    configuration: readConfiguration({}),
+    eventStore,
+    readModels,
+    box,
+    clock,
+    isSandbox: () => true,
+  })
+  if (!accounts) throw new Error('the wallet is not the built-in one')
   return {
     wallet,
     openAccount: async ({ balanceMinor, ...account }) => {

@@ -50,6 +50,13 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     PAYMENT_METHODS: '[]',
     SANDBOX: 'maybe',
     CALLBACK_TIMEOUT_MS: '1e3',
+    WALLET_URL: 'http://wallet.example',
+    WALLET_TOKEN: 'not a token',
+    WALLET_TIMEOUT_MS: '1',
+    SMTP_URL: 'mail.example.com',
+    MAIL_FROM: 'nobody',
+    SMS_URL: 'https://sms.example/?key=secret',
+    SMS_TOKEN: 'ı',
   })
   t.same(
     problems.map((problem) => problem.split(' ')[0]),
@@ -102,6 +109,42 @@ t.test('PUBLIC_URL keeps its path and loses its last slash', async (t) => {
   t.equal(readConfiguration({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
   for (const wrong of ['example.com', 'https://u:p@example.com', 'https://example.com/?a=1']) {
     t.equal(problemsOf({ PUBLIC_URL: wrong }).length, 1, wrong)
+  }
+})
+
+t.test(
+  'a wallet core, a mail server and an SMS gateway are taken with what they need, and without it are a problem',
+  async (t) => {
+    t.match(readConfiguration({}), { wallet: { engine: 'built-in' }, messages: { email: undefined, sms: undefined } })
+    const { wallet, messages } = readConfiguration({
+      WALLET_URL: 'https://wallet.example/core/',
+      WALLET_TOKEN: 'abc.def==',
+      SMTP_URL: 'smtps://user:pa%20ss@mail.example:465',
+      MAIL_FROM: 'Ödeme <no-reply@pay.example>',
+      SMS_URL: 'http://[::1]:9000/send',
+      SMS_TOKEN: 't',
+    })
+    t.same(wallet, { engine: 'http', url: 'https://wallet.example/core', token: 'abc.def==', timeoutMs: 10_000 })
+    t.same(messages.email, { url: 'smtps://user:pa%20ss@mail.example:465', from: 'Ödeme <no-reply@pay.example>' })
+    t.same(messages.sms, { url: 'http://[::1]:9000/send', token: 't' })
+    t.match(problemsOf({ WALLET_URL: 'https://wallet.example' }), [/^WALLET_TOKEN must be set/])
+    t.match(problemsOf({ SMTP_URL: 'smtp://mail.example' }), [/^MAIL_FROM must be an address/])
+    t.match(problemsOf({ SMS_URL: 'https://sms.example' }), [/^SMS_TOKEN must be set/])
+    t.match(problemsOf({ MAIL_FROM: 'a@b.example\r\nBcc: eve@example.com' }), [/^MAIL_FROM/])
+  },
+)
+
+t.test('the address and the token of a wallet core are never repeated in a problem', async (t) => {
+  const secret = 'canary-secret'
+  const wrong = [
+    { WALLET_URL: `https://user:${secret}@wallet.example`, WALLET_TOKEN: 't' },
+    { WALLET_TOKEN: `${secret} ${secret}` },
+    { SMTP_URL: `imap://user:${secret}@mail.example`, MAIL_FROM: 'a@b.example' },
+    { SMS_URL: `https://sms.example/?key=${secret}`, SMS_TOKEN: 't' },
+  ]
+  for (const environment of wrong) {
+    t.equal(problemsOf(environment).length, 1)
+    t.notMatch(problemsOf(environment).join(), secret)
   }
 })
 
