@@ -11,7 +11,7 @@ import { type Append, comparePositions, type EventStore, parsePosition } from '.
 import { allProjections } from '../src/projections/all.js'
 import { readCheckpoint } from '../src/projections/checkpoints.js'
 import type { Projection } from '../src/projections/projection.js'
-import { endOfLog } from '../src/projections/rebuild.js'
+import { endOfLog } from '../src/event-store/end-of-log.js'
 import { ProjectionRunner } from '../src/projections/runner.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../src/read-models/read-models.js'

@@ -1,6 +1,7 @@
 import type { CallbackSweepAdvanced } from '../domain/callback/events.js'
 import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision, Position, RecordedEvent } from '../event-store/event-store.js'
+import { newestEvent } from '../event-store/newest-event.js'
 
 const stream = 'callbacks-sweep'
 /** The stream grows by one small event in this time at most. */
@@ -29,7 +30,7 @@ export class SweepCheckpoint {
 
   /** @throws StoreUnavailableError, EventFormatError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
-    const last = await newestEvent(store)
+    const last = await newestEvent(store, stream)
     const kept = last ? (decodeEvent(last) as CallbackSweepAdvanced).data.event : null
     const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
     return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
@@ -63,20 +64,4 @@ export class SweepCheckpoint {
     this.kept = lastEvent
     this.keptAtMs = Date.parse(at)
   }
-}
-
-/** Doubles its steps until it is beyond the end, then halves them: twenty small reads in a stream of a million. */
-async function newestEvent(store: EventStore): Promise<RecordedEvent | undefined> {
-  const at = async (revision: number) => (await store.readStream(stream, { fromRevision: revision, maxCount: 1 }))[0]
-  let last = await at(0)
-  let step = 1
-  while (last) {
-    const further = await at(last.revision + step)
-    if (further) {
-      last = further
-      step *= 2
-    } else if (step === 1) return last
-    else step = Math.ceil(step / 2)
-  }
-  return last
 }

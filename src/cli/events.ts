@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { answer, Refused } from './command.js'
+import { addEventsCopyCommand } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
@@ -14,6 +15,7 @@ export function addEventCommands(program: Command): void {
     showEvents,
   )
   addEventsServeCommand(events)
+  addEventsCopyCommand(events)
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {

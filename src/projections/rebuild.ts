@@ -97,13 +97,3 @@ export async function dropLeftovers(readModels: ReadModels, projection: Projecti
     if (name.startsWith(besidePrefix(projection))) await readModels.drop(name)
   }
 }
-
-/** The place of the last event there is; undefined on an empty log. */
-export async function endOfLog(store: EventStore): Promise<Position | undefined> {
-  const stopping = new AbortController()
-  for await (const page of store.subscribeToAll({ after: 'end', pageSize: 1, signal: stopping.signal })) {
-    stopping.abort()
-    return page.checkpoint
-  }
-  return undefined
-}

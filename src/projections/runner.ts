@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { endOfLog } from '../event-store/end-of-log.js'
 import type { Page } from '../event-store/event-store.js'
 import type { RebuildDocument } from '../read-models/documents.js'
 import type { Lease } from '../read-models/leases.js'
@@ -7,7 +8,7 @@ import { pause, type RetryOptions, retryWhileUnavailable } from '../subscription
 import { applyPage } from './apply-page.js'
 import { Checkpoint, isOfThisLog, LeaseLostError, readCheckpoint } from './checkpoints.js'
 import { type Projection, ProjectionError } from './projection.js'
-import { dropLeftovers, endOfLog, Rebuild, type RebuildDependencies } from './rebuild.js'
+import { dropLeftovers, Rebuild, type RebuildDependencies } from './rebuild.js'
 import { RebuildRequests } from './rebuild-requests.js'
 
 const lookForRequestsEveryMs = 500

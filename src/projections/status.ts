@@ -1,3 +1,4 @@
+import { endOfLog } from '../event-store/end-of-log.js'
 import { type EventStore, formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
 import type { RebuildDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
@@ -5,7 +6,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all.js'
 import { isOfThisLog, readCheckpoint } from './checkpoints.js'
 import type { Projection } from './projection.js'
-import { endOfLog } from './rebuild.js'
+
 import { readRebuild } from './rebuild-requests.js'
 import { leaseName } from './start.js'
 

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { Append } from '../../src/event-store/event-store.js'
+import { wholeLog } from '../support/expected-documents.js'
+import { runCli, temporaryDirectory } from '../support/processes.js'
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+
+t.test('a copy that is killed again and again is complete in the end, and says what it did', async (t) => {
+  const directory = temporaryDirectory(t)
+  const [from, to] = [join(directory, 'from'), join(directory, 'to')]
+  const total = 40_000
+  const source = await openEmbeddedEventStore({ directory: from })
+  for (let at = 0; at < total; at += 1_000) {
+    const one = (n: number): Append => ({
+      stream: `stream-${n}`,
+      expectedRevision: 'no_stream',
+      events: [{ id: randomUUID(), type: 'Happened', data: { n }, metadata: {} }],
+    })
+    await source.appendInOrder(Array.from({ length: 1_000 }, (_, n) => one(at + n)))
+  }
+  const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
+  const target = await openEmbeddedEventStore({ directory: to })
+  let stored = 0
+  for (const share of [0.1, 0.4, 0.7]) {
+    const child = spawn(process.execPath, [main, ...args], { stdio: 'ignore' })
+    const gone = once(child, 'exit')
+    while ((await target.readStream(`stream-${Math.floor(total * share)}`)).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    child.kill('SIGKILL')
+    await gone
+    stored = (await wholeLog(target)).length
+    t.ok(stored >= total * share, `killed with ${stored} of ${total}`)
+  }
+  const { status, stdout, stderr } = await runCli(directory, args)
+  t.equal(status, 0, stderr)
+  t.same(JSON.parse(stdout), { events: total, streams: total, copied: total - stored })
+  for (const line of stderr.split('\n').slice(0, -1))
+    t.match(line, /^(comparing|copying|verifying): \d+ events, \d{1,2} %, \d+ a second$/)
+  t.same(
+    (await wholeLog(target)).map(({ id }) => id),
+    (await wholeLog(source)).map(({ id }) => id),
+  )
+  await target.append('stray', 'no_stream', [{ id: randomUUID(), type: 'Stray', data: {}, metadata: {} }])
+  const refused = await runCli(directory, args)
+  t.match(refused, {
+    status: 1,
+    stdout: '',
+    stderr: /^transferd: stray@0 .* of the target, which the source has not$/m,
+  })
+  await target.close()
+  await source.close()
+})
+
+t.test('what makes no sense is refused before anything is made', async (t) => {
+  const directory = temporaryDirectory(t)
+  const wrong: [string, string, number, RegExp][] = [
+    ['embedded:./a', 'embedded:./b', 1, /there is no log in .*a/],
+    ['embedded:./a', 'embedded:a', 2, /--from and --to name the same log/],
+    ['./a', 'embedded:./b', 2, /--from is a value without a scheme/],
+    ['embedded:./a', 'http://b', 2, /--to is http:/],
+  ]
+  for (const [from, to, status, message] of wrong) {
+    const answer = await runCli(directory, ['events', 'copy', '--from', from, '--to', to])
+    t.match(answer, { status, stdout: '', stderr: message }, `${from} ${to}`)
+  }
+})

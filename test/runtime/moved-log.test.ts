@@ -1,0 +1,116 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { accepts, type Receiver, startReceiver } from '../callbacks/receiver.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+interface Feed {
+  readonly items: readonly { readonly eventId: string; readonly type: string }[]
+  readonly next: string
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const giveUpAt = Date.now() + 60_000
+  while (!(await holds())) {
+    if (Date.now() > giveUpAt) throw new Error(`did not hold within 60 s: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+async function get<Answer>(url: string, { webApiKey }: Credentials): Promise<Answer> {
+  const answer = await fetch(url, { headers: { WebApiKey: webApiKey } })
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}
+
+/**
+ * A service that was stopped when it had delivered the callbacks of three transfers, had failed to deliver that of a fourth, and
+ * before it knew that a fifth had changed.
+ */
+async function livedService(t: Test, receiver: Receiver) {
+  const directory = temporaryDirectory(t)
+  const options = ['--callback-url', receiver.url, '--sandbox', '--rate-limit', '1000']
+  const merchant = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Shop', ...options)
+  const service = await startServiceProcess(t, { directory })
+  const ids: string[] = []
+  for (const n of [1, 2, 3, 4, 5]) {
+    const { body } = await createDeposit(service.baseUrl, merchant, `before-${n}`)
+    ids.push(body.result!.trackingId)
+  }
+  for (const id of ids.slice(0, 3)) await cliJson(directory, 'transfers', 'complete', id)
+  await until(() => receiver.received.length === 3)
+  await until(async () => (await get<Feed>(`${service.baseUrl}/v1/events`, merchant)).items.length === 8)
+  const seen = await get<Feed>(`${service.baseUrl}/v1/events?limit=3`, merchant)
+  const rest = await get<Feed>(`${service.baseUrl}/v1/events?after=${seen.next}`, merchant)
+  receiver.behave = (_received, response) => void response.writeHead(503).end()
+  await cliJson(directory, 'transfers', 'cancel', ids[3]!)
+  await until(() => receiver.received.length === 4)
+  t.equal(await service.end('SIGTERM'), 0)
+  receiver.behave = accepts
+  await cliJson(directory, 'transfers', 'fail', ids[4]!)
+  return { directory, merchant, ids, seen, rest }
+}
+
+for (const readModels of ['built anew', 'used again'] as const) {
+  t.test(`a service goes on where its log was copied to, with read models ${readModels}`, async (t) => {
+    const receiver = await startReceiver(t)
+    const before = await livedService(t, receiver)
+    const { directory: old, merchant, ids } = before
+    const delivered = receiver.received.slice(0, 3).map(({ webhookId }) => webhookId)
+    const pending = receiver.received[3]!.webhookId
+
+    const directory = temporaryDirectory(t)
+    const [from, to] = [join(old, 'data'), join(directory, 'data')]
+    const environment = {
+      EVENT_STORE_URL: `embedded:${to}`,
+      READ_MODEL_URL: `embedded:${readModels === 'used again' ? from : to}`,
+    }
+    const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
+    const copied = await runCli(directory, args)
+    t.match(copied, { status: 0 })
+    const refused = await runCli(directory, ['serve'], { PORT: '0' })
+    t.match(refused, { status: 1, stderr: /master\.key is missing, but there is a log/ })
+    for (const file of ['master.key', 'sandbox.json']) copyFileSync(join(from, file), join(to, file))
+
+    const service = await startServiceProcess(t, { directory, environment })
+    for (const id of [ids[0]!, ids[4]!]) {
+      const transfer = await get<object>(`${service.baseUrl}/v1/transfers/${id}`, merchant)
+      t.match(await cliJson(old, 'transfers', 'show', id), transfer, 'it reads as before')
+    }
+    const repeated = await createDeposit(service.baseUrl, merchant, 'before-1')
+    t.match(repeated, { status: 200, body: { result: { trackingId: ids[0] } } }, 'a repeated create is the first one')
+    const created = await createDeposit(service.baseUrl, merchant, 'after-1')
+    t.equal(created.status, 200)
+    const after = created.body.result!.trackingId
+    t.equal((await runCli(directory, ['transfers', 'complete', after], environment)).status, 0)
+    await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
+    for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
+
+    const url = `${service.baseUrl}/v1/events?after=${before.seen.next}`
+    await until(async () => (await get<Feed>(url, merchant)).items.length === before.rest.items.length + 4)
+    const feed = await get<Feed>(url, merchant)
+    t.same(
+      feed.items.slice(0, -4).map(({ eventId }) => eventId),
+      before.rest.items.map(({ eventId }) => eventId),
+      'the feed goes on behind what was read',
+    )
+    t.equal(await service.end('SIGTERM'), 0)
+    for (const webhookId of delivered)
+      t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
+    t.equal(receiver.received.length, 7, 'three before, one that failed, and three since')
+
+    const store = await openEmbeddedEventStore({ directory: to })
+    const models = await openEmbeddedReadModels({ directory: readModels === 'used again' ? from : to })
+    t.strictSame(await storedDocuments(models), expectedDocuments(await wholeLogOfTransfers(store)))
+    await models.close()
+    await store.close()
+  })
+}
+
+async function wholeLogOfTransfers(store: Parameters<typeof wholeLog>[0]) {
+  return (await wholeLog(store)).filter(({ stream }) => /^(transfer|callback)-/.test(stream))
+}
