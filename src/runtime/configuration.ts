@@ -207,9 +207,11 @@ function parseToken(value: string, isNeeded: boolean): string {
 
 function parseSmtpUrl(value: string): string | undefined {
   if (value === '') return undefined
-  // Not a character of the value: it may hold a password.
-  if (!/^smtps?:$/.test(URL.canParse(value) ? new URL(value).protocol : '') || !new URL(value).hostname) {
-    throw new Problem('must name a server, such as smtps://user:password@mail.example.com')
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  // Without query: one could switch TLS off, or have every message written to the log. Not a character of the value is
+  // repeated, as it may hold a password.
+  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || url.pathname.length > 1 || url.search || url.hash) {
+    throw new Problem('must be a mail server without path and query, such as smtps://user:password@mail.example.com')
   }
   return value
 }

@@ -5,7 +5,11 @@ import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { createBuiltInWallet } from '../wallet/built-in/built-in-wallet.js'
 import { createPasswords } from '../wallet/built-in/passwords.js'
+import { createHttpWallet } from '../wallet/http/http-wallet.js'
 import { Outbox } from '../wallet/messages/outbox.js'
+import { routeMessages } from '../wallet/messages/route.js'
+import { createSmsGateway } from '../wallet/messages/sms-gateway.js'
+import { createSmtp } from '../wallet/messages/smtp.js'
 import type { Wallet } from '../wallet/wallet.js'
 import type { Configuration } from './configuration.js'
 
@@ -28,10 +32,20 @@ export interface WalletParts {
 }
 
 export function createWallet(dependencies: WalletDependencies): WalletParts {
-  const { box, isSandbox } = dependencies
-  const accounts = createWalletAccounts(dependencies)
+  const { configuration, box, isSandbox } = dependencies
   const outbox = createOutbox(dependencies)
-  return { wallet: createBuiltInWallet({ accounts, box, messages: outbox, isSandbox }), accounts, outbox }
+  if (configuration.wallet.engine === 'http') {
+    return { wallet: createHttpWallet(configuration.wallet), accounts: undefined, outbox }
+  }
+  const { email, sms } = configuration.messages
+  const messages = routeMessages({
+    email: email && createSmtp(email),
+    sms: sms && createSmsGateway(sms),
+    outbox,
+    isSandbox,
+  })
+  const accounts = createWalletAccounts(dependencies)
+  return { wallet: createBuiltInWallet({ accounts, box, messages, isSandbox }), accounts, outbox }
 }
 
 export function createWalletAccounts({

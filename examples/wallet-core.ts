@@ -1,0 +1,186 @@
+/**
+ * A wallet core for trying out `WALLET_URL`: the contract of docs/reference/wallet-core.openapi.yaml over a Map. Everything
+ * is in memory and gone when it ends, passwords are kept as they are, and messages are printed instead of sent: an example
+ * of the contract, not of a wallet.
+ *
+ *   WALLET_TOKEN=secret node dist/examples/wallet-core.js
+ */
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pathToFileURL } from 'node:url'
+
+export interface Account {
+  readonly email: string
+  readonly password: string
+  readonly phone: string
+  balanceMinor: number
+}
+
+export interface Message {
+  readonly to: string
+  readonly code: string | null
+  readonly link: string | null
+}
+
+export interface WalletCore {
+  readonly url: string
+  readonly accounts: Map<number, Account>
+  openAccount(account: Account): number
+  stop(): Promise<void>
+}
+
+interface Collected {
+  readonly outcome: 'collected'
+  readonly amountMinor: number
+  readonly receiptUrl: string | null
+}
+
+type Fields = { readonly [name: string]: unknown }
+type Answer = { readonly status: number; readonly body: object }
+type Operation = (accountNumber: number, fields: Fields) => Answer
+
+const ok = (body: object): Answer => ({ status: 200, body })
+const notFound: Answer = { status: 404, body: { error: 'there is no such account' } }
+const maxBodyBytes = 16_384
+
+export async function startWalletCore(options: {
+  readonly token: string
+  readonly port?: number
+  readonly onMessage: (message: Message) => void
+}): Promise<WalletCore> {
+  const accounts = new Map<number, Account>()
+  const operations = createOperations(accounts, options.onMessage)
+  const server = createServer((request, response) => {
+    answer(request, options.token, operations).then(
+      (answer) => send(response, answer),
+      () => send(response, { status: 400, body: { error: 'not a request of the contract' } }),
+    )
+  })
+  server.listen(options.port ?? 0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    accounts,
+    openAccount(account) {
+      const accountNumber = randomInt(100_000_000_000, 999_999_999_999)
+      accounts.set(accountNumber, account)
+      return accountNumber
+    },
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function createOperations(accounts: Map<number, Account>, onMessage: (message: Message) => void) {
+  const codes = new Map<string, string>()
+  const devices = new Set<string>()
+  const collections = new Map<string, Collected>()
+  const key = (accountNumber: number, id: unknown) => `${accountNumber} ${id}`
+  const operations: { readonly [name: string]: Operation } = {
+    'POST /log-ins': (_, { email, password }) => {
+      const wanted = String(email).trim().toLowerCase()
+      for (const [accountNumber, account] of accounts) {
+        if (account.email !== wanted || account.password !== password) continue
+        return ok({ outcome: 'accepted', accountNumber })
+      }
+      return ok({ outcome: 'refused' })
+    },
+    'POST /codes': (accountNumber, { challengeId }) => {
+      const account = accounts.get(accountNumber)
+      if (!account) return notFound
+      const code = codes.get(key(accountNumber, challengeId)) ?? String(randomInt(1_000_000)).padStart(6, '0')
+      codes.set(key(accountNumber, challengeId), code)
+      onMessage({ to: account.phone, code, link: null })
+      return ok({})
+    },
+    'POST /codes/verifications': (accountNumber, { challengeId, code }) =>
+      ok({ valid: codes.get(key(accountNumber, challengeId)) === code }),
+    'GET /accounts/devices': (accountNumber, { device }) => ok({ trusted: devices.has(key(accountNumber, device)) }),
+    'POST /accounts/devices': (accountNumber, { device }) => {
+      if (!accounts.has(accountNumber)) return notFound
+      devices.add(key(accountNumber, device))
+      return ok({})
+    },
+    'POST /accounts/device-confirmations': (accountNumber, { confirmUrl }) => {
+      const account = accounts.get(accountNumber)
+      if (!account) return notFound
+      onMessage({ to: account.email, code: null, link: String(confirmUrl) })
+      return ok({})
+    },
+    // Nothing is awaited between looking and taking: here one thread does what a database does with a transaction.
+    'POST /collections': (accountNumber, { trackingId, amountMinor }) => {
+      const before = collections.get(key(accountNumber, trackingId))
+      if (before) return ok(before)
+      const account = accounts.get(accountNumber)
+      if (!account) return ok({ outcome: 'refused', reason: 'account-blocked' })
+      if (typeof amountMinor !== 'number' || !Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
+        return { status: 400, body: { error: 'amountMinor must be a whole number above 0' } }
+      }
+      if (amountMinor > account.balanceMinor) return ok({ outcome: 'refused', reason: 'insufficient-balance' })
+      account.balanceMinor -= amountMinor
+      const collected: Collected = { outcome: 'collected', amountMinor, receiptUrl: null }
+      collections.set(key(accountNumber, trackingId), collected)
+      return ok(collected)
+    },
+    'GET /collections': (accountNumber, { trackingId }) =>
+      ok(collections.get(key(accountNumber, trackingId)) ?? { outcome: 'none' }),
+  }
+  return operations
+}
+
+async function answer(
+  request: IncomingMessage,
+  token: string,
+  operations: { readonly [name: string]: Operation },
+): Promise<Answer> {
+  if (request.headers.authorization !== `Bearer ${token}`) return { status: 401, body: { error: 'wrong token' } }
+  const url = new URL(request.url ?? '/', 'http://core')
+  const fields = request.method === 'POST' ? await readJson(request) : {}
+  const [, first = '', id = '', third = '', last] = url.pathname.split('/').map(decodeURIComponent)
+  // /accounts/{accountNumber}/devices/{device}, /collections/{trackingId}?accountNumber=, or all of it in the body.
+  const isOfAccount = first === 'accounts'
+  const isOneCollection = first === 'collections' && id !== ''
+  const path = isOfAccount ? `/accounts/${third}` : isOneCollection ? '/collections' : url.pathname
+  const accountNumber = Number(isOfAccount ? id : (url.searchParams.get('accountNumber') ?? fields.accountNumber))
+  const operation = operations[`${request.method} ${path}`]
+  if (!operation) return { status: 404, body: { error: 'not in the contract' } }
+  return operation(accountNumber, {
+    ...fields,
+    ...(last && { device: last }),
+    ...(isOneCollection && { trackingId: id }),
+  })
+}
+
+async function readJson(request: IncomingMessage): Promise<Fields> {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > maxBodyBytes) throw new Error('the body is too long')
+  }
+  const fields: unknown = JSON.parse(text)
+  if (fields === null || typeof fields !== 'object') throw new Error('the body is no object')
+  return fields as Fields
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const token = process.env.WALLET_TOKEN
+  if (!token) throw new Error('set WALLET_TOKEN, here and for transferd')
+  const core = await startWalletCore({
+    token,
+    port: Number(process.env.PORT ?? 4100),
+    onMessage: ({ to, code, link }) => console.log(`to ${to}: ${code ?? link}`),
+  })
+  const account = { email: 'customer@example.com', password: '123456', phone: '+15555550100', balanceMinor: 1_000_000 }
+  const accountNumber = core.openAccount(account)
+  console.log(`An example, in memory only. WALLET_URL=${core.url} has account ${accountNumber}:`)
+  console.log(`${account.email}, password ${account.password}, balance 10000.00`)
+}

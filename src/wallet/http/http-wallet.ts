@@ -1,0 +1,132 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { type ExchangeAnswer, ExchangeFailedError, exchange } from '../exchange.js'
+import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
+import {
+  CodeAnswer,
+  CollectAnswer,
+  CollectionAnswer,
+  DoneAnswer,
+  LogInAnswer,
+  readAnswer,
+  TrustAnswer,
+} from './answers.js'
+
+export interface WalletCore {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly token: string
+  readonly timeoutMs: number
+}
+
+interface Call<Schema extends TSchema> {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: object
+  readonly headers?: { readonly [name: string]: string }
+  readonly answer: TypeCheck<Schema>
+}
+
+/** Statuses with which a core says that it did nothing. Whatever else is no answer leaves open what was done. */
+const nothingDone: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429])
+const maxAtOnce = 64
+const maxReceiptUrlLength = 2_048
+
+/** A wallet core behind the JSON contract of docs/reference/wallet-core.openapi.yaml. Nothing is ever sent twice by itself. */
+export function createHttpWallet(core: WalletCore): Wallet {
+  const send = limited(core)
+  return {
+    logIn: (email, password) =>
+      harmless(send({ method: 'POST', path: '/log-ins', body: { email, password }, answer: LogInAnswer })),
+    sendCode: async ({ id, accountNumber }) => {
+      const body = { challengeId: id, accountNumber }
+      await harmless(send({ method: 'POST', path: '/codes', body, answer: DoneAnswer }))
+    },
+    verifyCode: async ({ id, accountNumber }, code) => {
+      const body = { challengeId: id, accountNumber, code }
+      return (await harmless(send({ method: 'POST', path: '/codes/verifications', body, answer: CodeAnswer }))).valid
+    },
+    isTrusted: async (accountNumber, device) => {
+      const path = `/accounts/${accountNumber}/devices/${encodeURIComponent(device)}`
+      return (await harmless(send({ method: 'GET', path, answer: TrustAnswer }))).trusted
+    },
+    askToTrust: async ({ accountNumber, confirmUrl, merchantName }) => {
+      const path = `/accounts/${accountNumber}/device-confirmations`
+      await harmless(send({ method: 'POST', path, body: { confirmUrl, merchantName }, answer: DoneAnswer }))
+    },
+    trust: async (accountNumber, device) => {
+      const path = `/accounts/${accountNumber}/devices`
+      await harmless(send({ method: 'POST', path, body: { device }, answer: DoneAnswer }))
+    },
+    collect: async ({ trackingId, accountNumber, amountMinor, description }) => {
+      const body = { trackingId, accountNumber, amountMinor: Number(amountMinor), description }
+      const headers = { 'idempotency-key': trackingId }
+      const answer = await send({ method: 'POST', path: '/collections', body, headers, answer: CollectAnswer })
+      return answer.outcome === 'collected' ? collected(answer) : { outcome: 'refused', reason: answer.reason }
+    },
+    collectionOf: async ({ trackingId, accountNumber }) => {
+      const path = `/collections/${encodeURIComponent(trackingId)}?accountNumber=${accountNumber}`
+      const answer = await harmless(send({ method: 'GET', path, answer: CollectionAnswer }))
+      return answer.outcome === 'collected' ? collected(answer) : undefined
+    },
+  }
+}
+
+/** @throws WalletUnavailableError when surely nothing was done, WalletOutcomeUnknownError otherwise */
+function limited({ url, token, timeoutMs }: WalletCore) {
+  let running = 0
+  return async <Schema extends TSchema>(call: Call<Schema>): Promise<Static<Schema>> => {
+    if (running >= maxAtOnce) throw new WalletUnavailableError(`${maxAtOnce} requests to the wallet core are under way`)
+    running++
+    try {
+      const { method, path, body, headers } = call
+      const request = {
+        method,
+        url: `${url}${path}`,
+        token,
+        timeoutMs,
+        ...(body && { body }),
+        ...(headers && { headers }),
+      }
+      return read(await exchange(request), call.answer)
+    } catch (error) {
+      if (!(error instanceof ExchangeFailedError)) throw error
+      const message = `the wallet core did not answer: ${error.message}`
+      throw error.mayHaveArrived ? new WalletOutcomeUnknownError(message) : new WalletUnavailableError(message)
+    } finally {
+      running--
+    }
+  }
+}
+
+function read<Schema extends TSchema>({ status, text }: ExchangeAnswer, form: TypeCheck<Schema>): Static<Schema> {
+  if (nothingDone.has(status)) throw new WalletUnavailableError(`the wallet core answered ${status}`)
+  const answer = status === 200 ? readAnswer(text, form) : undefined
+  if (answer === undefined) {
+    const what = status === 200 ? 'what is not in the contract' : String(status)
+    throw new WalletOutcomeUnknownError(`the wallet core answered ${what}`)
+  }
+  return answer
+}
+
+/** Of a request that may be repeated it does not matter whether it arrived. */
+async function harmless<Value>(answer: Promise<Value>): Promise<Value> {
+  try {
+    return await answer
+  } catch (error) {
+    throw error instanceof WalletOutcomeUnknownError ? new WalletUnavailableError(error.message) : error
+  }
+}
+
+function collected({
+  amountMinor,
+  receiptUrl = null,
+}: {
+  readonly amountMinor: number
+  readonly receiptUrl?: string | null
+}): Collection {
+  // Money was taken, whatever the link looks like; one that is none is left out.
+  const isLink = receiptUrl !== null && /^https?:\/\//i.test(receiptUrl) && URL.canParse(receiptUrl)
+  const kept = isLink && receiptUrl.length <= maxReceiptUrlLength ? receiptUrl : null
+  return { outcome: 'collected', amountMinor: BigInt(amountMinor), receiptUrl: kept }
+}

@@ -1,0 +1,30 @@
+import { ExchangeFailedError, exchange } from '../exchange.js'
+import { MessageNotSentError, type Messages, type Sms } from '../messages.js'
+
+export interface SmsGateway {
+  readonly url: string
+  readonly token: string
+}
+
+const timeoutMs = 10_000
+const maxAtOnce = 20
+
+/** SMS by the contract of docs/reference/messages.md: `{to, text}` is posted, any 2xx means that it was taken over. */
+export function createSmsGateway({ url, token }: SmsGateway): Pick<Messages, 'sendSms'> {
+  let running = 0
+  return {
+    async sendSms({ to, text }: Sms): Promise<void> {
+      if (running >= maxAtOnce) throw new MessageNotSentError(`${maxAtOnce} SMS are under way`)
+      running++
+      try {
+        const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
+        if (status < 200 || status > 299) throw new MessageNotSentError(`the SMS gateway answered ${status}`)
+      } catch (error) {
+        if (!(error instanceof ExchangeFailedError)) throw error
+        throw new MessageNotSentError(`the SMS gateway did not answer: ${error.message}`)
+      } finally {
+        running--
+      }
+    },
+  }
+}

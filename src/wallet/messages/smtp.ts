@@ -1,0 +1,56 @@
+import { createTransport, type SendMailOptions } from 'nodemailer'
+import { type Email, MessageNotSentError, type Messages } from '../messages.js'
+
+export interface MailServer {
+  /** `smtp://` or `smtps://`, without query. */
+  readonly url: string
+  /** `Payments <no-reply@pay.example.com>`, or the address alone. */
+  readonly from: string
+}
+
+const timeoutMs = 15_000
+const maxAtOnce = 20
+const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
+
+/** E-mail over SMTP, one connection for each. Without TLS nothing is sent, but to a server on this machine. */
+export function createSmtp({ url, from }: MailServer): Pick<Messages, 'sendEmail'> {
+  const { protocol, hostname, port, username, password } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const transport = createTransport({
+    host,
+    port: Number(port) || submissionPorts[protocol as keyof typeof submissionPorts],
+    secure: protocol === 'smtps:',
+    requireTLS: !/^(localhost|127(\.\d+){3}|::1)$/.test(host),
+    ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  let running = 0
+  return {
+    async sendEmail({ to, subject, text, html }: Email): Promise<void> {
+      if (running >= maxAtOnce) throw new MessageNotSentError(`${maxAtOnce} e-mails are under way`)
+      running++
+      try {
+        // For all of it: each of the timeouts above begins anew with every byte.
+        const limits = { signal: AbortSignal.timeout(timeoutMs) }
+        const headers = { 'auto-submitted': 'auto-generated' }
+        const mail: SendMailOptions = { from, to: { name: '', address: to }, subject, text, html, headers, ...limits }
+        await transport.sendMail(mail)
+      } catch (error) {
+        throw new MessageNotSentError(`the e-mail was not sent: ${reasonOf(error)}`)
+      } finally {
+        running--
+      }
+    },
+  }
+}
+
+/** What the server said may repeat the message; the code of the error and of the answer do not. */
+function reasonOf(error: unknown): string {
+  const { code, name, responseCode } = error as { code?: unknown; name?: unknown; responseCode?: unknown }
+  const what = typeof code === 'string' ? code : String(name)
+  return typeof responseCode === 'number' ? `${what} ${responseCode}` : what
+}

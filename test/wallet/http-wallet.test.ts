@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { createHttpWallet } from '../../src/wallet/http/http-wallet.js'
+import { type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
+
+const payment = () => ({
+  trackingId: randomUUID(),
+  accountNumber: 123_456_789_012,
+  amountMinor: 100n,
+  description: 'x',
+})
+const patient = 60_000
+/** Long enough to connect on a busy machine: what is given up before that has not arrived. */
+const impatient = 3_000
+
+interface Served {
+  readonly wallet: Wallet
+  readonly url: string
+  readonly requests: IncomingMessage[]
+  readonly bodies: string[]
+}
+
+/** A wallet core that takes each request whole and then does as the test says. */
+async function core(t: Test, respond: (response: ServerResponse) => void, timeoutMs = patient): Promise<Served> {
+  const requests: IncomingMessage[] = []
+  const bodies: string[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request.setEncoding('utf8')) body += chunk
+    requests.push(request)
+    bodies.push(body)
+    respond(response)
+  })
+  const url = await listening(t, server)
+  return { wallet: createHttpWallet({ url, token: 'the-token', timeoutMs }), url, requests, bodies }
+}
+
+async function listening(t: Test, server: ReturnType<typeof createServer> | ReturnType<typeof createTcpServer>) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    if ('closeAllConnections' in server) server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const json = (status: number, body: unknown) => (response: ServerResponse) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+const others: { readonly [name: string]: (wallet: Wallet) => Promise<unknown> } = {
+  logIn: (wallet) => wallet.logIn('ada@example.com', '123456'),
+  sendCode: (wallet) => wallet.sendCode({ id: randomUUID(), accountNumber: 1 }),
+  verifyCode: (wallet) => wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '123456'),
+  isTrusted: (wallet) => wallet.isTrusted(1, 'device'),
+  trust: (wallet) => wallet.trust(1, 'device'),
+  askToTrust: (wallet) =>
+    wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', merchantName: 'Shop' }),
+  collectionOf: (wallet) => wallet.collectionOf(payment()),
+}
+
+t.test('a core that cannot be connected to has done nothing, for certain', async (t) => {
+  const server = createTcpServer()
+  const url = await listening(t, server)
+  server.close()
+  await once(server, 'close')
+  const wallet = createHttpWallet({ url, token: 't', timeoutMs: patient })
+  await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: /ECONNREFUSED/ })
+  const nowhere = createHttpWallet({ url: 'http://wallet.invalid', token: 't', timeoutMs: patient })
+  await t.rejects(nowhere.collect(payment()), WalletUnavailableError)
+})
+
+t.test('a core whose certificate is nobody’s has done nothing, and is sent nothing', async (t) => {
+  const received: Buffer[] = []
+  // Whatever it says, it is no TLS handshake.
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => {
+      received.push(bytes)
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    })
+  })
+  const url = (await listening(t, server)).replace('http:', 'https:')
+  const wallet = createHttpWallet({ url, token: 'canary-token', timeoutMs: patient })
+  await t.rejects(wallet.collect(payment()), WalletUnavailableError)
+  t.notOk(Buffer.concat(received).includes('canary-token'))
+})
+
+t.test('after a collection was sent, nothing but a whole answer of the contract says what became of it', async (t) => {
+  const unclear: { readonly [what: string]: (response: ServerResponse) => void } = {
+    'a reset': (response) => response.socket?.resetAndDestroy(),
+    'an end without an answer': (response) => response.socket?.end(),
+    'half an answer': (response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('{"outcome":"collected"')
+      setTimeout(() => response.socket?.destroy(), 20)
+    },
+    'status 500': json(500, { outcome: 'refused', reason: 'insufficient-balance' }),
+    'status 502': json(502, {}),
+    'status 503': json(503, {}),
+    'status 504': json(504, {}),
+    'status 408': json(408, {}),
+    'status 409': json(409, {}),
+    'status 202': json(202, { outcome: 'collected', amountMinor: 100 }),
+    'status 204': (response) => response.writeHead(204).end(),
+    'a page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>OK</h1>'),
+    'no outcome': json(200, {}),
+    null: json(200, null),
+    'another outcome': json(200, { outcome: 'pending' }),
+    'no amount': json(200, { outcome: 'collected' }),
+    'an amount in text': json(200, { outcome: 'collected', amountMinor: '100' }),
+    'a broken amount': json(200, { outcome: 'collected', amountMinor: 100.5 }),
+    'an amount of nothing': json(200, { outcome: 'collected', amountMinor: 0 }),
+    'an amount beyond all': json(200, { outcome: 'collected', amountMinor: 1e15 }),
+    'an unknown reason': json(200, { outcome: 'refused', reason: 'because' }),
+    'half JSON': (response) => response.writeHead(200).end('{"outcome":"refused","reason":"insufficient-bal'),
+    'too long an answer': (response) =>
+      response.writeHead(200).end(`{"outcome":"refused","reason":"account-blocked","x":"${'x'.repeat(100_000)}"}`),
+  }
+  for (const [what, respond] of Object.entries(unclear)) {
+    const { wallet, requests } = await core(t, respond)
+    await t.rejects(wallet.collect(payment()), WalletOutcomeUnknownError, what)
+    t.equal(requests.length, 1, `${what}: sent once`)
+  }
+})
+
+t.test('a core that says that it did nothing is believed', async (t) => {
+  for (const status of [400, 401, 403, 404, 405, 413, 415, 422, 429]) {
+    const { wallet } = await core(t, json(status, {}))
+    await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: new RegExp(`${status}`) })
+  }
+})
+
+t.test('a redirect is not followed: what was sent is for the configured core alone', async (t) => {
+  const elsewhere = await core(t, json(200, { outcome: 'collected', amountMinor: 100 }))
+  for (const status of [301, 302, 307, 308]) {
+    const { wallet } = await core(t, (response) => response.writeHead(status, { location: elsewhere.url }).end())
+    await t.rejects(wallet.collect(payment()), WalletOutcomeUnknownError, String(status))
+    await t.rejects(wallet.logIn('ada@example.com', '123456'), WalletUnavailableError, String(status))
+  }
+  t.equal(elsewhere.requests.length, 0)
+})
+
+t.test('a core that takes a request and says nothing, or a byte now and then, is given up in time', async (t) => {
+  const silent = await core(t, () => undefined, impatient)
+  const dripping = await core(
+    t,
+    (response) => {
+      response.writeHead(200, { 'content-length': '100000' })
+      const drip = setInterval(() => response.write(' '), 20)
+      response.on('close', () => clearInterval(drip))
+    },
+    impatient,
+  )
+  const sockets: Socket[] = []
+  const deaf = await listening(
+    t,
+    createTcpServer((socket) => {
+      sockets.push(socket.pause())
+    }),
+  )
+  const unclear = { name: 'WalletOutcomeUnknownError', message: /no answer in time/ }
+  await Promise.all([
+    t.rejects(silent.wallet.collect(payment()), unclear),
+    t.rejects(dripping.wallet.collect(payment()), unclear),
+    t.rejects(createHttpWallet({ url: deaf, token: 't', timeoutMs: impatient }).collect(payment()), unclear),
+    t.rejects(silent.wallet.logIn('ada@example.com', '123456'), WalletUnavailableError),
+  ])
+  for (const socket of sockets) socket.destroy()
+})
+
+t.test('everything else is safe to repeat, so whatever goes wrong is a wallet that is not available', async (t) => {
+  const wrong: { readonly [what: string]: (response: ServerResponse) => void } = {
+    'a reset': (response) => response.socket?.resetAndDestroy(),
+    'status 500': json(500, {}),
+    'a page': (response) => response.writeHead(200).end('<h1>OK</h1>'),
+    'a list': json(200, []),
+    'a status of another kind': json(201, {}),
+  }
+  for (const [what, respond] of Object.entries(wrong)) {
+    const { wallet } = await core(t, respond)
+    for (const [name, call] of Object.entries(others))
+      await t.rejects(call(wallet), WalletUnavailableError, `${name}: ${what}`)
+  }
+})
+
+t.test('a request for a collection carries the token, the trackingId as its key, and whole minor units', async (t) => {
+  const { wallet, requests, bodies } = await core(t, json(200, { outcome: 'collected', amountMinor: 99, more: true }))
+  const request = { ...payment(), amountMinor: 99_999_999n }
+  t.same(await wallet.collect(request), { outcome: 'collected', amountMinor: 99n, receiptUrl: null })
+  t.match(requests[0], {
+    method: 'POST',
+    url: '/collections',
+    headers: {
+      authorization: 'Bearer the-token',
+      'idempotency-key': request.trackingId,
+      'content-type': 'application/json',
+      connection: 'close',
+    },
+  })
+  t.same(JSON.parse(bodies[0]!), { ...request, amountMinor: 99_999_999 })
+})
+
+t.test('a receipt is a web address or nothing: the money was taken all the same', async (t) => {
+  const answers: [unknown, string | null][] = [
+    ['https://core.example/receipts/1', 'https://core.example/receipts/1'],
+    ['javascript:alert(1)', null],
+    ['receipt 1', null],
+    [`https://core.example/${'x'.repeat(3_000)}`, null],
+    [null, null],
+  ]
+  for (const [given, expected] of answers) {
+    const { wallet } = await core(t, json(200, { outcome: 'collected', amountMinor: 100, receiptUrl: given }))
+    t.same(await wallet.collect(payment()), { outcome: 'collected', amountMinor: 100n, receiptUrl: expected })
+  }
+})
+
+t.test('no error holds the token, the password, the code or what the core wrote', async (t) => {
+  const secrets = /the-token|481516|canary/
+  for (const respond of [
+    json(500, { error: 'canary 481516' }),
+    json(400, { error: 'canary 481516' }),
+    json(200, 'canary'),
+  ]) {
+    const { wallet } = await core(t, respond)
+    const calls = [
+      wallet.logIn('ada@example.com', '481516'),
+      wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '481516'),
+      wallet.collect(payment()),
+    ]
+    for (const call of calls) {
+      const error = await call.catch((error: unknown) => error)
+      t.ok(error instanceof Error)
+      t.notMatch(`${(error as Error).stack} ${JSON.stringify(error)} ${(error as Error).cause}`, secrets)
+    }
+  }
+})
+
+t.test('more requests at once than a core should get are refused before they are sent', async (t) => {
+  const { wallet, requests } = await core(t, () => undefined)
+  const attempts = Array.from({ length: 70 }, () => wallet.collect(payment()).catch((error: Error) => error.name))
+  const first = await Promise.race(attempts)
+  t.equal(first, 'WalletUnavailableError')
+  const refused = await Promise.all(attempts.slice(64))
+  t.same(new Set(refused), new Set(['WalletUnavailableError']))
+  t.ok(requests.length <= 64)
+})

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
+import t, { type Test } from 'tap'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { codeSms, deviceEmail } from '../../src/wallet/built-in/texts.js'
+import { Outbox } from '../../src/wallet/messages/outbox.js'
+import { routeMessages } from '../../src/wallet/messages/route.js'
+import { createSmsGateway } from '../../src/wallet/messages/sms-gateway.js'
+import { createSmtp } from '../../src/wallet/messages/smtp.js'
+import { MessageNotSentError } from '../../src/wallet/messages.js'
+import { tempDirectory } from '../support/temp-directory.js'
+
+const link = 'https://pay.example/device/canary-link?a=1&b=2'
+const email = deviceEmail('ada@example.com', link, 'Çiçek & <b>Söhne</b>')
+const sms = codeSms('+905551234567', '730914')
+const secrets = /canary-link|730914/
+
+interface Received {
+  readonly from: string
+  readonly to: readonly string[]
+  readonly login: string | undefined
+  readonly text: string
+}
+
+async function mailServer(t: Test, options: SMTPServerOptions = {}) {
+  const received: Received[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    onAuth: ({ username, password }, _session, done) =>
+      password === 'pass word' ? done(null, { user: username }) : done(new Error('wrong login')),
+    onData(stream, { envelope, user }, done) {
+      let text = ''
+      stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      stream.on('end', () => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : ''
+        received.push({ from, to: envelope.rcptTo.map(({ address }) => address), login: user, text })
+        done()
+      })
+    },
+    ...options,
+  })
+  server.on('error', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  t.teardown(() => new Promise<void>((resolve) => server.close(resolve)))
+  return { received, port: (server.server.address() as AddressInfo).port }
+}
+
+/** The parts of a message, decoded. */
+function decoded(text: string): string {
+  return text
+    .replace(/=\r\n/g, '')
+    .replace(/(?:=[0-9A-F]{2})+/g, (bytes) => Buffer.from(bytes.replaceAll('=', ''), 'hex').toString('utf8'))
+}
+
+t.test(
+  'an e-mail arrives at a real SMTP server, with the link in both of its forms and in both languages',
+  async (t) => {
+    const { received, port } = await mailServer(t)
+    const from = 'Ödeme <no-reply@pay.example>'
+    await createSmtp({ url: `smtp://user:pass%20word@127.0.0.1:${port}`, from }).sendEmail(email)
+    t.equal(received.length, 1)
+    const { text, ...envelope } = received[0]!
+    t.same(envelope, { from: 'no-reply@pay.example', to: ['ada@example.com'], login: 'user' })
+    const body = decoded(text)
+    t.equal(body.split(link).length - 1, 2, 'the link, as text')
+    t.equal(body.split(link.replace('&', '&amp;')).length - 1, 2, 'the link, as buttons')
+    t.match(body, /Confirm the device/)
+    t.match(body, /Cihazı onayla/)
+    t.match(body, 'Çiçek &amp; &lt;b&gt;Söhne&lt;/b&gt;', 'the name is no markup')
+    t.match(text, /^auto-submitted: auto-generated/im)
+  },
+)
+
+t.test('a mail server that refuses, hangs up or is not there is an error without the link', async (t) => {
+  const refusing = (message: string) => ({
+    onRcptTo: (_address: unknown, _session: unknown, done: (error: Error) => void) => done(new Error(message)),
+  })
+  const servers = [
+    await mailServer(t, refusing(`no such user: ${link}`)),
+    await mailServer(t, {
+      onData: (stream, _session, done) => {
+        stream.resume().on('end', () => done(new Error(`rejected as spam: ${link}`)))
+      },
+    }),
+    await mailServer(t, { onConnect: (_session, done) => done(new Error('go away')) }),
+  ]
+  const urls = servers.map(({ port }) => `smtp://127.0.0.1:${port}`)
+  const wrongLogin = await mailServer(t)
+  for (const url of [...urls, `smtp://user:wrong-canary-link@127.0.0.1:${wrongLogin.port}`, 'smtp://127.0.0.1:1']) {
+    const error = await createSmtp({ url, from: 'a@pay.example' })
+      .sendEmail(email)
+      .catch((error: unknown) => error)
+    t.ok(error instanceof MessageNotSentError, url)
+    t.notMatch(`${(error as Error).stack} ${(error as Error).cause}`, secrets)
+    t.notMatch(String(error), /ada@example/)
+  }
+})
+
+t.test('to a server that is not this machine nothing is sent without TLS', async (t) => {
+  // Not loopback by its name's looks, though it is: the rule goes by what the configuration says.
+  const { received, port } = await mailServer(t)
+  const smtp = createSmtp({ url: `smtp://user:pass%20word@0.0.0.0:${port}`, from: 'a@pay.example' })
+  await t.rejects(smtp.sendEmail(email), { name: 'MessageNotSentError', message: /ETLS/ })
+  t.equal(received.length, 0)
+})
+
+async function gateway(t: Test, respond: (response: ServerResponse) => void) {
+  const requests: { method: string | undefined; token: string | undefined; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request.setEncoding('utf8')) body += chunk
+    requests.push({ method: request.method, token: request.headers.authorization, body })
+    respond(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send` }
+}
+
+t.test('an SMS is posted to the gateway as its contract says', async (t) => {
+  const { requests, url } = await gateway(t, (response) => response.writeHead(202).end())
+  await createSmsGateway({ url, token: 'sms-token' }).sendSms(sms)
+  t.equal(requests.length, 1)
+  t.match(requests[0], { method: 'POST', token: 'Bearer sms-token' })
+  t.same(JSON.parse(requests[0]!.body), { to: '+905551234567', text: sms.text })
+})
+
+t.test('the text of an SMS fits one SMS, and holds the code in both languages', async (t) => {
+  t.ok(sms.text.length <= 160)
+  t.match(sms.text, /^[\x20-\x7e]+$/, 'no letter that would halve what one SMS holds')
+  t.equal(sms.text.split('730914').length - 1, 2)
+})
+
+t.test('a gateway that refuses, redirects or fails is an error without the code, and asked once', async (t) => {
+  const wrong: ((response: ServerResponse) => void)[] = [
+    (response) => response.writeHead(400).end('730914'),
+    (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    (response) => response.writeHead(500).end(),
+    (response) => response.socket?.resetAndDestroy(),
+    (response) => response.writeHead(200).end('x'.repeat(100_000)),
+  ]
+  for (const respond of wrong) {
+    const { requests, url } = await gateway(t, respond)
+    const error = await createSmsGateway({ url, token: 'sms-token' })
+      .sendSms(sms)
+      .catch((error: unknown) => error)
+    t.ok(error instanceof MessageNotSentError)
+    t.notMatch(`${(error as Error).stack}`, /730914|sms-token|5551234567/)
+    t.equal(requests.length, 1)
+  }
+})
+
+t.test('a merchant’s name cannot add lines to an e-mail or grow without end', async (t) => {
+  const { text, html, subject } = deviceEmail('ada@example.com', link, `Shop\r\nBcc: eve@example.com${'x'.repeat(500)}`)
+  t.notMatch(text, /^Bcc/m)
+  t.notMatch(html, /^Bcc/m)
+  t.notMatch(subject, /Shop/)
+  t.notMatch(text, 'x'.repeat(100))
+})
+
+t.test('the outbox keeps the newest 200, newest first, and only sealed', async (t) => {
+  const directory = tempDirectory(t)
+  const readModels = await openEmbeddedReadModels({ directory })
+  const masterKey = randomBytes(32)
+  const open = (key: Buffer) => new Outbox(readModels, createSecretBox(key), () => '2026-03-01T10:00:00.000Z')
+  const outbox = open(masterKey)
+  t.same(await outbox.list(), [])
+  await outbox.sendEmail(email)
+  for (let code = 0; code < 205; code++) await outbox.sendSms(codeSms('+905551234567', String(700_000 + code)))
+  const list = await outbox.list()
+  t.equal(list.length, 200)
+  t.same(list[0], { kind: 'sms', to: '+905551234567', code: '700204', link: null, at: '2026-03-01T10:00:00.000Z' })
+  t.equal(list.at(-1)?.code, '700005')
+  await outbox.sendEmail(email)
+  t.same((await outbox.list())[0], { kind: 'email', to: 'ada@example.com', code: null, link, at: list[0]?.at })
+  t.same(await open(randomBytes(32)).list(), [], 'with another key there is nothing to be seen')
+  t.equal((await open(masterKey).list()).length, 200, 'another process sees the same')
+  await readModels.close()
+  for (const file of readdirSync(directory)) {
+    const bytes = readFileSync(join(directory, file), 'latin1')
+    t.notMatch(bytes, /canary-link|700204|ada@example|905551234567/, file)
+  }
+})
+
+t.test('without a gateway messages go to the outbox in the sandbox, and nowhere outside of it', async (t) => {
+  const sent: string[] = []
+  const to = (name: string) => ({
+    sendSms: async () => void sent.push(`${name} sms`),
+    sendEmail: async () => void sent.push(`${name} email`),
+  })
+  let isSandbox = true
+  const routes = { outbox: to('outbox'), isSandbox: () => isSandbox }
+  const none = routeMessages({ ...routes, email: undefined, sms: undefined })
+  const half = routeMessages({ ...routes, email: to('smtp'), sms: undefined })
+  await none.sendSms(sms)
+  await none.sendEmail(email)
+  await half.sendEmail(email)
+  isSandbox = false
+  await t.rejects(none.sendSms(sms), { name: 'MessageNotSentError', message: 'SMS_URL is not set' })
+  await t.rejects(none.sendEmail(email), { name: 'MessageNotSentError', message: 'SMTP_URL is not set' })
+  await half.sendEmail(email)
+  t.same(sent, ['outbox sms', 'outbox email', 'smtp email', 'smtp email'])
+})
