@@ -1,8 +1,8 @@
 import type { CallbackCommands } from '../commands/callbacks.js'
-import { TooMuchContentionError } from '../commands/handle-command.js'
+import { type Loaded, TooMuchContentionError } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { MerchantCommands } from '../commands/merchants.js'
-import type { AttemptOutcome, Delivery } from '../domain/callback/callback.js'
+import type { AttemptOutcome, Delivery, Lane } from '../domain/callback/callback.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { BackOff } from './back-off.js'
@@ -23,7 +23,7 @@ export interface AttemptDependencies {
 }
 
 /**
- * Sends a callback once and writes down what became of it. The report is repeated until the log takes it: giving up would
+ * Sends a callback of the lane once and writes down what became of it. The report is repeated until the log takes it: giving up would
  * send the callback again and again while the log cannot be written.
  * @throws AttemptAbortedError when `signal` aborts, with nothing written: the callback will be sent again
  */
@@ -32,9 +32,10 @@ export async function attempt(
   endpoint: Endpoint,
   merchant: Merchant,
   trackingId: string,
+  lane: Loaded<Lane>,
   delivery: Delivery,
   signal: AbortSignal,
-): Promise<AttemptOutcome> {
+): Promise<{ readonly outcome: AttemptOutcome; readonly lane: Lane }> {
   const { commands, metrics, clock, random } = deps
   const { webhookId } = delivery
   const begunMs = Date.parse(clock())
@@ -49,8 +50,9 @@ export async function attempt(
   // Before the report: nothing may go out to an endpoint that said it is gone.
   if (isGone(answer)) await disable(deps, endpoint, 'the endpoint answered 410 Gone', signal)
   const { httpStatus, durationMs } = answer
-  await untilWritten(
-    () => commands.reportAttempt(trackingId, webhookId, { httpStatus, durationMs, outcome }, context),
+  const attempted = { attempt: delivery.attempts + 1, httpStatus, durationMs, outcome }
+  const { state } = await untilWritten(
+    () => commands.reportAttempt(trackingId, webhookId, attempted, context, lane),
     signal,
   )
   metrics.attempted(outcome.result, durationMs)
@@ -58,7 +60,7 @@ export async function attempt(
   else if (await untilWritten(() => endpoint.health.failed(atMs), signal)) {
     await disable(deps, endpoint, 'nothing but failures for 120 hours', signal)
   }
-  return outcome
+  return { outcome, lane: state }
 }
 
 function callbackRequest(

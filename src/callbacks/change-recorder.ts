@@ -1,5 +1,7 @@
 import type { CallbackCommands } from '../commands/callbacks.js'
+import type { Loaded } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { Lane } from '../domain/callback/callback.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { statusCodes, type Transfer } from '../domain/transfer/transfer.js'
@@ -38,10 +40,10 @@ export class ChangeRecorder {
     const last = changes.at(-1)
     if (!last) return 0
     const { trackingId } = last.transfer
-    const { deliveries } = await this.commands.lane(trackingId)
-    const recorded = new Set(deliveries.map(({ webhookId }) => webhookId))
+    let lane = await this.commands.load(trackingId)
+    const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
     const missing = changes.filter((change) => !recorded.has(change.event.id))
-    for (const change of missing) await this.record(change)
+    for (const change of missing) lane = await this.record(change, lane)
     return missing.length
   }
 
@@ -59,11 +61,12 @@ export class ChangeRecorder {
     return changes
   }
 
-  private async record({ event, transfer }: Change): Promise<void> {
+  /** The lane with the callback in it. */
+  private async record({ event, transfer }: Change, lane: Loaded<Lane>): Promise<Loaded<Lane>> {
     const { trackingId, merchantId, referenceId, message, amountMinor, transactionAmountMinor } = transfer
     const { hasAmountMismatch, receiptUrl } = transfer
     const status = statusCodes[transfer.status]
-    await this.commands.record(
+    const result = await this.commands.record(
       {
         webhookId: event.id,
         trackingId,
@@ -76,7 +79,10 @@ export class ChangeRecorder {
         $correlationId: String(event.metadata.$correlationId ?? event.id),
         $causationId: event.id,
       },
+      lane,
     )
+    if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.message}`)
+    return result
   }
 
   private wantsCreations(event: RecordedEvent): boolean {

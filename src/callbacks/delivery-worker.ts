@@ -136,7 +136,8 @@ export class DeliveryWorker {
     } finally {
       this.searches.delete(merchantId)
     }
-    this.pump(endpoint)
+    // Not at once: page after page of lanes that are known already would keep everything else from its turn.
+    setImmediate(() => this.pump(endpoint))
   }
 
   private pump(endpoint: Endpoint): void {
@@ -199,7 +200,8 @@ export class DeliveryWorker {
   /** True when the lane may have something more to send now. */
   private async sendNext(endpoint: Endpoint, trackingId: string): Promise<boolean> {
     const { commands } = this.deps
-    const delivery = nextDelivery(await commands.lane(trackingId))
+    const loaded = await commands.load(trackingId)
+    const delivery = nextDelivery(loaded.state)
     const merchant = this.deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
     const dueMs = Date.parse(delivery.nextAttemptAt)
@@ -207,8 +209,8 @@ export class DeliveryWorker {
       endpoint.lanes.postpone(trackingId, dueMs)
       return false
     }
-    const outcome = await attempt(this.deps, endpoint, merchant, trackingId, delivery, this.abort)
-    if (outcome.result !== 'failed') return true
+    const { outcome, lane } = await attempt(this.deps, endpoint, merchant, trackingId, loaded, delivery, this.abort)
+    if (outcome.result !== 'failed') return nextDelivery(lane) !== undefined
     endpoint.lanes.postpone(trackingId, Date.parse(outcome.nextAttemptAt))
     return false
   }

@@ -9,8 +9,8 @@ export const maxAttemptsPerEndpoint = 16
 /** The directory follows the log within milliseconds. */
 const directoryLagMs = 1_000
 
-/** A read model that is behind names callbacks that are delivered already: asking again at once would find the same. */
-const refillEveryMs = 100
+/** Beginning anew in a read model that is behind finds callbacks that are delivered already; going on does not. */
+const restartEveryMs = 100
 
 /** What the worker knows of one merchant's endpoint; nothing here is shared with another merchant's. */
 export class Endpoint {
@@ -32,8 +32,8 @@ export class Endpoint {
 
   /** There is more in the read model than in memory, by a monotonic clock. */
   wantsRefill(monotonicMs: number): boolean {
-    if (!this.waiting.hasMore && !this.lanes.hasOverflowed) return false
-    return monotonicMs - this.refilledMs >= refillEveryMs
+    if (this.lanes.hasOverflowed) return monotonicMs - this.refilledMs >= restartEveryMs
+    return this.waiting.hasMore
   }
 
   refilledAt(monotonicMs: number): void {

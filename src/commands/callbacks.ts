@@ -7,6 +7,7 @@ import {
   type CommandContext,
   type HistoryEntry,
   handleCommand,
+  type Loaded,
   loadStream,
   readHistory,
 } from './handle-command.js'
@@ -22,6 +23,8 @@ export interface CallbackRequest {
 }
 
 export interface Attempted {
+  /** Which attempt of the callback it was, from 1, by what was known as it was sent. */
+  readonly attempt: number
   readonly httpStatus: number | null
   readonly durationMs: number
   readonly outcome: AttemptOutcome
@@ -35,20 +38,28 @@ export class CallbackCommands {
   ) {}
 
   /** Records a delivery once, however often it is asked to: the event's id derives from the transfer event's. */
-  record(request: CallbackRequest, context: CommandContext) {
+  record(request: CallbackRequest, context: CommandContext, loaded?: Loaded<Lane>) {
     return handleCommand(
       this.store,
       callbackDecider,
       callbackStream(request.trackingId),
       { type: 'Record', ...request, at: this.clock() },
       context,
-      { eventId: () => derivedEventId(request.webhookId, 'callback recorded') },
+      { eventId: () => derivedEventId(request.webhookId, 'callback recorded'), ...(loaded && { loaded }) },
     )
   }
 
-  reportAttempt(trackingId: string, webhookId: string, attempted: Attempted, context: CommandContext) {
+  reportAttempt(
+    trackingId: string,
+    webhookId: string,
+    attempted: Attempted,
+    context: CommandContext,
+    loaded?: Loaded<Lane>,
+  ) {
     const command = { type: 'ReportAttempt', webhookId, ...attempted, at: this.clock() } as const
-    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context, {
+      ...(loaded && { loaded }),
+    })
   }
 
   requeue(trackingId: string, which: { readonly webhookId: string } | 'latest' | 'parked', context: CommandContext) {
@@ -62,7 +73,12 @@ export class CallbackCommands {
   }
 
   async lane(trackingId: string): Promise<Lane> {
-    return (await loadStream(this.store, callbackDecider, callbackStream(trackingId))).state
+    return (await this.load(trackingId)).state
+  }
+
+  /** The lane, and the revision at which a command may decide on it without reading it again. */
+  load(trackingId: string): Promise<Loaded<Lane>> {
+    return loadStream(this.store, callbackDecider, callbackStream(trackingId))
   }
 
   /** Since when (ISO 8601) the merchant's endpoint is known to fail; null while it answers. */

@@ -30,14 +30,17 @@ export class TooMuchContentionError extends Error {
 
 const maxAttempts = 10
 
-interface Loaded<State> {
+/** A stream as it was when it was read. */
+export interface Loaded<State> {
   readonly state: State
   readonly revision: ExpectedRevision
 }
 
-export interface HandleOptions<Event> {
+export interface HandleOptions<State, Event> {
   /** Decides on the initial state first, without reading: for streams that hardly ever exist yet. */
   readonly assumeNew?: boolean
+  /** Decides on this first, without reading it again. */
+  readonly loaded?: Loaded<State>
   /** Appends to other streams that must succeed before this one's. */
   readonly before?: readonly Append[]
   /** Event ids that derive from their cause, where an append may be repeated. Random otherwise. */
@@ -92,13 +95,11 @@ export async function handleCommand<State, Command, Event extends DomainEvent>(
   stream: string,
   command: Command,
   context: CommandContext,
-  options: HandleOptions<Event> = {},
+  options: HandleOptions<State, Event> = {},
 ): Promise<CommandResult<State, Event>> {
+  const { assumeNew, loaded = assumeNew && ({ state: decider.initialState, revision: 'no_stream' } as const) } = options
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { state, revision }: Loaded<State> =
-      attempt === 0 && options.assumeNew
-        ? { state: decider.initialState, revision: 'no_stream' }
-        : await loadStream(store, decider, stream)
+    const { state, revision } = (attempt === 0 && loaded) || (await loadStream(store, decider, stream))
     const decision = decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
     if (decision.events.length === 0) return { accepted: true, state, events: [], revision }

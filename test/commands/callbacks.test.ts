@@ -39,7 +39,7 @@ t.test('two workers that report the same delivery leave one delivered event', as
   const store = await openTestStore(t)
   const commands = new CallbackCommands(store, () => at)
   await commands.record(request, context)
-  const delivered = { httpStatus: 200, durationMs: 3, outcome: { result: 'delivered' } } as const
+  const delivered = { attempt: 1, httpStatus: 200, durationMs: 3, outcome: { result: 'delivered' } } as const
   const report = () => commands.reportAttempt(trackingId, request.webhookId, delivered, context)
   await Promise.all([report(), report()])
   const types = (await store.readStream(`callback-${trackingId}`)).map((event) => event.type)
@@ -52,7 +52,8 @@ t.test('a lane is folded from the log, requeues included; an unknown one is empt
   t.strictSame((await commands.lane(trackingId)).deliveries, [])
   t.match(await commands.requeue(trackingId, 'latest', context), { accepted: false, refusal: { reason: 'not-found' } })
   await commands.record(request, context)
-  const parked = { httpStatus: 500, durationMs: 3, outcome: { result: 'parked', reason: 'answered 500' } } as const
+  const outcome = { result: 'parked', reason: 'answered 500' } as const
+  const parked = { attempt: 1, httpStatus: 500, durationMs: 3, outcome }
   await commands.reportAttempt(trackingId, request.webhookId, parked, context)
   t.match((await commands.lane(trackingId)).deliveries, [{ status: 'parked', attempts: 1 }])
   await commands.requeue(trackingId, 'parked', context)

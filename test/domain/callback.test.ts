@@ -41,9 +41,15 @@ const recorded = (webhookId: string, transferRevision: number): CallbackEvent =>
   type: 'CallbackRecorded',
   data: recordedData(webhookId, transferRevision),
 })
-const report = (webhookId: string, outcome: AttemptOutcome, httpStatus: number | null = 200): CallbackCommand => ({
+const report = (
+  webhookId: string,
+  outcome: AttemptOutcome,
+  httpStatus: number | null = 200,
+  attempt = 1,
+): CallbackCommand => ({
   type: 'ReportAttempt',
   webhookId,
+  attempt,
   httpStatus,
   durationMs: 12.5,
   outcome,
@@ -134,13 +140,13 @@ t.test('attempts are counted, and keep what failed and when the next one is due'
     .when(report('a', asFailed, null))
     .then([failed('a', 1)])
   given(recorded('a', 1), failed('a', 1))
-    .when(report('a', asFailed, null))
+    .when(report('a', asFailed, null, 2))
     .then([failed('a', 2)])
   given(recorded('a', 1), failed('a', 1))
-    .when(report('a', { result: 'delivered' }))
+    .when(report('a', { result: 'delivered' }, 200, 2))
     .then([delivered('a', 2)])
   given(recorded('a', 1), failed('a', 1), failed('a', 2))
-    .when(report('a', asParked, 500))
+    .when(report('a', asParked, 500, 3))
     .then([parked('a', 3)])
   const lane = fold([recorded('a', 1), failed('a', 1), failed('a', 2)])
   t.match(lane.deliveries[0], { status: 'waiting', attempts: 2, nextAttemptAt, lastFailure: 'timeout' })
@@ -148,6 +154,21 @@ t.test('attempts are counted, and keep what failed and when the next one is due'
     status: 'delivered',
     lastFailure: null,
   })
+})
+
+t.test('what two holders of one lane both attempt counts once; that it arrived counts whoever says so', async () => {
+  const twice = [recorded('a', 1), failed('a', 1), failed('a', 2)]
+  for (const late of [asFailed, asParked]) {
+    given(...twice)
+      .when(report('a', late, null, 2))
+      .then([], `attempt 2 once more, ${late.result}`)
+    given(...twice, parked('a', 3), requeued('a'))
+      .when(report('a', late, null, 4))
+      .then([], `begun before the requeue, ${late.result}`)
+  }
+  given(...twice)
+    .when(report('a', { result: 'delivered' }, 200, 2))
+    .then([delivered('a', 3)])
 })
 
 t.test('a failing callback holds back those behind it; a delivered or parked one lets them go', async (t) => {
@@ -229,7 +250,7 @@ t.test('whatever comes: each callback is recorded once, and requeueing all parke
   const which = fc.oneof(fc.record({ webhookId }), fc.constantFrom('latest' as const, 'parked' as const))
   const command: fc.Arbitrary<CallbackCommand> = fc.oneof(
     webhookId.map((id) => record(id, 'abc'.indexOf(id))),
-    fc.tuple(webhookId, outcome).map(([id, result]) => report(id, result)),
+    fc.tuple(webhookId, outcome, fc.integer({ min: 1, max: 4 })).map(([id, result, n]) => report(id, result, 200, n)),
     which.map(requeue),
   )
   const perform = (lane: Lane, next: CallbackCommand) => {

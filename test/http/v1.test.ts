@@ -309,12 +309,14 @@ async function withCallbacks(issued: IssuedCredentials) {
     service.callbacks.reportAttempt(trackingId, id, attempted, context)
   const soon = new Date(Date.now() + 5000).toISOString()
   await report(first, {
+    attempt: 1,
     httpStatus: 500,
     durationMs: 12,
     outcome: { result: 'failed', reason: 'HTTP 500', nextAttemptAt: soon },
   })
-  await report(first, { httpStatus: 200, durationMs: 8, outcome: { result: 'delivered' } })
-  await report(second, { httpStatus: null, durationMs: 15000, outcome: { result: 'parked', reason: 'timeout' } })
+  await report(first, { attempt: 2, httpStatus: 200, durationMs: 8, outcome: { result: 'delivered' } })
+  const timedOut = { result: 'parked', reason: 'timeout' } as const
+  await report(second, { attempt: 1, httpStatus: null, durationMs: 15000, outcome: timedOut })
   return { trackingId, first, second }
 }
 
@@ -354,7 +356,7 @@ t.test('resend takes up the parked ones, else the latest, or the one that is nam
   const parked = await resend()
   t.same([parked.statusCode, parked.json()], [202, { requeued: 1 }])
   t.same(await states(), ['delivered', 'waiting'])
-  const done = { httpStatus: 200, durationMs: 1, outcome: { result: 'delivered' } } as const
+  const done = { attempt: 1, httpStatus: 200, durationMs: 1, outcome: { result: 'delivered' } } as const
   await service.callbacks.reportAttempt(trackingId, second, done, context)
   t.same((await resend('{}')).json(), { requeued: 1 }, 'the latest')
   t.same(await states(), ['delivered', 'waiting'])

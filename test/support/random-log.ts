@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type CallbackCommand, callbackDecider, type Lane } from '../../src/domain/callback/callback.js'
+import { type CallbackCommand, callbackDecider, type Delivery, type Lane } from '../../src/domain/callback/callback.js'
 import type { Decider } from '../../src/domain/decision.js'
 import type { TransferCommand } from '../../src/domain/transfer/commands.js'
 import { transferDecider } from '../../src/domain/transfer/decide.js'
@@ -60,7 +60,7 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
     const at = new Date(nowMs).toISOString()
     const lane = states.get(`callback-${trackingId}`) as Lane | undefined
     const transfer = states.get(`transfer-${trackingId}`) as TransferState | undefined
-    const delivery = lane?.deliveries[step.amount % Math.max(1, lane.deliveries.length)]?.webhookId
+    const delivery = lane?.deliveries[step.amount % Math.max(1, lane.deliveries.length)]
     if (step.what < 6) tryOut(transferDecider, `transfer-${trackingId}`, transferCommand(step, trackingId, at))
     else if (transfer && transfer.kind !== 'none') {
       const revision = revisions.get(`transfer-${trackingId}`)!
@@ -97,7 +97,7 @@ function callbackCommand(
   { what, amount }: Step,
   transfer: TransferState & { kind: 'deposit' | 'withdrawal' },
   transferRevision: number,
-  delivery: string | undefined,
+  delivery: Delivery | undefined,
   at: string,
 ): CallbackCommand {
   const { trackingId, merchantId, referenceId, amountMinor } = transfer
@@ -107,7 +107,8 @@ function callbackCommand(
     const payload = { status: 1 + (amount % 5), referenceId, amountMinor, ...result }
     return { type: 'Record', webhookId, trackingId, merchantId, transferRevision, payload, at }
   }
-  const attempt = { type: 'ReportAttempt', webhookId: delivery, durationMs: 5, at } as const
+  const { webhookId, attempts } = delivery
+  const attempt = { type: 'ReportAttempt', webhookId, attempt: attempts + 1, durationMs: 5, at } as const
   switch (what) {
     case 8:
       return { ...attempt, httpStatus: 200, outcome: { result: 'delivered' } }
@@ -116,6 +117,6 @@ function callbackCommand(
     case 10:
       return { ...attempt, httpStatus: 500, outcome: { result: 'parked', reason: 'status 500' } }
     default:
-      return { type: 'Requeue', which: amount % 2 === 0 ? 'parked' : { webhookId: delivery }, at }
+      return { type: 'Requeue', which: amount % 2 === 0 ? 'parked' : { webhookId }, at }
   }
 }

@@ -41,6 +41,8 @@ export type CallbackCommand =
   | {
       readonly type: 'ReportAttempt'
       readonly webhookId: string
+      /** Which attempt of it, from 1, by what was known as it was sent. */
+      readonly attempt: number
       readonly httpStatus: number | null
       readonly durationMs: number
       readonly outcome: AttemptOutcome
@@ -72,10 +74,12 @@ export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackE
 }
 
 function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lane: Lane): Decision<CallbackEvent> {
-  const { webhookId, httpStatus, durationMs, outcome, at } = command
+  const { webhookId, attempt, httpStatus, durationMs, outcome, at } = command
   const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
   if (!delivery) return refuse('not-found', 'There is no such callback.')
   if (delivery.status !== 'waiting') return accept()
+  // Sent by a holder that was late, or before a requeue: its failure neither uses up an attempt nor says when the next is due.
+  if (outcome.result !== 'delivered' && attempt !== delivery.attempts + 1) return accept()
   const data = { ...ids(lane, webhookId, at), attempt: delivery.attempts + 1, httpStatus, durationMs }
   switch (outcome.result) {
     case 'delivered':
