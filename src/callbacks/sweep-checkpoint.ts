@@ -1,6 +1,12 @@
 import type { CallbackSweepAdvanced } from '../domain/callback/events.js'
 import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
-import type { EventStore, ExpectedRevision, Position, RecordedEvent } from '../event-store/event-store.js'
+import {
+  type EventStore,
+  type ExpectedRevision,
+  type Position,
+  type RecordedEvent,
+  WrongExpectedRevisionError,
+} from '../event-store/event-store.js'
 import { newestEvent } from '../event-store/newest-event.js'
 
 const stream = 'callbacks-sweep'
@@ -49,7 +55,7 @@ export class SweepCheckpoint {
 
   /**
    * Writes it down, once a minute or when `now`. @throws StoreUnavailableError, and WrongExpectedRevisionError when another
-   * process sweeps
+   * process has written meanwhile: the next time it comes behind that
    */
   async keep(options: { readonly now: boolean }): Promise<void> {
     const at = this.clock()
@@ -57,11 +63,19 @@ export class SweepCheckpoint {
     if (!lastEvent || (lastEvent.stream === this.kept?.stream && lastEvent.revision === this.kept.revision)) return
     if (!options.now && Date.parse(at) - this.keptAtMs < keepEveryMs) return
     const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
-    const { revision } = await this.store.append(stream, this.revision, [
-      encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata),
-    ])
-    this.revision = revision
+    const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
+    try {
+      this.revision = (await this.store.append(stream, this.revision, [event])).revision
+    } catch (error) {
+      // A holder that lost its lease writes once more as it ends. Ours comes behind it, or it could never be kept again.
+      if (error instanceof WrongExpectedRevisionError) this.revision = await lastRevision(this.store)
+      throw error
+    }
     this.kept = lastEvent
     this.keptAtMs = Date.parse(at)
   }
+}
+
+async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
+  return (await newestEvent(store, stream))?.revision ?? 'no_stream'
 }

@@ -1,0 +1,103 @@
+import t from 'tap'
+import { callbackGroup } from '../../src/callbacks/recorder.js'
+import { SweepCheckpoint } from '../../src/callbacks/sweep-checkpoint.js'
+import {
+  defaultPersistentSubscriptionSettings,
+  PersistentSubscriptionExistsError,
+  PersistentSubscriptionMissingError,
+  type PersistentSubscriptionSettings,
+  WrongExpectedRevisionError,
+} from '../../src/event-store/event-store.js'
+import { startReceiver } from './receiver.js'
+import { context, openWorld, until, type World } from './world.js'
+
+const generousMs = 60_000
+
+/** Whoever begins here never sees what was unread. */
+const fromTheEnd: PersistentSubscriptionSettings = {
+  ...defaultPersistentSubscriptionSettings,
+  startFrom: 'end',
+  streamPrefixes: ['transfer-'],
+}
+
+async function twoChanges(world: World, merchantId: string): Promise<string> {
+  const trackingId = await world.deposit(merchantId)
+  await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
+  await world.transfers.complete(trackingId, {}, context)
+  return trackingId
+}
+
+/** The group forgets where it was and what it held, and begins at the end of the log. */
+async function forgetEverything({ store }: World): Promise<void> {
+  const groups = store.persistentSubscriptions
+  const unless = (expected: new (...args: never[]) => Error) => (error: unknown) => {
+    if (!(error instanceof expected)) throw error
+  }
+  await groups.delete(callbackGroup).catch(unless(PersistentSubscriptionMissingError))
+  // The recorder may have made it anew already.
+  await groups.create(callbackGroup, fromTheEnd).catch(unless(PersistentSubscriptionExistsError))
+}
+
+t.test('whatever becomes of the group and of what it holds, each callback is sent, and in order', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id } = await world.merchant(receiver.url)
+  const groups = world.store.persistentSubscriptions
+  const trackingIds: string[] = []
+  const changeSome = async () => {
+    trackingIds.push(...(await Promise.all(Array.from({ length: 10 }, () => twoChanges(world, id)))))
+  }
+  const isConsumed = () =>
+    groups.info(callbackGroup).then(
+      ({ consumers }) => consumers === 1,
+      () => false,
+    )
+  for (let round = 0; round < 3; round++) {
+    // A restart with unread events, which the group then knows nothing of.
+    await changeSome()
+    await forgetEverything(world)
+    const part = world.start()
+    await until(isConsumed, generousMs)
+    // Loaded again in the middle.
+    await Promise.all([changeSome(), groups.update(callbackGroup, fromTheEnd)])
+    await until(isConsumed, generousMs)
+    // Deleted in the middle.
+    await Promise.all([changeSome(), forgetEverything(world)])
+    await until(isConsumed, generousMs)
+    await part.stop()
+  }
+  world.start()
+  await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 180, generousMs)
+  await until(async () => {
+    const lanes = await Promise.all(trackingIds.map((trackingId) => world.callbacks.lane(trackingId)))
+    return lanes.every(({ deliveries }) => deliveries.every(({ status }) => status === 'delivered'))
+  }, generousMs)
+  for (const trackingId of trackingIds) {
+    // One that a busy machine kept waiting may have come twice.
+    const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
+    t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
+  }
+  const { subscription, sweep } = world.counts.records
+  t.ok(sweep >= 60, `what was unread at a restart is the sweep's: ${sweep} by it, ${subscription} by the subscription`)
+})
+
+t.test('a sweep whose checkpoint another process has written over keeps its own behind that', async (t) => {
+  const world = await openWorld(t)
+  const { id } = await world.merchant('http://127.0.0.1:9/')
+  await twoChanges(world, id)
+  const { events, checkpoint } = await world.store.readAll({ streamPrefixes: ['transfer-'], maxCount: 10 })
+  const [late, present] = [
+    await SweepCheckpoint.load(world.store, world.clock.now),
+    await SweepCheckpoint.load(world.store, world.clock.now),
+  ]
+  late.advance(events[0]!.position, events.slice(0, 1))
+  await late.keep({ now: true })
+  present.advance(checkpoint!, events)
+  await t.rejects(present.keep({ now: true }), WrongExpectedRevisionError)
+  await present.keep({ now: true })
+  const kept = await world.store.readStream('callbacks-sweep')
+  t.strictSame(
+    kept.map(({ data }) => (data.event as { revision: number }).revision),
+    [0, 2],
+  )
+})
