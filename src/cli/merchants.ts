@@ -23,6 +23,7 @@ interface SettingOptions {
   frameAncestor?: string[] | false
   depositExpiryMinutes?: number
   mismatchTolerance?: bigint
+  manualControlAbove?: bigint | false
   minAmount?: bigint
   maxAmount?: bigint
 }
@@ -67,6 +68,7 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--sandbox', 'for trying things out: may use loopback and plain http')
     .option('--auto-cancel-mismatch', 'cancel deposits whose amount differs')
     .option('--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance)
+    .option('--manual-control-above <amount>', 'a person looks at deposits of more', amount)
     .option('--rate-limit <per second>', 'requests per second', integer(1, 100_000))
     .option('--deposit-expiry-minutes <n>', 'time to finish a deposit, 15 to 1440', integer(15, 1440))
     .option('--min-amount <amount>', 'smallest amount of a transfer', amount)
@@ -81,6 +83,7 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--no-allow-ip', 'nobody may call')
     .option('--no-sandbox', 'a live merchant')
     .option('--no-auto-cancel-mismatch', 'complete deposits whose amount differs')
+    .option('--no-manual-control-above', 'complete deposits of any amount')
     .option('--no-require-native-hash', 'accept native deposits without a hashCode')
     .option('--no-require-signature', 'accept creates without X-Signature')
     .option('--no-callback-on-create', 'no callback for the creation')
@@ -103,7 +106,8 @@ function listed(text: string, before: string[] | boolean | undefined): string[] 
 }
 
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
-  const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, minAmount, maxAmount, ...same } = options
+  const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, manualControlAbove, ...others } = options
+  const { minAmount, maxAmount, ...same } = others
   const settings = {
     ...same,
     // `--no-allow-ip` arrives as false.
@@ -112,6 +116,7 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
     frameAncestors: frameAncestor === undefined ? undefined : frameAncestor || [],
     rateLimitPerSecond: rateLimit,
     mismatchToleranceMinor: mismatchTolerance,
+    manualControlAboveMinor: manualControlAbove === false ? null : manualControlAbove,
     minAmountMinor: minAmount,
     maxAmountMinor: maxAmount,
     json: undefined,
@@ -204,11 +209,12 @@ function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; r
 
 /** Nothing of a secret but until when the one before is still valid. */
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
-  const { mismatchToleranceMinor, minAmountMinor, maxAmountMinor, ...same } = settings
+  const { mismatchToleranceMinor, manualControlAboveMinor, minAmountMinor, maxAmountMinor, ...same } = settings
   return {
     id: merchantId,
     ...same,
     mismatchTolerance: Number(mismatchToleranceMinor) / 100,
+    manualControlAbove: manualControlAboveMinor === null ? null : Number(manualControlAboveMinor) / 100,
     minAmount: Number(minAmountMinor) / 100,
     maxAmount: Number(maxAmountMinor) / 100,
     suspended: merchant.suspended,

@@ -40,6 +40,12 @@ export function message(text: string): string {
   return text
 }
 
+/** A message that must say something. */
+export function reason(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It must not be blank.')
+  return message(text)
+}
+
 /** A transfer's id; databases and spreadsheets like to print UUIDs in capitals. */
 export function trackingId(text: string): string {
   return text.toLowerCase()

@@ -5,7 +5,7 @@ import { type Status, statusCodes, type Transfer } from '../domain/transfer/tran
 import type { TransferDocument } from '../read-models/documents.js'
 import type { Filter } from '../read-models/read-models.js'
 import { accepted, answer, Refused } from './command.js'
-import { amount, integer, message, moment, trackingId, url } from './options.js'
+import { amount, integer, message, moment, reason, trackingId, url } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 export function addTransferCommands(program: Command): void {
@@ -32,13 +32,22 @@ export function addTransferCommands(program: Command): void {
     .description('the money has arrived, or was paid')
   answer(
     complete
-      .option('--amount <amount>', 'what was really transferred, such as 95.00; the requested amount otherwise', amount)
+      .option(
+        '--amount <amount>',
+        'what was really transferred, such as 95.00; otherwise the money known to have come, or else the requested amount',
+        amount,
+      )
       .option('--receipt-url <url>', 'address of the receipt', url)
       .option('--message <text>', 'for the merchant', message),
     completeTransfer,
   )
   addChange(transfers, 'manual', 'SendToManualControl', 'somebody has to look at it')
   addChange(transfers, 'cancel', 'Cancel', 'nothing is paid')
+  const reopen = transfers
+    .command('reopen')
+    .argument('<trackingId>', '', trackingId)
+    .description('put a cancelled or failed deposit into ManualControl')
+  answer(reopen.requiredOption('--reason <text>', 'for the merchant', reason), reopenTransfer)
   addChange(transfers, 'fail', 'Fail', 'it could not be paid')
 }
 
@@ -72,6 +81,10 @@ async function completeTransfer(
     ...(options.message !== undefined && { message: options.message }),
   }
   return changedTransfer(workplace, await workplace.transfers.complete(trackingId, request, workplace.context))
+}
+
+async function reopenTransfer(workplace: Workplace, options: { reason: string }, trackingId: string) {
+  return changedTransfer(workplace, await workplace.transfers.reopen(trackingId, options.reason, workplace.context))
 }
 
 async function showTransfer({ transfers }: Workplace, _options: object, trackingId: string) {

@@ -34,6 +34,8 @@ const maxAttempts = 10
 export interface Loaded<State> {
   readonly state: State
   readonly revision: ExpectedRevision
+  /** The stream has the event of {@link HandleOptions.onceId}. */
+  readonly isDone?: boolean
 }
 
 export interface HandleOptions<State, Event> {
@@ -45,20 +47,25 @@ export interface HandleOptions<State, Event> {
   readonly before?: readonly Append[]
   /** Event ids that derive from their cause, where an append may be repeated. Random otherwise. */
   readonly eventId?: (event: Event) => string
+  /** The id of the first event this leads to. A stream that has it stays as it is, whatever has come to be of it since. */
+  readonly onceId?: string
 }
 
 export async function loadStream<State, Command, Event extends DomainEvent>(
   store: EventStore,
   decider: Decider<State, Command, Event>,
   stream: string,
+  onceId?: string,
 ): Promise<Loaded<State>> {
   let state = decider.initialState
   let revision: ExpectedRevision = 'no_stream'
+  let isDone = false
   for (const recorded of await store.readStream(stream)) {
     state = decider.evolve(state, decodeEvent(recorded) as Event)
     revision = recorded.revision
+    isDone ||= recorded.id === onceId
   }
-  return { state, revision }
+  return { state, revision, isDone }
 }
 
 /** An event as it was recorded, and what is known about how it came to be. */
@@ -97,13 +104,17 @@ export async function handleCommand<State, Command, Event extends DomainEvent>(
   context: CommandContext,
   options: HandleOptions<State, Event> = {},
 ): Promise<CommandResult<State, Event>> {
-  const { assumeNew, loaded = assumeNew && ({ state: decider.initialState, revision: 'no_stream' } as const) } = options
+  const { assumeNew, loaded = assumeNew && ({ state: decider.initialState, revision: 'no_stream' } as Loaded<State>) } =
+    options
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const { state, revision } = (attempt === 0 && loaded) || (await loadStream(store, decider, stream))
+    const { state, revision, isDone } =
+      (attempt === 0 && loaded) || (await loadStream(store, decider, stream, options.onceId))
+    if (isDone) return { accepted: true, state, events: [], revision }
     const decision = decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
     if (decision.events.length === 0) return { accepted: true, state, events: [], revision }
-    const events = decision.events.map((event) => encodeEvent(event, context, options.eventId?.(event)))
+    const idOf = (event: Event, index: number) => (index === 0 && options.onceId) || options.eventId?.(event)
+    const events = decision.events.map((event, index) => encodeEvent(event, context, idOf(event, index)))
     const append = { stream, expectedRevision: revision, events }
     try {
       const results = await store.appendInOrder([...(options.before ?? []), append])

@@ -14,6 +14,16 @@ export function transferStream(trackingId: string): string {
   return `transfer-${trackingId}`
 }
 
+/** How a customer pays one deposit from a wallet account. */
+export function paymentStream(trackingId: string): string {
+  return `payment-${trackingId}`
+}
+
+/** Wrong codes for one wallet account. */
+export function walletCodesStream(accountNumber: number): string {
+  return `walletcodes-${accountNumber}`
+}
+
 export function callbackStream(trackingId: string): string {
   return `callback-${trackingId}`
 }

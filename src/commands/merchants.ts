@@ -26,6 +26,7 @@ export const defaultSettings = {
   sandbox: false,
   autoCancelMismatch: false,
   mismatchToleranceMinor: 0n,
+  manualControlAboveMinor: null,
   rateLimitPerSecond: 100,
   depositExpiryMinutes: 30,
   minAmountMinor: 1_00n,

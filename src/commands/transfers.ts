@@ -89,7 +89,7 @@ export class TransferCommands {
     const found = await this.find(trackingId)
     if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
     const { receiptUrl = null, message = null, ...amount } = request
-    const mismatchPolicy = await this.mismatchPolicy(found.transfer.merchantId)
+    const mismatchPolicy = mismatchPolicyOf(await this.settings(found.transfer.merchantId))
     const command = { type: 'Complete', ...amount, receiptUrl, message, mismatchPolicy, at: this.clock() } as const
     return this.execute(trackingId, command, context)
   }
@@ -101,6 +101,32 @@ export class TransferCommands {
     context: CommandContext,
   ): Promise<TransferResult> {
     return this.execute(trackingId, { type, message, at: this.clock() }, context)
+  }
+
+  /**
+   * Money of a deposit's `collection` (from 1) was taken: counted once, however often it is told. Completes a Pending deposit
+   * (or has a person look at it); on any other the money is recorded and needs attention.
+   */
+  async receiveFunds(
+    trackingId: string,
+    collection: number,
+    received: { readonly receivedAmountMinor: bigint; readonly receiptUrl: string | null },
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    const found = await this.find(trackingId)
+    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
+    const settings = await this.settings(found.transfer.merchantId)
+    const mismatchPolicy = mismatchPolicyOf(settings)
+    const { manualControlAboveMinor } = settings
+    const at = this.clock()
+    const command = { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at } as const
+    const onceId = derivedEventId(trackingId, `collection ${collection}`)
+    return this.execute(trackingId, command, context, { onceId })
+  }
+
+  /** Puts a cancelled or failed deposit into ManualControl. */
+  reopen(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
+    return this.execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
   }
 
   /** Cancels the deposit if its time is over; otherwise nothing changes. */
@@ -130,15 +156,21 @@ export class TransferCommands {
     trackingId: string,
     command: TransferCommand,
     context: CommandContext,
+    options: { readonly onceId?: string } = {},
   ): Promise<TransferResult> {
-    return toResult(await handleCommand(this.store, transferDecider, transferStream(trackingId), command, context))
+    const stream = transferStream(trackingId)
+    return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
   }
 
-  private async mismatchPolicy(merchantId: string): Promise<MismatchPolicy> {
+  private async settings(merchantId: string): Promise<MerchantSettings> {
     const settings = await this.settingsOf(merchantId)
     if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
-    return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
+    return settings
   }
+}
+
+function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
+  return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
 }
 
 /** The id derives from the pair, so a repeat of the same request is already done and any other pair is a conflict. */

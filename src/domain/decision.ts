@@ -7,6 +7,8 @@ export interface Refusal {
   readonly reason: RefusalReason
   /** A full sentence for a person; never carries a secret. */
   readonly message: string
+  /** Which rule refused it, where the reason alone does not tell the caller what to answer. */
+  readonly rule?: string
 }
 
 export type RefusalReason =

@@ -3,6 +3,8 @@ import type { EndpointEvent } from '../domain/callback/endpoint.js'
 import type { CallbackEvent, CallbackSweepAdvanced } from '../domain/callback/events.js'
 import type { HashCodeSeen } from '../domain/hash-code.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
+import type { WalletCodeRefused } from '../domain/payment/code-cap.js'
+import type { PaymentEvent } from '../domain/payment/events.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import type { WalletAccountEvent, WalletEmailReserved } from '../domain/wallet/events.js'
 import { eventSchemas } from './event-schemas.js'
@@ -18,6 +20,8 @@ export type DomainEvent =
   | CallbackEvent
   | CallbackSweepAdvanced
   | EndpointEvent
+  | PaymentEvent
+  | WalletCodeRefused
   | HashCodeSeen
   | WalletAccountEvent
   | WalletEmailReserved

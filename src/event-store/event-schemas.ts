@@ -49,6 +49,7 @@ const settings = {
   ...settingsV1,
   returnUrl: Nullable(Text),
   frameAncestors: Type.Array(Text, { maxItems: 20 }),
+  manualControlAboveMinor: Nullable(Minor),
 }
 const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
 const merchant = { merchantId: Id, at: At }
@@ -65,6 +66,9 @@ const attempt = {
 const AccountNumber = Type.Integer({ minimum: 1, maximum: 999_999_999_999 })
 const walletAccount = { accountNumber: AccountNumber, at: At }
 const walletPayment = { ...walletAccount, trackingId: Id, amountMinor: PositiveMinor, description: Text }
+const payment = { trackingId: Id, merchantId: Id, at: At }
+const challenge = { ...payment, challengeId: Id }
+const CollectionNumber = Type.Integer({ minimum: 1 })
 
 /** Every version of every event type, oldest first. */
 export const eventSchemas = {
@@ -91,6 +95,8 @@ export const eventSchemas = {
     event({ ...transfer, message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }),
   ],
   TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
+  LateFundsReceived: [event({ ...transfer, receivedAmountMinor: PositiveMinor, receiptUrl: Nullable(Text) })],
+  TransferReopened: [event({ ...transfer, reason: Text })],
   MerchantRegistered: [
     event({ ...merchant, settings: event(settingsV1), ...credentials }),
     event({ ...merchant, settings: event(settings), ...credentials }),
@@ -137,6 +143,30 @@ export const eventSchemas = {
   ],
   CallbackEndpointFailing: [event({ ...merchant, since: At })],
   CallbackEndpointRecovered: [event(merchant)],
+  WalletLoggedIn: [event({ ...challenge, accountNumber: AccountNumber })],
+  WalletCodeAttempted: [event({ ...challenge, attempt: Type.Integer({ minimum: 1 }) })],
+  WalletCodeVerified: [event(challenge)],
+  WalletDeviceQuestioned: [event({ ...challenge, expiresAt: At })],
+  WalletDeviceConfirmed: [event(challenge)],
+  WalletCollectionStarted: [
+    event({ ...challenge, collection: CollectionNumber, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
+  ],
+  WalletCollectionEnded: [
+    event({
+      ...payment,
+      collection: CollectionNumber,
+      outcome: Type.Union([
+        Type.Literal('collected'),
+        Type.Literal('refused'),
+        Type.Literal('unknown'),
+        Type.Literal('not-taken'),
+      ]),
+      collectedAmountMinor: Minor,
+      receiptUrl: Nullable(Text),
+      reason: Nullable(Text),
+    }),
+  ],
+  WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
   HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],
   WalletAccountOpened: [
     event({

@@ -1,12 +1,12 @@
 import type { JsonObject } from './event-store.js'
 import type { Upcaster } from './event-versions.js'
 
+const settingsNewInV2 = { returnUrl: null, frameAncestors: [], manualControlAboveMinor: null }
+
 /** `eventUpcasters[type][n]` leads from version n + 1 to the next; a type that is not here has one version. */
 export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = {
-  // Version 2 came with the payment page's way back and the origins that may frame it.
-  MerchantRegistered: [
-    (data) => ({ ...data, settings: { ...(data.settings as JsonObject), returnUrl: null, frameAncestors: [] } }),
-  ],
+  // Version 2 came with the payment page's way back, the origins that may frame it, and amounts that a person looks at.
+  MerchantRegistered: [(data) => ({ ...data, settings: { ...(data.settings as JsonObject), ...settingsNewInV2 } })],
   // The same settings as changes: those that were not there did not change.
   MerchantSettingsChanged: [(data) => data],
   // Which engine's position it was is not known, so it is none: everything is looked at once more.

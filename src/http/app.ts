@@ -22,6 +22,7 @@ import { registerMerchantApi } from './routes/merchant-api.js'
 import { registerObservability } from './routes/observability.js'
 import { registerPayPage } from './routes/pay-page.js'
 import { registerV1 } from './routes/v1.js'
+import { registerWalletFlow } from './routes/wallet-flow.js'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -69,6 +70,7 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
   if (deps.merchantsServed) {
     await registerDocumentation(app, deps.publicUrl)
     registerMerchantApi(app, deps, gate, metrics)
+    registerWalletFlow(app, deps, gate)
     registerV1(app, deps, gate)
     registerPayPage(app, deps, gate, failWith)
   }

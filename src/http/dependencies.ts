@@ -4,6 +4,7 @@ import type { CallbackCommands } from '../commands/callbacks.js'
 import type { Clock } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { TransferCommands } from '../commands/transfers.js'
+import type { WalletPayments } from '../commands/wallet-payments.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
@@ -11,6 +12,7 @@ import type { SecretBox } from '../security/secret-box.js'
 export interface HttpDependencies {
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
+  readonly walletPayments: WalletPayments
   /** Started. */
   readonly directory: MerchantDirectory
   readonly readModels: ReadModels

@@ -27,6 +27,8 @@ function view(transfer: Transfer | TransferDocument, trackingId: string, revisio
     amount: amountOf(transfer.amountMinor),
     transactionAmount: amountOf(transfer.transactionAmountMinor),
     hasAmountMismatch: transfer.hasAmountMismatch,
+    needsAttention: transfer.lateFundsMinor !== undefined,
+    lateFunds: amountOf(transfer.lateFundsMinor ?? 0),
     receiptUrl: transfer.receiptUrl,
     message: transfer.message,
     userId: transfer.userId,

@@ -12,7 +12,7 @@ export const totalsProjection: Projection = {
   indexes: indexes.totals,
 
   needs(batch) {
-    return [...new Set(batch.map((projected) => emptyTotal(projected)._id))]
+    return [...new Set(batch.flatMap((projected) => emptyTotal(projected)?._id ?? []))]
   },
 
   // Absolute values and not `$inc`: a batch that comes again with another end would count its beginning twice.
@@ -20,6 +20,7 @@ export const totalsProjection: Projection = {
     const changed = new Map<string, TotalDocument>()
     for (const projected of batch) {
       const empty = emptyTotal(projected)
+      if (!empty) continue
       const before = changed.get(empty._id) ?? (documents.get(empty._id) as TotalDocument | undefined) ?? empty
       const position = sortablePosition(projected.position)
       if (position <= before.position) continue
@@ -39,15 +40,17 @@ export const totalsProjection: Projection = {
   },
 }
 
-function emptyTotal(projected: ProjectedEvent): TotalDocument {
+/** Undefined when the event reaches no status. */
+function emptyTotal(projected: ProjectedEvent): TotalDocument | undefined {
   const { merchantId, kind, at } = (projected.event as TransferEvent).data
   const status = statusReached(projected)
+  if (!status) return undefined
   const day = at.slice(0, 'yyyy-mm-dd'.length)
   const _id = totalId(merchantId, kind, status, day)
   return { _id, merchantId, kind, status, day, count: 0, amountMinor: 0, transactionAmountMinor: 0, position: -1 }
 }
 
-function statusReached(projected: ProjectedEvent): Status {
+function statusReached(projected: ProjectedEvent): Status | undefined {
   const event = projected.event as TransferEvent
   switch (event.type) {
     case 'DepositCreated':
@@ -56,7 +59,10 @@ function statusReached(projected: ProjectedEvent): Status {
     case 'TransferCompleted':
       return 'Completed'
     case 'TransferSentToManualControl':
+    case 'TransferReopened':
       return 'ManualControl'
+    case 'LateFundsReceived':
+      return undefined
     case 'TransferCancelled':
       return 'Cancelled'
     case 'TransferFailed':

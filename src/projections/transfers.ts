@@ -1,4 +1,4 @@
-import type { TransferEvent } from '../domain/transfer/events.js'
+import type { LateFundsReceived, TransferEvent } from '../domain/transfer/events.js'
 import { collections, indexes, type TransferDocument } from '../read-models/documents.js'
 import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, unexpectedEvent } from './projection.js'
 
@@ -53,7 +53,7 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
     }
     case 'TransferCompleted': {
       const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at } = event.data
-      return change(before, projected, {
+      const { lateFundsMinor: _, ...document } = change(before, projected, {
         status: 'Completed',
         transactionAmountMinor: Number(transactionAmountMinor),
         hasAmountMismatch,
@@ -61,6 +61,7 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
         message,
         updatedAt: at,
       })
+      return document as TransferDocument
     }
     case 'TransferSentToManualControl':
       return change(before, projected, {
@@ -80,6 +81,14 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
     }
     case 'TransferFailed':
       return change(before, projected, { status: 'Failed', message: event.data.message, updatedAt: event.data.at })
+    case 'LateFundsReceived':
+      return addLateFunds(before, projected, event.data)
+    case 'TransferReopened':
+      return change(before, projected, {
+        status: 'ManualControl',
+        message: event.data.reason,
+        updatedAt: event.data.at,
+      })
     default:
       return unexpectedEvent(event, projected)
   }
@@ -112,8 +121,23 @@ function change(
   { revision, position }: ProjectedEvent,
   changes: Partial<TransferDocument>,
 ): TransferDocument {
-  if (!before) throw new ProjectionError('a transfer changed before it was created', position)
+  if (!before) throw createdMissing(position)
   // Every change ends Pending, and with it the time until which the deposit is open.
   const { openUntil: _, ...rest } = before
   return { ...rest, ...changes, revision } as TransferDocument
+}
+
+/** The status stays, and a Pending deposit stays open. */
+function addLateFunds(
+  before: TransferDocument | undefined,
+  { revision, position }: ProjectedEvent,
+  { receivedAmountMinor, at }: LateFundsReceived['data'],
+): TransferDocument {
+  if (!before) throw createdMissing(position)
+  const lateFundsMinor = (before.lateFundsMinor ?? 0) + Number(receivedAmountMinor)
+  return { ...before, lateFundsMinor, updatedAt: at, revision }
+}
+
+function createdMissing(position: ProjectedEvent['position']): ProjectionError {
+  return new ProjectionError('a transfer changed before it was created', position)
 }

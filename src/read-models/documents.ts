@@ -17,6 +17,8 @@ export interface TransferDocument extends Document {
   readonly amountMinor: number
   readonly transactionAmountMinor: number
   readonly hasAmountMismatch: boolean
+  /** Money received that no completion counts; absent when there is none. */
+  readonly lateFundsMinor?: number
   readonly receiptUrl: string | null
   readonly message: string | null
   readonly userId: string

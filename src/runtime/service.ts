@@ -15,6 +15,7 @@ import { ensureSandboxMerchant, isSandbox } from './sandbox.js'
 import { ensureSandboxWallet } from './sandbox-wallet.js'
 import { openStores, type Stores } from './stores.js'
 import { createWallet } from './wallet.js'
+import { createWalletPayments } from './wallet-payments.js'
 
 /** The service cannot start, or go on, as things are; the message says what to change. */
 export class ServiceError extends Error {
@@ -68,7 +69,7 @@ async function startParts(
   const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
   const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
-  const { accounts } = createWallet({
+  const { wallet, accounts } = createWallet({
     configuration,
     eventStore,
     readModels,
@@ -84,8 +85,11 @@ async function startParts(
 
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
+  const transfers = new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings)
+  const payments = { store: eventStore, wallet, transfers, directory, box, publicUrl: baseUrl, clock }
   const app = await buildApp({
-    transfers: new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings),
+    transfers,
+    walletPayments: createWalletPayments(payments),
     callbacks: new CallbackCommands(eventStore, clock),
     directory,
     readModels,

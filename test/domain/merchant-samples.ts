@@ -11,6 +11,7 @@ export const settings: MerchantSettings = {
   sandbox: false,
   autoCancelMismatch: false,
   mismatchToleranceMinor: 0n,
+  manualControlAboveMinor: null,
   rateLimitPerSecond: 100,
   depositExpiryMinutes: 30,
   minAmountMinor: 100n,

@@ -67,6 +67,7 @@ t.test('each setting changes alone, only what differs is recorded, and nothing w
     sandbox: true,
     autoCancelMismatch: true,
     mismatchToleranceMinor: 1n,
+    manualControlAboveMinor: 1n,
     rateLimitPerSecond: 101,
     depositExpiryMinutes: 31,
     minAmountMinor: 101n,

@@ -62,6 +62,8 @@ t.test('a transfer is readable at once, in full', async (t) => {
     amount: 100.5,
     transactionAmount: 0,
     hasAmountMismatch: false,
+    needsAttention: false,
+    lateFunds: 0,
     receiptUrl: null,
     message: null,
     userId: '8412',

@@ -82,12 +82,13 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
   return byStream(events).map((stream) => {
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
-    const { trackingId, amountMinor, transactionAmountMinor, ...rest } = state
+    const { trackingId, amountMinor, transactionAmountMinor, lateFundsMinor, ...rest } = state
     return {
       _id: trackingId,
       ...rest,
       amountMinor: Number(amountMinor),
       transactionAmountMinor: Number(transactionAmountMinor),
+      ...(lateFundsMinor !== undefined && { lateFundsMinor: Number(lateFundsMinor) }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,
     }
@@ -123,17 +124,20 @@ function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document
   })
 }
 
-const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status } = {
+const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status | null } = {
   DepositCreated: 'Pending',
   WithdrawalCreated: 'Pending',
   TransferCompleted: 'Completed',
   TransferSentToManualControl: 'ManualControl',
   TransferCancelled: 'Cancelled',
   TransferFailed: 'Failed',
+  TransferReopened: 'ManualControl',
+  LateFundsReceived: null,
 }
 
 function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
-  const groups = groupBy(events, ({ event: { type, data } }) =>
+  const counted = events.filter(({ event }) => statusReached[event.type] !== null)
+  const groups = groupBy(counted, ({ event: { type, data } }) =>
     [data.merchantId, data.kind, statusReached[type], data.at.slice(0, 10)].join('|'),
   )
   return Object.entries(groups).map(([_id, group = []]) => {

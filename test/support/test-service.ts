@@ -8,6 +8,8 @@ import { CallbackCommands } from '../../src/commands/callbacks.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
+import { WalletCollections } from '../../src/commands/wallet-collections.js'
+import { WalletPayments } from '../../src/commands/wallet-payments.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
@@ -18,6 +20,8 @@ import { startProjections } from '../../src/projections/start.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import type { Wallet } from '../../src/wallet/wallet.js'
+import { MemoryWallet } from './memory-wallet.js'
 import { openTestReadModels, removeTestReadModels } from './read-models.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
@@ -34,6 +38,7 @@ export const merchantSettings: MerchantSettings = {
   sandbox: true,
   autoCancelMismatch: false,
   mismatchToleranceMinor: 0n,
+  manualControlAboveMinor: null,
   rateLimitPerSecond: 10_000,
   depositExpiryMinutes: 30,
   minAmountMinor: 1n,
@@ -51,6 +56,12 @@ export const paths = {
   withdrawal: '/api/services/app/TransactionRequests/CreateWithdraw',
 } as const
 
+export const walletPaths = {
+  logIn: '/api/services/app/TransactionRequests/WalletCustomerLogin',
+  code: '/api/services/app/TransactionRequests/Wallet2Fa',
+  device: '/api/services/app/TransactionRequests/WalletValidateUserDevice',
+} as const
+
 export type CreateKind = keyof typeof paths
 
 export interface TestService {
@@ -61,6 +72,8 @@ export interface TestService {
   readonly merchants: MerchantCommands
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
+  readonly walletPayments: WalletPayments
+  readonly collections: WalletCollections
   readonly logLines: string[]
   /** Registers a merchant and waits until requests can be authenticated as it. */
   merchant(settings?: Partial<MerchantSettings>): Promise<IssuedCredentials>
@@ -79,6 +92,11 @@ export interface TestServiceOptions {
   readonly masterKey?: Buffer
   readonly wrapStore?: (store: EventStore) => EventStore
   readonly overrides?: Partial<HttpDependencies>
+  /** A {@link MemoryWallet} without accounts when absent. */
+  readonly wallet?: Wallet
+  /** Seconds until the account may be logged in to again. */
+  readonly takeLogIn?: (account: string) => number
+  readonly clock?: () => string
   /** Runs the projections, which lists and feeds need. */
   readonly projections?: boolean
 }
@@ -90,18 +108,33 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const engine = await openEmbeddedEventStore({ directory: path })
   const store = options.wrapStore?.(engine) ?? engine
   const readModels = await openTestReadModels(path)
-  const clock = () => new Date().toISOString()
+  const clock = options.clock ?? (() => new Date().toISOString())
   const secretBox = createSecretBox(masterKey)
   const merchants = new MerchantCommands(engine, clock, secretBox)
   const directory = new MerchantDirectory(engine, secretBox, clock, () => {})
   await directory.start()
   const transfers = new TransferCommands(store, clock, async (id) => directory.byId(id)?.settings)
   const callbacks = new CallbackCommands(store, clock)
+  const settingsOf = async (id: string) => directory.byId(id)?.settings
+  const wallet = options.wallet ?? new MemoryWallet()
+  const collections = new WalletCollections({ store, wallet, transfers, settingsOf, clock })
+  const walletPayments = new WalletPayments({
+    store,
+    wallet,
+    collections,
+    transfers,
+    settingsOf,
+    box: secretBox,
+    publicUrl: 'https://pay.example',
+    clock,
+    takeLogIn: options.takeLogIn ?? (() => 0),
+  })
   const logLines: string[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const app = await buildApp({
     transfers,
     callbacks,
+    walletPayments,
     directory,
     readModels,
     secretBox,
@@ -128,6 +161,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     merchants,
     transfers,
     callbacks,
+    walletPayments,
+    collections,
     logLines,
     path,
     masterKey,

@@ -10,6 +10,8 @@ export interface MerchantSettings {
   /** Cancels deposits whose amount differs (specification, Events, rule 3). */
   readonly autoCancelMismatch: boolean
   readonly mismatchToleranceMinor: bigint
+  /** A deposit of more is not completed before a person has looked at it; null: none. */
+  readonly manualControlAboveMinor: bigint | null
   readonly rateLimitPerSecond: number
   /** 15 to 1440. */
   readonly depositExpiryMinutes: number

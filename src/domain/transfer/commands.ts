@@ -55,4 +55,29 @@ export interface Expire {
   readonly at: string
 }
 
-export type TransferCommand = CreateDeposit | CreateWithdrawal | Complete | ChangeStatus | Expire
+/** Money for a deposit was taken from the customer: it completes a Pending one, and is recorded on any other. */
+export interface ReceiveFunds {
+  readonly type: 'ReceiveFunds'
+  /** What was really taken, minor units. */
+  readonly receivedAmountMinor: bigint
+  readonly receiptUrl: string | null
+  readonly mismatchPolicy: MismatchPolicy
+  /** The merchant's amount (minor units) above which a person looks at a deposit; null: none. */
+  readonly manualControlAboveMinor: bigint | null
+  readonly at: string
+}
+
+export interface Reopen {
+  readonly type: 'Reopen'
+  readonly reason: string
+  readonly at: string
+}
+
+export type TransferCommand =
+  | CreateDeposit
+  | CreateWithdrawal
+  | Complete
+  | ChangeStatus
+  | Expire
+  | ReceiveFunds
+  | Reopen

@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
-import type { Complete, CreateDeposit, CreateWithdrawal, TransferCommand } from './commands.js'
+import { formatTwoDecimals } from '../money.js'
+import type { Complete, CreateDeposit, CreateWithdrawal, ReceiveFunds, Reopen, TransferCommand } from './commands.js'
 import type { TransferCreated, TransferEvent } from './events.js'
 import { evolve, initialState, isTerminal, type Status, type Transfer, type TransferState } from './transfer.js'
 
@@ -26,6 +27,10 @@ export function decide(command: TransferCommand, state: TransferState): Decision
     case 'Expire':
       if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
       return accept(cancelled(state, command.at, 'expired'))
+    case 'ReceiveFunds':
+      return receiveFunds(command, state)
+    case 'Reopen':
+      return reopen(command, state)
     default:
       return command satisfies never
   }
@@ -62,7 +67,7 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
 }
 
 function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
-  const transactionAmountMinor = command.transactionAmountMinor ?? state.amountMinor
+  const transactionAmountMinor = command.transactionAmountMinor ?? state.lateFundsMinor ?? state.amountMinor
   if (isCompletionRepeated(transactionAmountMinor, state)) return accept()
   const difference = transactionAmountMinor - state.amountMinor
   const { toleranceMinor, autoCancel } = command.mismatchPolicy
@@ -81,6 +86,34 @@ function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
       message: command.message,
     },
   })
+}
+
+function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
+  if (state.kind !== 'deposit') return refuse('conflict', 'Only a deposit takes money from a customer.')
+  const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor, at } = command
+  const received = {
+    type: 'LateFundsReceived',
+    data: { ...common(state, at), receivedAmountMinor, receiptUrl },
+  } as const
+  if (state.status !== 'Pending') return accept(received)
+  if (manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor) {
+    const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor)} are checked`
+    const held = { type: 'TransferSentToManualControl', data: { ...common(state, at), message } } as const
+    return accept<TransferEvent>(held, received)
+  }
+  const completion = { transactionAmountMinor: receivedAmountMinor, receiptUrl, message: null, mismatchPolicy, at }
+  return complete({ type: 'Complete', ...completion }, state)
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function reopen({ reason, at }: Reopen, state: Transfer): Decision<TransferEvent> {
+  if (state.kind === 'deposit' && (state.status === 'Cancelled' || state.status === 'Failed')) {
+    return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
+  }
+  return refuse('conflict', 'Only a cancelled or failed deposit can be reopened.')
 }
 
 /**

@@ -62,6 +62,22 @@ export interface TransferFailed {
   readonly data: Common & { readonly message: string | null }
 }
 
+/** Money was taken that the transfer's status does not show: it was final already, or a person has to look at it first. */
+export interface LateFundsReceived {
+  readonly type: 'LateFundsReceived'
+  readonly data: Common & {
+    /** Minor units. */
+    readonly receivedAmountMinor: bigint
+    readonly receiptUrl: string | null
+  }
+}
+
+/** A cancelled or failed deposit is in ManualControl again. */
+export interface TransferReopened {
+  readonly type: 'TransferReopened'
+  readonly data: Common & { readonly reason: string }
+}
+
 export type TransferCreated = DepositCreated | WithdrawalCreated
 export type TransferEvent =
   | TransferCreated
@@ -69,3 +85,5 @@ export type TransferEvent =
   | TransferSentToManualControl
   | TransferCancelled
   | TransferFailed
+  | LateFundsReceived
+  | TransferReopened

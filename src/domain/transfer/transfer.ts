@@ -13,6 +13,11 @@ interface Existing {
   /** What was really transferred so far, minor units. */
   readonly transactionAmountMinor: bigint
   readonly hasAmountMismatch: boolean
+  /**
+   * Money that was received and that no completion counts (minor units): it needs attention. Absent when there is none. A
+   * cancellation leaves it, for then it is still to be given back.
+   */
+  readonly lateFundsMinor?: bigint
   readonly receiptUrl: string | null
   readonly message: string | null
   readonly userId: string
@@ -52,14 +57,16 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'TransferCompleted': {
       const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at } = event.data
-      return change(state, {
+      const { lateFundsMinor: _, ...before } = existing(state)
+      return {
+        ...before,
         status: 'Completed',
         transactionAmountMinor,
         hasAmountMismatch,
         receiptUrl,
         message,
         updatedAt: at,
-      })
+      }
     }
     case 'TransferSentToManualControl':
       return change(state, { status: 'ManualControl', message: event.data.message, updatedAt: event.data.at })
@@ -69,6 +76,13 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'TransferFailed':
       return change(state, { status: 'Failed', message: event.data.message, updatedAt: event.data.at })
+    case 'LateFundsReceived': {
+      const { receivedAmountMinor, at } = event.data
+      const before = existing(state)
+      return { ...before, lateFundsMinor: (before.lateFundsMinor ?? 0n) + receivedAmountMinor, updatedAt: at }
+    }
+    case 'TransferReopened':
+      return change(state, { status: 'ManualControl', message: event.data.reason, updatedAt: event.data.at })
     default:
       return event satisfies never
   }
@@ -95,9 +109,13 @@ function created(data: TransferCreated['data']): Existing {
   }
 }
 
-function change(state: TransferState, changes: Partial<Existing> & { status: Status }): Transfer {
+function change(state: TransferState, changes: Partial<Existing> & { readonly status: Status }): Transfer {
+  return { ...existing(state), ...changes }
+}
+
+function existing(state: TransferState): Transfer {
   if (state.kind === 'none') throw new Error('a transfer changed before it was created')
-  return { ...state, ...changes }
+  return state
 }
 
 export function isTerminal(status: Status): boolean {

@@ -17,6 +17,8 @@ declare module 'fastify' {
 const guesses = { perSecond: 5 / 60, burst: 5 }
 /** Failures that belong to no merchant, and pages for customers, for each address. */
 const anonymous = { perSecond: 100, burst: 500 }
+/** Polls of one transfer; a second one may overtake the first on the way. */
+const freePolls = { perSecond: 1, burst: 2 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
@@ -25,6 +27,7 @@ export class Gate {
   private readonly merchants: TokenBuckets
   private readonly addresses: TokenBuckets
   private readonly guesses: TokenBuckets
+  private readonly polls: TokenBuckets
 
   constructor(
     private readonly directory: HttpDependencies['directory'],
@@ -33,15 +36,12 @@ export class Gate {
     this.merchants = new TokenBuckets(nowMs, maxKeys)
     this.addresses = new TokenBuckets(nowMs, maxKeys)
     this.guesses = new TokenBuckets(nowMs, maxKeys)
+    this.polls = new TokenBuckets(nowMs, maxKeys)
   }
 
   /** Route hook: a valid WebApiKey from an allowed address, or nothing. Before the body is read, so strangers cost little. */
   readonly requireKey = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const key = request.headers.webapikey
-    const merchant = this.merchantOf(key)
-    if (merchant || key === undefined) this.identified(request, merchant, done)
-    // Issued a moment ago by another process or node, perhaps.
-    else this.directory.catchUp().then(() => this.identified(request, this.merchantOf(key), done), done)
+    this.withKey(request, (merchant) => this.admit(request, merchant), done)
   }
 
   /** Route hook: as above when a key was sent; otherwise the handler finds out whose request it is. */
@@ -50,13 +50,40 @@ export class Gate {
     else this.requireKey(request, reply, done)
   }
 
+  /** Route hook: as requireKey, but it counts nothing: the handler must call {@link chargePoll}. */
+  readonly requireKeyUncounted = (
+    request: FastifyRequest,
+    _reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    this.withKey(request, (merchant) => this.allow(request, merchant), done)
+  }
+
   /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
   admit(request: FastifyRequest, merchant: Merchant): void {
+    this.allow(request, merchant)
+    this.charge(merchant)
+  }
+
+  /**
+   * Counts a poll against the merchant only when it is not what polling is for: once a second, of something that is there.
+   * `subject` names that; undefined when it is not there. @throws RequestError
+   */
+  chargePoll(request: FastifyRequest, subject: string | undefined): void {
+    const merchant = request.merchant!
+    if (subject !== undefined && this.polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return
+    this.charge(merchant)
+  }
+
+  private allow(request: FastifyRequest, merchant: Merchant): void {
     if (merchant.suspended) throw new RequestError(failures.merchantSuspended)
     if (!this.directory.allowsAddress(merchant.merchantId, request.ip)) {
       throw new RequestError(failures.addressNotAllowed)
     }
     request.merchant = merchant
+  }
+
+  private charge(merchant: Merchant): void {
     const { rateLimitPerSecond: perSecond } = merchant.settings
     refuse(this.merchants.take(merchant.merchantId, perSecond, perSecond * merchantBurstSeconds))
   }
@@ -75,15 +102,22 @@ export class Gate {
     return typeof key === 'string' ? this.directory.byApiKey(key) : undefined
   }
 
-  private identified(request: FastifyRequest, merchant: Merchant | undefined, done: HookHandlerDoneFunction): void {
-    let refused: Error | undefined
-    try {
-      if (!merchant) throw new RequestError(failures.unknownKey)
-      this.admit(request, merchant)
-    } catch (error) {
-      refused = error as Error
+  private withKey(request: FastifyRequest, admit: (merchant: Merchant) => void, done: HookHandlerDoneFunction): void {
+    const key = request.headers.webapikey
+    const identified = (merchant: Merchant | undefined) => {
+      let refused: Error | undefined
+      try {
+        if (!merchant) throw new RequestError(failures.unknownKey)
+        admit(merchant)
+      } catch (error) {
+        refused = error as Error
+      }
+      done(refused)
     }
-    done(refused)
+    const merchant = this.merchantOf(key)
+    if (merchant || key === undefined) identified(merchant)
+    // Issued a moment ago by another process or node, perhaps.
+    else this.directory.catchUp().then(() => identified(this.merchantOf(key)), done)
   }
 }
 

@@ -5,7 +5,7 @@ import { toJsonNumber } from '../../domain/money.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
-import { failures, RequestError } from '../errors.js'
+import { failures, RequestError, successEnvelope } from '../errors.js'
 import { hashedAmountText } from '../hash-check.js'
 import { payPageUrl } from '../pay-page-link.js'
 import type { Gate } from '../plugins/gate.js'
@@ -125,7 +125,7 @@ class Creates {
     }
     const hash = hashCode === undefined ? undefined : this.checkHash(merchant, { hashCode, referenceId }, amount)
     this.checkSignature(request, merchant)
-    return envelope(created(await this.deposit(request, merchant, amount, hash, 'native')))
+    return successEnvelope(created(await this.deposit(request, merchant, amount, hash, 'native')))
   }
 
   async withdrawal(request: FastifyRequest) {
@@ -150,7 +150,7 @@ class Creates {
       },
       contextOf(request),
     )
-    return envelope(created(this.accepted(result, 'withdrawal')))
+    return successEnvelope(created(this.accepted(result, 'withdrawal')))
   }
 
   private async deposit(
@@ -243,8 +243,4 @@ function created({ trackingId, referenceId, amountMinor }: Transfer) {
     statusDescription: 'Pending',
     amount: toJsonNumber(amountMinor),
   }
-}
-
-function envelope<Result>(result: Result) {
-  return { result, targetUrl: null, success: true, error: null, unAuthorizedRequest: false, __abp: true } as const
 }

@@ -21,22 +21,38 @@ export const Envelope = <Result extends TSchema>(result: Result, description: st
     { description },
   )
 
+const errorProperties: TProperties = {
+  code: Type.Integer({ description: 'Stable and never 0; see the list of errors.', examples: [40001] }),
+  message: Type.String({ examples: ['The request is not valid.'] }),
+  details: NullableString(),
+  validationErrors: Type.Unsafe<unknown>({
+    type: ['array', 'null'],
+    items: Type.Object({
+      message: Type.String({ examples: ['amount must be a plain number above 0 with at most two decimals'] }),
+      members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
+    }),
+  }),
+}
+
+/** What is polled answers 200 also while it has no result yet: `success` tells. */
+export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, description: string) =>
+  Type.Object(
+    {
+      result: NullableString(result),
+      targetUrl: Type.Null(),
+      success: Type.Boolean(),
+      error: Type.Unsafe<unknown>({ type: ['object', 'null'], properties: errorProperties }),
+      unAuthorizedRequest: Type.Boolean({ examples: [false] }),
+      __abp: Type.Boolean({ examples: [true] }),
+    },
+    { description },
+  )
+
 const failureProperties: TProperties = {
   result: Type.Null(),
   targetUrl: Type.Null(),
   success: Type.Boolean({ examples: [false] }),
-  error: Type.Object({
-    code: Type.Integer({ description: 'Stable and never 0; see the list of errors.', examples: [40001] }),
-    message: Type.String({ examples: ['The request is not valid.'] }),
-    details: NullableString(),
-    validationErrors: Type.Unsafe<unknown>({
-      type: ['array', 'null'],
-      items: Type.Object({
-        message: Type.String({ examples: ['amount must be a plain number above 0 with at most two decimals'] }),
-        members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
-      }),
-    }),
-  }),
+  error: Type.Object(errorProperties),
   unAuthorizedRequest: Type.Boolean({ description: 'True with 401 and 403.' }),
   __abp: Type.Boolean({ examples: [true] }),
 }
@@ -59,6 +75,14 @@ export const unknownTransfer = { 404: FailureEnvelope('There is no such transfer
 export const bodyFailures = {
   413: FailureEnvelope('The body is larger than 16 KiB.'),
   415: FailureEnvelope('The body is not JSON.'),
+}
+
+export const walletFailures = {
+  400: FailureEnvelope('Not valid, or a wrong log-in, token or code; `error.code` tells which.'),
+  ...keyFailures,
+  ...unknownTransfer,
+  409: FailureEnvelope('The deposit cannot be paid now; `error.code` tells why.'),
+  ...bodyFailures,
 }
 
 export const createFailures = {

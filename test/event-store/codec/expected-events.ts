@@ -16,6 +16,8 @@ const callback = {
   merchantId,
   at: '2026-03-01T10:05:01.250Z',
 }
+const payment = { trackingId, merchantId, at: '2026-03-01T10:03:00.000Z' }
+const challenge = { ...payment, challengeId: '6e0b5e1c-6f0d-4d9e-8c55-0d6a3b1f7a21' }
 const merchant = { merchantId, at: '2026-03-01T09:00:00.000Z' }
 const rotation = { ...merchant, previousValidUntil: '2026-03-02T09:00:00.000Z' }
 const attempt = { ...callback, attempt: 2, httpStatus: 503, durationMs: 182.4 }
@@ -77,6 +79,11 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     data: { ...deposit, message: 'expired', transactionAmountMinor: 0n, hasAmountMismatch: false },
   },
   'TransferFailed.v1': { type: 'TransferFailed', data: { ...deposit, message: null } },
+  'LateFundsReceived.v1': {
+    type: 'LateFundsReceived',
+    data: { ...deposit, receivedAmountMinor: 10_050n, receiptUrl: null },
+  },
+  'TransferReopened.v1': { type: 'TransferReopened', data: { ...deposit, reason: 'the customer has paid after all' } },
   'MerchantRegistered.v1': {
     type: 'MerchantRegistered',
     data: {
@@ -97,6 +104,7 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
         callbackOnCreate: false,
         returnUrl: null,
         frameAncestors: [],
+        manualControlAboveMinor: null,
       },
       apiKeySha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
       secretKey: sealed,
@@ -123,6 +131,7 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
         callbackOnCreate: false,
         returnUrl: 'https://shop.example/basket',
         frameAncestors: ['https://shop.example'],
+        manualControlAboveMinor: 500_000n,
       },
       apiKeySha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
       secretKey: sealed,
@@ -143,6 +152,7 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
         sandbox: true,
         returnUrl: null,
         frameAncestors: ['https://shop.example', 'https://www.shop.example:8443'],
+        manualControlAboveMinor: null,
       },
     },
   },
@@ -198,6 +208,33 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
   },
   'CallbackParked.v1': { type: 'CallbackParked', data: { ...attempt, reason: 'answered 503' } },
   'CallbackRequeued.v1': { type: 'CallbackRequeued', data: callback },
+  'WalletLoggedIn.v1': { type: 'WalletLoggedIn', data: { ...challenge, accountNumber: 481_920_375_566 } },
+  'WalletCodeAttempted.v1': { type: 'WalletCodeAttempted', data: { ...challenge, attempt: 1 } },
+  'WalletCodeVerified.v1': { type: 'WalletCodeVerified', data: challenge },
+  'WalletDeviceQuestioned.v1': {
+    type: 'WalletDeviceQuestioned',
+    data: { ...challenge, expiresAt: '2026-03-01T10:13:00.000Z' },
+  },
+  'WalletDeviceConfirmed.v1': { type: 'WalletDeviceConfirmed', data: challenge },
+  'WalletCollectionStarted.v1': {
+    type: 'WalletCollectionStarted',
+    data: { ...challenge, collection: 1, accountNumber: 481_920_375_566, amountMinor: 10_050n },
+  },
+  'WalletCollectionEnded.v1': {
+    type: 'WalletCollectionEnded',
+    data: {
+      ...payment,
+      collection: 1,
+      outcome: 'collected',
+      collectedAmountMinor: 10_050n,
+      receiptUrl: 'https://wallet.example/receipts/77',
+      reason: null,
+    },
+  },
+  'WalletCodeRefused.v1': {
+    type: 'WalletCodeRefused',
+    data: { ...challenge, accountNumber: 481_920_375_566, attempt: 3 },
+  },
   'HashCodeSeen.v1': {
     type: 'HashCodeSeen',
     data: {

@@ -1,0 +1,214 @@
+import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { CollectionOutcome, PaymentEvent } from '../domain/payment/events.js'
+import {
+  openCollection,
+  type Payment,
+  type PaymentCollection,
+  type PaymentCommand,
+  type PaymentRefusal,
+  paymentDecider,
+} from '../domain/payment/payment.js'
+import type { Transfer } from '../domain/transfer/transfer.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet/wallet.js'
+import {
+  type Clock,
+  type CommandContext,
+  type CommandResult,
+  handleCommand,
+  loadStream,
+  TooMuchContentionError,
+} from './handle-command.js'
+import { paymentStream } from './ids.js'
+import type { TransferCommands } from './transfers.js'
+import { type WalletFailure, walletFailure } from './wallet-failure.js'
+
+export interface CollectionDependencies {
+  readonly store: EventStore
+  readonly wallet: Wallet
+  readonly transfers: Pick<TransferCommands, 'find' | 'receiveFunds' | 'changeStatus'>
+  readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
+  readonly clock: Clock
+}
+
+type Paid = { readonly ok: true } | WalletFailure
+
+/** One command's deposit and who asked. */
+interface Job {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly context: CommandContext
+}
+
+type Ending = Pick<
+  PaymentCommand & { type: 'EndCollection' },
+  'outcome' | 'collectedAmountMinor' | 'receiptUrl' | 'reason'
+>
+
+const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
+const unknownOutcome = 'the wallet did not say whether the money was taken'
+
+/**
+ * Takes the money of a deposit and completes the transfer by what the wallet says. Every step is recorded before it is taken
+ * (`payment-<trackingId>`), so that {@link recover} can finish what a crash cut off. Methods may throw StoreUnavailableError
+ * or TooMuchContentionError.
+ */
+export class WalletCollections {
+  constructor(private readonly deps: CollectionDependencies) {}
+
+  load(trackingId: string): Promise<Payment> {
+    return loadStream(this.deps.store, paymentDecider, paymentStream(trackingId)).then(({ state }) => state)
+  }
+
+  execute(
+    trackingId: string,
+    command: PaymentCommand,
+    context: CommandContext,
+  ): Promise<CommandResult<Payment, PaymentEvent>> {
+    return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context)
+  }
+
+  /** Of a Pending deposit whose customer has passed every step with this log-in. */
+  async pay(transfer: Transfer, challengeId: string, context: CommandContext): Promise<Paid> {
+    const { trackingId, merchantId, amountMinor } = transfer
+    const job = { trackingId, merchantId, context }
+    const start = { type: 'StartCollection', trackingId, merchantId, challengeId, amountMinor } as const
+    const started = await this.execute(trackingId, { ...start, at: this.deps.clock() }, context)
+    if (!started.accepted) {
+      switch (started.refusal.rule as PaymentRefusal) {
+        case 'collecting':
+          return walletFailure('payment-under-way')
+        case 'collected':
+          return this.settle(job)
+        default:
+          return walletFailure('bad-token')
+      }
+    }
+    return this.collect(openCollection(started.state)!, job)
+  }
+
+  /** Whether money for it is being taken: its expiry waits for what comes of that. */
+  async isUnderWay(trackingId: string): Promise<boolean> {
+    return openCollection(await this.load(trackingId)) !== undefined
+  }
+
+  /**
+   * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. Only to be
+   * called when nobody is at it any more.
+   */
+  async recover(trackingId: string, context: CommandContext): Promise<void> {
+    const payment = await this.load(trackingId)
+    const found = await this.deps.transfers.find(trackingId)
+    if (!found) throw new Error(`payment ${trackingId} has no transfer`)
+    const job = { trackingId, merchantId: found.transfer.merchantId, context }
+    const open = openCollection(payment)
+    if (!open) {
+      await this.settle(job, payment)
+      return
+    }
+    const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber: open.accountNumber })
+    if (known) await this.conclude(open, known, job)
+    else if (this.deps.wallet.absenceIsProof) await this.collect(open, job)
+    else {
+      await this.end(open, { ...nothingTaken, outcome: 'unknown' }, job)
+      await this.settle(job)
+    }
+  }
+
+  private async collect(collection: PaymentCollection, job: Job): Promise<Paid> {
+    const { transfers, clock, settingsOf } = this.deps
+    // Not before: what ended the deposit until now could not know of this collection; what comes later finds it.
+    const transfer = (await transfers.find(job.trackingId))?.transfer
+    const problem = transfer && whyNotPayable(transfer, clock())
+    if (!transfer || problem) {
+      await this.end(collection, { ...nothingTaken, outcome: 'not-taken' }, job)
+      return problem ?? walletFailure('unknown-transfer')
+    }
+    const name = (await settingsOf(job.merchantId))?.name ?? job.merchantId
+    const answer = await this.ask(collection, job.trackingId, `${name} ${transfer.referenceId}`)
+    if (typeof answer !== 'string') return this.conclude(collection, answer, job)
+    await this.end(collection, { ...nothingTaken, outcome: answer }, job)
+    return answer === 'unknown' ? this.settle(job) : walletFailure('wallet-unavailable')
+  }
+
+  /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
+  private async ask(
+    { accountNumber, amountMinor }: PaymentCollection,
+    trackingId: string,
+    description: string,
+  ): Promise<Collection | 'unknown' | 'not-taken'> {
+    try {
+      return await this.deps.wallet.collect({ trackingId, accountNumber, amountMinor, description })
+    } catch (error) {
+      if (error instanceof WalletOutcomeUnknownError) return 'unknown'
+      // Both say that nothing was done.
+      if (error instanceof WalletUnavailableError || error instanceof TooMuchContentionError) return 'not-taken'
+      throw error
+    }
+  }
+
+  private async conclude(collection: PaymentCollection, known: Collection, job: Job): Promise<Paid> {
+    if (known.outcome === 'refused') {
+      await this.end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job)
+      return walletFailure(known.reason)
+    }
+    const { amountMinor: collectedAmountMinor, receiptUrl } = known
+    const outcome: CollectionOutcome = collectedAmountMinor > 0n ? 'collected' : 'unknown'
+    await this.end(collection, { outcome, collectedAmountMinor, receiptUrl, reason: null }, job)
+    return this.settle(job)
+  }
+
+  private async end({ number }: PaymentCollection, ending: Ending, job: Job): Promise<void> {
+    const { trackingId, merchantId, context } = job
+    const command = { type: 'EndCollection', trackingId, merchantId, collection: number, ...ending } as const
+    await this.execute(trackingId, { ...command, at: this.deps.clock() }, context)
+  }
+
+  /** Tells the transfer what is known about its money. */
+  private async settle({ trackingId, context }: Job, payment?: Payment): Promise<Paid> {
+    const { transfers } = this.deps
+    for (const { number, outcome, collectedAmountMinor, receiptUrl } of (payment ?? (await this.load(trackingId)))
+      .collections) {
+      if (outcome === 'collected') {
+        const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
+        const result = await transfers.receiveFunds(trackingId, number, received, context)
+        if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.message}`)
+      }
+      if (outcome === 'unknown') await this.holdPending(trackingId, context)
+    }
+    const found = await transfers.find(trackingId)
+    return found ? answerOf(found.transfer) : walletFailure('unknown-transfer')
+  }
+
+  /** A person who looked at it since has decided already, so only a Pending deposit changes. */
+  private async holdPending(trackingId: string, context: CommandContext): Promise<void> {
+    const found = await this.deps.transfers.find(trackingId)
+    if (found?.transfer.status !== 'Pending') return
+    await this.deps.transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
+  }
+}
+
+/** Undefined while a deposit can be paid; `now` is ISO 8601. */
+export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
+  if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
+  if (transfer.status !== 'Pending') {
+    return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
+  }
+  return now < transfer.expiresAt ? undefined : walletFailure('expired-deposit')
+}
+
+function answerOf(transfer: Transfer): Paid {
+  switch (transfer.status) {
+    case 'Completed':
+      return { ok: true }
+    case 'ManualControl':
+      return walletFailure('manual-control')
+    case 'Pending':
+      return walletFailure('payment-under-way')
+    case 'Cancelled':
+    case 'Failed':
+      return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
+    default:
+      return transfer.status satisfies never
+  }
+}

@@ -1,0 +1,334 @@
+import { randomUUID, timingSafeEqual } from 'node:crypto'
+import type { MerchantSettings } from '../domain/merchant/events.js'
+import { codeCapDecider, codesLockedUntilMs } from '../domain/payment/code-cap.js'
+import { type Challenge, findChallenge, maxLogIns, type PaymentRefusal } from '../domain/payment/payment.js'
+import type { DepositChannel } from '../domain/transfer/events.js'
+import type { Deposit } from '../domain/transfer/transfer.js'
+import { normalEmail } from '../domain/wallet/credentials.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { SecretBox } from '../security/secret-box.js'
+import {
+  createWalletTokens,
+  tokenLifetimeSeconds,
+  type WalletStep,
+  type WalletTokens,
+} from '../security/wallet-tokens.js'
+import { type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
+import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
+import { walletCodesStream } from './ids.js'
+import { KeyedQueue } from './keyed-queue.js'
+import type { TransferCommands } from './transfers.js'
+import { type WalletCollections, whyNotPayable } from './wallet-collections.js'
+import { type WalletFailure, walletFailure } from './wallet-failure.js'
+
+/** One step of one deposit. */
+interface Step {
+  readonly trackingId: string
+  readonly merchantId: string
+  /** Through which pages the customer came: a deposit is paid through those it was created for. */
+  readonly channel: DepositChannel
+}
+
+export interface LogInRequest extends Step {
+  readonly email: string
+  /** Six digits. */
+  readonly password: string
+}
+
+export interface CodeRequest extends Step {
+  /** Of the log-in. */
+  readonly token: string
+  /** Six digits. */
+  readonly code: string
+}
+
+export interface DeviceRequest extends Step {
+  /** Of the code. */
+  readonly token: string
+}
+
+type Result<Value extends object = object> = ({ readonly ok: true } & Value) | WalletFailure
+
+/** What the page behind the e-mail's button shows. */
+export interface DeviceConfirmation {
+  readonly state: 'open' | 'confirmed' | 'expired'
+  readonly merchantName: string
+  readonly amountMinor: bigint
+  readonly accountNumber: number
+}
+
+export interface WalletPaymentsDependencies {
+  readonly store: EventStore
+  readonly wallet: Wallet
+  readonly collections: WalletCollections
+  readonly transfers: Pick<TransferCommands, 'find'>
+  readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
+  readonly box: Pick<SecretBox, 'mac'>
+  /** What customers' browsers reach, without a slash at the end. */
+  readonly publicUrl: string
+  readonly clock: Clock
+  /** Counts a log-in to an account, named by an opaque text. 0, or the whole seconds until there may be another. */
+  readonly takeLogIn: (account: string) => number
+}
+
+/** Codes of one account at once. */
+const maxWaitingForAccount = 1_000
+/** 132 bits. */
+const linkMacLength = 22
+
+/**
+ * The steps by which a customer pays a deposit from a wallet account (specification, Endpoints 4 to 6), for merchants' own
+ * pages and for ours. Methods may throw StoreUnavailableError or TooMuchContentionError.
+ */
+export class WalletPayments {
+  private readonly tokens: WalletTokens
+  private readonly lanes = new KeyedQueue(maxWaitingForAccount)
+
+  constructor(private readonly deps: WalletPaymentsDependencies) {
+    this.tokens = createWalletTokens(deps.box, () => this.nowMs())
+  }
+
+  /** Has a code sent to the account's phone when the password is right. */
+  async logIn(request: LogInRequest, context: CommandContext): Promise<Result<{ readonly token: string }>> {
+    const { wallet, box, takeLogIn, collections } = this.deps
+    const { trackingId, merchantId, email, password } = request
+    const found = await this.payable(request)
+    if (!('transfer' in found)) return found
+    const { challenges } = await collections.load(trackingId)
+    if (challenges.length >= maxLogIns) return walletFailure('too-many-logins')
+    const retryAfterSeconds = takeLogIn(box.mac('wallet log-in', normalEmail(email) ?? email))
+    if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
+    return reachingWallet(async () => {
+      const loggedIn = await wallet.logIn(email, password)
+      if (loggedIn.outcome === 'refused') return walletFailure('bad-login')
+      const { accountNumber } = loggedIn
+      const challengeId = randomUUID()
+      const command = {
+        type: 'LogIn',
+        trackingId,
+        merchantId,
+        challengeId,
+        accountNumber,
+        at: this.deps.clock(),
+      } as const
+      const result = await collections.execute(trackingId, command, context)
+      if (!result.accepted) return failureOf(result.refusal.rule)
+      await wallet.sendCode({ id: challengeId, accountNumber })
+      return { ok: true, token: this.tokens.issue('code', request, challengeId) }
+    })
+  }
+
+  /** `Completed` means that the money was taken and the deposit is completed. */
+  async verifyCode(
+    request: CodeRequest,
+    context: CommandContext,
+  ): Promise<
+    Result<{
+      readonly nextStep: 'Completed' | 'ValidateUserDevice'
+      readonly token: string
+      readonly accountNumber: number
+    }>
+  > {
+    const found = await this.payable(request)
+    if (!('transfer' in found)) return found
+    const { transfer } = found
+    const challenge = await this.challengeOf('code', request)
+    if (!('accountNumber' in challenge)) return challenge
+    const { id: challengeId, accountNumber } = challenge
+    return reachingWallet(async () => {
+      const checked = await this.lanes.run(String(accountNumber), () =>
+        this.checkCode(transfer, challenge, request.code, context),
+      )
+      if (!checked.ok) return checked
+      const token = this.tokens.issue('device', request, challengeId)
+      if (checked.isTrusted) {
+        const paid = await this.deps.collections.pay(transfer, challengeId, context)
+        return paid.ok ? { ok: true, nextStep: 'Completed', token, accountNumber } : paid
+      }
+      await this.questionDevice(transfer, challenge, context)
+      return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
+    })
+  }
+
+  /** Pays once the device is trusted. Asked again after that, it says the same. */
+  async validateDevice(request: DeviceRequest, context: CommandContext): Promise<Result> {
+    const { wallet, collections } = this.deps
+    const found = await this.ownDeposit(request)
+    if (!('transfer' in found)) return found
+    const { transfer } = found
+    const challenge = await this.challengeOf('device', request)
+    if (!('accountNumber' in challenge)) return challenge
+    // The poll that finds the payment done may not be the one that did it.
+    if (transfer.status === 'Completed') return { ok: true }
+    if (transfer.status === 'ManualControl') return walletFailure('manual-control')
+    const problem = whyNotPayable(transfer, this.deps.clock())
+    if (problem) return problem
+    return reachingWallet(async () => {
+      const isTrusted = await wallet.isTrusted(challenge.accountNumber, this.deviceOf(transfer))
+      return isTrusted ? collections.pay(transfer, challenge.id, context) : walletFailure('device-pending')
+    })
+  }
+
+  /** Whether a token is good for polling the device, without looking anything up. */
+  isDeviceToken({ trackingId, merchantId, token }: Omit<DeviceRequest, 'channel'>): boolean {
+    return this.tokens.verify('device', { trackingId, merchantId }, token).valid
+  }
+
+  /** What a confirmation link is about; undefined when it was not made here. Changes nothing: mail scanners open links. */
+  async deviceConfirmation(link: string): Promise<DeviceConfirmation | undefined> {
+    const found = await this.byLink(link)
+    if (!found) return undefined
+    const { transfer, challenge } = found
+    const settings = await this.deps.settingsOf(transfer.merchantId)
+    const { accountNumber } = challenge
+    const isExpired = this.deps.clock() >= challenge.questionExpiresAt!
+    const state = challenge.deviceConfirmed ? 'confirmed' : isExpired ? 'expired' : 'open'
+    return { state, merchantName: settings?.name ?? '', amountMinor: transfer.amountMinor, accountNumber }
+  }
+
+  /** The customer pressed the button: the device is trusted from now on. A repeat changes nothing. */
+  async confirmDevice(
+    link: string,
+    context: CommandContext,
+  ): Promise<
+    | { readonly ok: true }
+    | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
+  > {
+    const found = await this.byLink(link)
+    if (!found) return { ok: false, reason: 'unknown-link' }
+    const { transfer, challenge } = found
+    if (challenge.deviceConfirmed) return { ok: true }
+    const at = this.deps.clock()
+    if (at >= challenge.questionExpiresAt!) return { ok: false, reason: 'expired-link' }
+    try {
+      await this.deps.wallet.trust(challenge.accountNumber, this.deviceOf(transfer))
+    } catch (error) {
+      if (error instanceof WalletUnavailableError) return { ok: false, reason: 'wallet-unavailable' }
+      throw error
+    }
+    const { trackingId, merchantId } = transfer
+    const command = { type: 'ConfirmDevice', trackingId, merchantId, challengeId: challenge.id, at } as const
+    await this.deps.collections.execute(trackingId, command, context)
+    return { ok: true }
+  }
+
+  /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */
+  private async checkCode(
+    transfer: Deposit,
+    { id: challengeId, accountNumber }: Challenge,
+    code: string,
+    context: CommandContext,
+  ): Promise<Result<{ readonly isTrusted: boolean }>> {
+    const { store, wallet, clock, collections } = this.deps
+    const { trackingId, merchantId } = transfer
+    const wrongCodes = await loadStream(store, codeCapDecider, walletCodesStream(accountNumber))
+    const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.nowMs())
+    if (lockedUntilMs !== undefined) {
+      return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.nowMs()) / 1000) })
+    }
+    const ids = { trackingId, merchantId, challengeId }
+    const attempted = await collections.execute(trackingId, { type: 'AttemptCode', ...ids, at: clock() }, context)
+    if (!attempted.accepted) return failureOf(attempted.refusal.rule)
+    const { attempts: attempt } = findChallenge(attempted.state, challengeId)!
+    if (!(await wallet.verifyCode({ id: challengeId, accountNumber }, code))) {
+      const refuse = { type: 'RefuseCode', ...ids, accountNumber, attempt, at: clock() } as const
+      await handleCommand(store, codeCapDecider, walletCodesStream(accountNumber), refuse, context)
+      return walletFailure('wrong-code')
+    }
+    // Before the token is used up: a wallet that is away now leaves the customer another try.
+    const isTrusted = await wallet.isTrusted(accountNumber, this.deviceOf(transfer))
+    const verified = await collections.execute(trackingId, { type: 'VerifyCode', ...ids, at: clock() }, context)
+    return verified.accepted ? { ok: true, isTrusted } : failureOf(verified.refusal.rule)
+  }
+
+  private async questionDevice(
+    { trackingId, merchantId }: Deposit,
+    { id: challengeId, accountNumber }: Challenge,
+    context: CommandContext,
+  ): Promise<void> {
+    const at = this.deps.clock()
+    const expiresAt = new Date(Date.parse(at) + tokenLifetimeSeconds.device * 1000).toISOString()
+    const command = { type: 'QuestionDevice', trackingId, merchantId, challengeId, expiresAt, at } as const
+    await this.deps.collections.execute(trackingId, command, context)
+    const settings = await this.deps.settingsOf(merchantId)
+    const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.linkMac(trackingId, challengeId)}`
+    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, merchantName: settings?.name ?? '' })
+  }
+
+  /** The deposit, if it is this merchant's and may be paid now. */
+  private async payable(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
+    const found = await this.ownDeposit(step)
+    if (!('transfer' in found)) return found
+    return whyNotPayable(found.transfer, this.deps.clock()) ?? found
+  }
+
+  private async ownDeposit(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
+    const found = await this.deps.transfers.find(step.trackingId)
+    if (found?.transfer.merchantId !== step.merchantId) return walletFailure('unknown-transfer')
+    const { transfer } = found
+    if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
+    if (transfer.channel === step.channel) return { transfer }
+    const message = `The deposit is ${transfer.channel}: it is paid through other pages.`
+    return walletFailure('not-payable', { message })
+  }
+
+  /** The log-in a token belongs to. */
+  private async challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Challenge | WalletFailure> {
+    const { trackingId, token } = request
+    const verified = this.tokens.verify(step, request, token)
+    if (!verified.valid) return walletFailure(verified.reason === 'expired' ? 'expired-token' : 'bad-token')
+    const challenge = findChallenge(await this.deps.collections.load(trackingId), verified.challengeId)
+    return challenge ?? walletFailure('bad-token')
+  }
+
+  private async byLink(link: string): Promise<{ transfer: Deposit; challenge: Challenge } | undefined> {
+    const [, trackingId, challengeId, mac] = /^([0-9a-f-]{36})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? []
+    if (!trackingId || !challengeId || !mac) return undefined
+    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(this.linkMac(trackingId, challengeId)))) return undefined
+    const found = await this.deps.transfers.find(trackingId)
+    const challenge = findChallenge(await this.deps.collections.load(trackingId), challengeId)
+    if (found?.transfer.kind !== 'deposit' || !challenge?.questionExpiresAt) return undefined
+    return { transfer: found.transfer, challenge }
+  }
+
+  private linkMac(trackingId: string, challengeId: string): string {
+    return this.deps.box.mac('device link', `${trackingId}.${challengeId}`).slice(0, linkMacLength)
+  }
+
+  /** The native API says nothing else about where a customer pays from (docs/decisions). */
+  private deviceOf({ merchantId, userId }: Deposit): string {
+    return this.deps.box.mac('device', `${merchantId}:${userId}`)
+  }
+
+  private nowMs(): number {
+    return Date.parse(this.deps.clock())
+  }
+}
+
+async function reachingWallet<Value extends object>(work: () => Promise<Result<Value>>): Promise<Result<Value>> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof WalletUnavailableError) return walletFailure('wallet-unavailable')
+    throw error
+  }
+}
+
+function failureOf(rule: string | undefined): WalletFailure {
+  switch (rule as PaymentRefusal) {
+    case 'too-many-log-ins':
+      return walletFailure('too-many-logins')
+    case 'already-verified':
+      return walletFailure('used-token')
+    case 'too-many-attempts':
+      return walletFailure('too-many-codes')
+    case 'collecting':
+    case 'collected':
+      return walletFailure('payment-under-way')
+    case 'unknown-challenge':
+    case 'not-verified':
+      return walletFailure('bad-token')
+    default:
+      throw new Error(`no answer for the refusal ${rule}`)
+  }
+}

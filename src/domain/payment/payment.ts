@@ -1,0 +1,203 @@
+import { accept, type Decider, type Decision } from '../decision.js'
+import type { CollectionOutcome, PaymentEvent } from './events.js'
+
+/** Each leads to a text message: more for one deposit is no customer. */
+export const maxLogIns = 20
+/** Codes compared for one log-in. */
+export const maxCodeAttempts = 5
+
+export interface Challenge {
+  readonly id: string
+  readonly accountNumber: number
+  readonly attempts: number
+  readonly verified: boolean
+  /** Until when the link of the e-mail works; null while none was sent. */
+  readonly questionExpiresAt: string | null
+  readonly deviceConfirmed: boolean
+}
+
+export interface PaymentCollection {
+  readonly number: number
+  readonly challengeId: string
+  readonly accountNumber: number
+  readonly amountMinor: bigint
+  /** `open` until what became of it is recorded. */
+  readonly outcome: 'open' | CollectionOutcome
+  /** Minor units; 0 unless collected. */
+  readonly collectedAmountMinor: bigint
+  readonly receiptUrl: string | null
+  readonly reason: string | null
+}
+
+export interface Payment {
+  readonly challenges: readonly Challenge[]
+  /** In the order they were started; at most one is open. */
+  readonly collections: readonly PaymentCollection[]
+}
+
+interface Of {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly at: string
+}
+
+export type PaymentCommand =
+  | (Of & { readonly type: 'LogIn'; readonly challengeId: string; readonly accountNumber: number })
+  | (Of & { readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice'; readonly challengeId: string })
+  | (Of & { readonly type: 'QuestionDevice'; readonly challengeId: string; readonly expiresAt: string })
+  | (Of & { readonly type: 'StartCollection'; readonly challengeId: string; readonly amountMinor: bigint })
+  | (Of & {
+      readonly type: 'EndCollection'
+      readonly collection: number
+      readonly outcome: CollectionOutcome
+      readonly collectedAmountMinor: bigint
+      readonly receiptUrl: string | null
+      readonly reason: string | null
+    })
+
+/** Why a command of the flow is refused; the caller has an answer for each. */
+export type PaymentRefusal =
+  | 'too-many-log-ins'
+  | 'unknown-challenge'
+  | 'already-verified'
+  | 'not-verified'
+  | 'too-many-attempts'
+  /** A collection is under way: its outcome comes first. */
+  | 'collecting'
+  /** Money was taken already, or may have been. */
+  | 'collected'
+
+/** The `rule` of a refusal is a {@link PaymentRefusal}. */
+export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent> = {
+  initialState: { challenges: [], collections: [] },
+  decide,
+  evolve,
+}
+
+export function findChallenge(payment: Payment, challengeId: string): Challenge | undefined {
+  return payment.challenges.find(({ id }) => id === challengeId)
+}
+
+export function openCollection(payment: Payment): PaymentCollection | undefined {
+  return payment.collections.find(({ outcome }) => outcome === 'open')
+}
+
+function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent> {
+  const { trackingId, merchantId, at } = command
+  const common = { trackingId, merchantId, at }
+  if (command.type === 'EndCollection') return endCollection(command, state)
+  if (command.type === 'LogIn') {
+    const { challengeId, accountNumber } = command
+    const busy = unfinished(state)
+    if (busy) return refused(busy)
+    if (state.challenges.length >= maxLogIns) return refused('too-many-log-ins')
+    return accept({ type: 'WalletLoggedIn', data: { ...common, challengeId, accountNumber } })
+  }
+  const challenge = findChallenge(state, command.challengeId)
+  if (!challenge) return refused('unknown-challenge')
+  const data = { ...common, challengeId: challenge.id }
+  switch (command.type) {
+    case 'AttemptCode': {
+      if (challenge.verified) return refused('already-verified')
+      if (challenge.attempts >= maxCodeAttempts) return refused('too-many-attempts')
+      const busy = unfinished(state)
+      if (busy) return refused(busy)
+      return accept({ type: 'WalletCodeAttempted', data: { ...data, attempt: challenge.attempts + 1 } })
+    }
+    case 'VerifyCode':
+      // Of two right codes at once, one uses the token up.
+      if (challenge.verified) return refused('already-verified')
+      return accept({ type: 'WalletCodeVerified', data })
+    case 'QuestionDevice':
+      if (!challenge.verified) return refused('not-verified')
+      if (challenge.questionExpiresAt !== null) return accept()
+      return accept({ type: 'WalletDeviceQuestioned', data: { ...data, expiresAt: command.expiresAt } })
+    case 'ConfirmDevice':
+      if (challenge.questionExpiresAt === null) return refused('not-verified')
+      return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
+    case 'StartCollection': {
+      if (!challenge.verified) return refused('not-verified')
+      const busy = unfinished(state)
+      if (busy) return refused(busy)
+      const { accountNumber } = challenge
+      const collection = state.collections.length + 1
+      const { amountMinor } = command
+      return accept({ type: 'WalletCollectionStarted', data: { ...data, collection, accountNumber, amountMinor } })
+    }
+    default:
+      return command satisfies never
+  }
+}
+
+/** What keeps a deposit from being collected (again). */
+function unfinished(state: Payment): PaymentRefusal | undefined {
+  if (openCollection(state)) return 'collecting'
+  return state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
+    ? 'collected'
+    : undefined
+}
+
+/**
+ * The first outcome stays, except that taken money is always recorded: an answer that comes after the collection was given
+ * up says more than the giving up.
+ */
+function endCollection(command: PaymentCommand & { type: 'EndCollection' }, state: Payment): Decision<PaymentEvent> {
+  const { type: _, ...data } = command
+  const collection = state.collections[command.collection - 1]
+  if (!collection) return refused('unknown-challenge')
+  const isNews =
+    collection.outcome === 'open' || (command.outcome === 'collected' && collection.outcome !== 'collected')
+  return isNews ? accept({ type: 'WalletCollectionEnded', data }) : accept()
+}
+
+const refusals: { readonly [rule in PaymentRefusal]: string } = {
+  'too-many-log-ins': 'There were too many log-ins for this deposit.',
+  'unknown-challenge': 'There is no such log-in.',
+  'already-verified': 'The code of this log-in was used before.',
+  'not-verified': 'The code of this log-in was not verified.',
+  'too-many-attempts': 'There were too many codes for this log-in.',
+  collecting: 'A collection of this deposit is under way.',
+  collected: 'This deposit was collected already.',
+}
+
+function refused(rule: PaymentRefusal): Decision<PaymentEvent> {
+  return { accepted: false, refusal: { reason: 'conflict', message: refusals[rule], rule } }
+}
+
+function evolve(state: Payment, event: PaymentEvent): Payment {
+  switch (event.type) {
+    case 'WalletLoggedIn': {
+      const { challengeId: id, accountNumber } = event.data
+      const none = { attempts: 0, verified: false, questionExpiresAt: null, deviceConfirmed: false }
+      return { ...state, challenges: [...state.challenges, { id, accountNumber, ...none }] }
+    }
+    case 'WalletCodeAttempted':
+      return changeChallenge(state, event.data.challengeId, { attempts: event.data.attempt })
+    case 'WalletCodeVerified':
+      return changeChallenge(state, event.data.challengeId, { verified: true })
+    case 'WalletDeviceQuestioned':
+      return changeChallenge(state, event.data.challengeId, { questionExpiresAt: event.data.expiresAt })
+    case 'WalletDeviceConfirmed':
+      return changeChallenge(state, event.data.challengeId, { deviceConfirmed: true })
+    case 'WalletCollectionStarted': {
+      const { collection: number, challengeId, accountNumber, amountMinor } = event.data
+      const open = { outcome: 'open', collectedAmountMinor: 0n, receiptUrl: null, reason: null } as const
+      const started = { number, challengeId, accountNumber, amountMinor, ...open }
+      return { ...state, collections: [...state.collections, started] }
+    }
+    case 'WalletCollectionEnded': {
+      const { collection: number, outcome, collectedAmountMinor, receiptUrl, reason } = event.data
+      const collections = state.collections.map((each) =>
+        each.number === number ? { ...each, outcome, collectedAmountMinor, receiptUrl, reason } : each,
+      )
+      return { ...state, collections }
+    }
+    default:
+      return event satisfies never
+  }
+}
+
+function changeChallenge(state: Payment, challengeId: string, changes: Partial<Challenge>): Payment {
+  const challenges = state.challenges.map((each) => (each.id === challengeId ? { ...each, ...changes } : each))
+  return { ...state, challenges }
+}

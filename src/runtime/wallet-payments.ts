@@ -1,0 +1,37 @@
+import type { Clock } from '../commands/handle-command.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { TransferCommands } from '../commands/transfers.js'
+import { WalletCollections } from '../commands/wallet-collections.js'
+import { WalletPayments } from '../commands/wallet-payments.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { TokenBuckets } from '../http/token-buckets.js'
+import type { SecretBox } from '../security/secret-box.js'
+import type { Wallet } from '../wallet/wallet.js'
+
+/** Log-ins to one account: 5 a minute, 3 at once, whichever merchant's. */
+const logIns = { perSecond: 5 / 60, burst: 3 }
+const maxThrottledAccounts = 100_000
+
+export interface WalletPaymentsParts {
+  readonly store: EventStore
+  readonly wallet: Wallet
+  readonly transfers: TransferCommands
+  readonly directory: MerchantDirectory
+  readonly box: SecretBox
+  /** What customers' browsers reach, without a slash at the end. */
+  readonly publicUrl: string
+  readonly clock: Clock
+}
+
+/** The flow as requests use it. */
+export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments {
+  const { directory, ...rest } = parts
+  const settingsOf = async (merchantId: string) => directory.byId(merchantId)?.settings
+  const throttle = new TokenBuckets(() => performance.now(), maxThrottledAccounts)
+  return new WalletPayments({
+    ...rest,
+    settingsOf,
+    collections: new WalletCollections({ ...rest, settingsOf }),
+    takeLogIn: (account) => throttle.take(account, logIns.perSecond, logIns.burst),
+  })
+}

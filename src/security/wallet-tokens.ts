@@ -1,0 +1,82 @@
+import { type Algorithm, createSigner, createVerifier } from 'fast-jwt'
+import type { SecretBox } from './secret-box.js'
+
+/** `code`: from the log-in to the code (specification, Endpoint 5). `device`: from the code to the device (Endpoint 6). */
+export type WalletStep = 'code' | 'device'
+
+/** How long a token is good for, seconds. */
+export const tokenLifetimeSeconds: { readonly [step in WalletStep]: number } = { code: 5 * 60, device: 10 * 60 }
+
+/** Whose flow a token belongs to. */
+export interface TokenBearer {
+  readonly trackingId: string
+  readonly merchantId: string
+}
+
+export type VerifiedToken =
+  | { readonly valid: true; readonly challengeId: string }
+  /** `expired` only when all else is right: nothing is told about a token that was not issued here. */
+  | { readonly valid: false; readonly reason: 'bad' | 'expired' }
+
+export interface WalletTokens {
+  issue(step: WalletStep, bearer: TokenBearer, challengeId: string): string
+  verify(step: WalletStep, bearer: TokenBearer, token: string): VerifiedToken
+}
+
+const algorithm: Algorithm = 'HS256'
+const issuer = 'transferd'
+const audiences: { readonly [step in WalletStep]: string } = {
+  code: 'transferd:wallet-code',
+  device: 'transferd:wallet-device',
+}
+const requiredClaims = ['iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'merchant']
+const maxTokenLength = 1024
+
+interface Claims {
+  readonly aud: unknown
+  readonly sub: unknown
+  readonly jti: unknown
+  readonly exp: unknown
+  readonly merchant: unknown
+}
+
+/**
+ * The tokens of the wallet flow: JWTs under a key of their own, derived from the master key. Every check that fast-jwt leaves
+ * out by default is made: the algorithm, one plain audience for each step, and `exp`, by our clock.
+ */
+export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => number): WalletTokens {
+  const key = box.mac('wallet tokens', 'key v1')
+  const sign = createSigner({ key, algorithm, iss: issuer })
+  const verifiers = {
+    code: createVerifier({ ...pinned, key, allowedAud: audiences.code }),
+    device: createVerifier({ ...pinned, key, allowedAud: audiences.device }),
+  }
+
+  return {
+    issue(step, { trackingId, merchantId }, challengeId) {
+      const iat = Math.floor(nowMs() / 1000)
+      const exp = iat + tokenLifetimeSeconds[step]
+      return sign({ aud: audiences[step], sub: trackingId, merchant: merchantId, jti: challengeId, iat, exp })
+    },
+    verify(step, bearer, token) {
+      const claims = token.length <= maxTokenLength ? claimsOf(verifiers[step], token) : undefined
+      if (!claims) return { valid: false, reason: 'bad' }
+      const { aud, sub, jti, exp, merchant } = claims
+      // A list of audiences that holds the right one passes the verifier.
+      const isOurs = aud === audiences[step] && sub === bearer.trackingId && merchant === bearer.merchantId
+      if (!isOurs || typeof jti !== 'string' || typeof exp !== 'number') return { valid: false, reason: 'bad' }
+      return nowMs() < exp * 1000 ? { valid: true, challengeId: jti } : { valid: false, reason: 'expired' }
+    },
+  }
+}
+
+/** The verifier's own clock cannot be set anew for every token, so expiry is not its part. */
+const pinned = { algorithms: [algorithm], allowedIss: issuer, requiredClaims, ignoreExpiration: true }
+
+function claimsOf(verify: (token: string) => unknown, token: string): Claims | undefined {
+  try {
+    return verify(token) as Claims
+  } catch {
+    return undefined
+  }
+}

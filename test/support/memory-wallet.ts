@@ -1,0 +1,97 @@
+import { randomInt } from 'node:crypto'
+import type { CodeChallenge, Collect, Collection, LogIn, Wallet } from '../../src/wallet/wallet.js'
+
+export interface MemoryAccount {
+  readonly accountNumber: number
+  readonly email: string
+  readonly password: string
+  balanceMinor: bigint
+  readonly trusted: Set<string>
+}
+
+/**
+ * A wallet in memory whose faults are told: what the flow does with a wallet is tested with this, what the wallets themselves
+ * do by their own contract.
+ */
+export class MemoryWallet implements Wallet {
+  absenceIsProof?: true
+  readonly accounts = new Map<number, MemoryAccount>()
+  /** Codes by the challenge's id. */
+  readonly codes = new Map<string, string>()
+  readonly debits = new Map<string, { readonly accountNumber: number; readonly amountMinor: bigint }>()
+  readonly confirmUrls: string[] = []
+  readonly compared: string[] = []
+  collects = 0
+  /** Called before each of the wallet's answers; throws to make it fail. */
+  before: (call: keyof Wallet) => void | Promise<void> = () => {}
+  /** What is really taken for an amount. */
+  taken: (amountMinor: bigint) => bigint = (amountMinor) => amountMinor
+
+  open(email: string, password: string, balanceMinor: bigint): MemoryAccount {
+    const accountNumber = 100_000 + this.accounts.size
+    const account = { accountNumber, email, password, balanceMinor, trusted: new Set<string>() }
+    this.accounts.set(accountNumber, account)
+    return account
+  }
+
+  /** Of the latest log-in. */
+  lastCode(): string {
+    return [...this.codes.values()].at(-1)!
+  }
+
+  async logIn(email: string, password: string): Promise<LogIn> {
+    await this.before('logIn')
+    const account = [...this.accounts.values()].find((each) => each.email === email.toLowerCase())
+    if (account?.password !== password) return { outcome: 'refused' }
+    return { outcome: 'accepted', accountNumber: account.accountNumber }
+  }
+
+  async sendCode({ id }: CodeChallenge): Promise<void> {
+    await this.before('sendCode')
+    if (!this.codes.has(id)) this.codes.set(id, String(randomInt(1_000_000)).padStart(6, '0'))
+  }
+
+  async verifyCode({ id }: CodeChallenge, code: string): Promise<boolean> {
+    await this.before('verifyCode')
+    this.compared.push(id)
+    return this.codes.get(id) === code
+  }
+
+  async isTrusted(accountNumber: number, device: string): Promise<boolean> {
+    await this.before('isTrusted')
+    return this.accounts.get(accountNumber)!.trusted.has(device)
+  }
+
+  async askToTrust({ confirmUrl }: { readonly confirmUrl: string }): Promise<void> {
+    await this.before('askToTrust')
+    this.confirmUrls.push(confirmUrl)
+  }
+
+  async trust(accountNumber: number, device: string): Promise<void> {
+    await this.before('trust')
+    this.accounts.get(accountNumber)!.trusted.add(device)
+  }
+
+  async collect({ trackingId, accountNumber, amountMinor }: Collect): Promise<Collection> {
+    this.collects++
+    await this.before('collect')
+    const account = this.accounts.get(accountNumber)!
+    const amount = this.taken(amountMinor)
+    if (!this.debits.has(trackingId)) {
+      if (account.balanceMinor < amount) return { outcome: 'refused', reason: 'insufficient-balance' }
+      account.balanceMinor -= amount
+      this.debits.set(trackingId, { accountNumber, amountMinor: amount })
+    }
+    return this.collected(trackingId)!
+  }
+
+  async collectionOf({ trackingId }: Pick<Collect, 'trackingId'>): Promise<Collection | undefined> {
+    await this.before('collectionOf')
+    return this.collected(trackingId)
+  }
+
+  private collected(trackingId: string): Collection | undefined {
+    const debit = this.debits.get(trackingId)
+    return debit && { outcome: 'collected', amountMinor: debit.amountMinor, receiptUrl: null }
+  }
+}
