@@ -141,6 +141,7 @@ export interface ParkedEvent {
 
 export interface PersistentSubscriptionInfo {
   readonly group: string
+  /** EventStoreDB does not tell the stream prefixes: there the list is empty, unless this store made the group. */
   readonly settings: PersistentSubscriptionSettings
   readonly checkpoint?: Position
   readonly inFlight: number

@@ -16,7 +16,10 @@ export const areas: { readonly [folder: string]: Area } = {
   domain: { areas: [], packages: [], node: false },
   'event-store': { areas: ['domain'], packages: typebox },
   'event-store/embedded': { areas: ['event-store'], packages: ['better-sqlite3'] },
-  'event-store/eventstoredb': { areas: ['event-store'], packages: ['@eventstore/db-client'] },
+  'event-store/eventstoredb': {
+    areas: ['event-store'],
+    packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
+  },
   // The messages and services of the protocol come generated with EventStoreDB's client.
   'event-store/protocol': {
     areas: ['event-store', 'event-store/embedded'],

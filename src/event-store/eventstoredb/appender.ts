@@ -1,0 +1,198 @@
+import type { Status } from '@eventstore/db-client/generated/status_pb.js'
+import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type { ClientDuplexStream } from '@grpc/grpc-js'
+import {
+  AppendTooLargeError,
+  type ExpectedRevision,
+  type NewEvent,
+  type Position,
+  StoreUnavailableError,
+  WrongExpectedRevisionError,
+} from '../event-store.js'
+import type { Connection } from './connection.js'
+import { shared } from './generated.js'
+import { type ProposedAppend, proposeAppend } from './proposed-append.js'
+import type { RawClient } from './raw-client.js'
+import { idOf, positionOf } from './recorded-event.js'
+import { DeadlineError } from './within.js'
+
+const what = 'appending'
+/** Appends and bytes that wait for their answers; more are turned away. */
+const maxPending = 20_000
+const maxPendingBytes = 128 * 1024 * 1024
+/** How often it is looked whether an answer is overdue. */
+const overdueEveryMs = 500
+/** A server that answers "timeout" (two identical appends at the same moment are enough) is asked again. */
+const maxTries = 4
+
+export interface Appended {
+  readonly revision: number
+  /** Absent when the events were appended before, and are hidden since. */
+  readonly position?: Position
+}
+
+interface Pending {
+  readonly stream: string
+  readonly expectedRevision: ExpectedRevision
+  readonly size: number
+  readonly overdueAtMs: number
+  readonly resolve: (appended: Appended) => void
+  readonly reject: (error: Error) => void
+}
+
+/** The server gave up; what was asked for may or may not have been done. */
+class ServerTimeout extends StoreUnavailableError {}
+
+/** Appends through one call without end, as many as are wanted at a time, each answered under an id of its own. */
+export class Appender {
+  #call: { readonly client: RawClient; readonly ready: Promise<BatchCall> } | undefined
+  #pending = 0
+  #pendingBytes = 0
+  #whenIdle: (() => void) | undefined
+
+  constructor(private readonly connection: Connection) {}
+
+  /** @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError, TypeError */
+  async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#once(stream, expected, events)
+      } catch (error) {
+        // Appended a second time, the same events are answered as the first time: the revision is exact.
+        if (!(error instanceof ServerTimeout) || tries === maxTries) throw error
+      }
+    }
+  }
+
+  /** Resolves when nothing waits for an answer. */
+  async idle(): Promise<void> {
+    if (this.#pending === 0) return
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve
+    })
+  }
+
+  async #once(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    const { connection } = this
+    const { deadlineMs, client } = connection
+    const proposed = proposeAppend(stream, expectedRevision, events, deadlineMs)
+    const { size } = proposed
+    if (this.#pending >= maxPending || this.#pendingBytes + size > maxPendingBytes)
+      throw new StoreUnavailableError(`${this.#pending} appends wait for the event store already`)
+    this.#pending += 1
+    this.#pendingBytes += size
+    try {
+      const call = await connection.call(what, () => this.#callOn(client))
+      return await new Promise<Appended>((resolve, reject) => {
+        const overdueAtMs = performance.now() + deadlineMs
+        call.send(proposed, { stream, expectedRevision, size, overdueAtMs, resolve, reject })
+      })
+    } finally {
+      this.#pending -= 1
+      this.#pendingBytes -= size
+      if (this.#pending === 0) this.#whenIdle?.()
+    }
+  }
+
+  #callOn(client: RawClient): Promise<BatchCall> {
+    if (this.#call?.client === client) return this.#call.ready
+    const ready = client.batchAppend().then((stream) => new BatchCall(stream, (error) => this.#ended(client, error)))
+    this.#call = { client, ready }
+    ready.catch((error) => this.#ended(client, error))
+    return ready
+  }
+
+  /** The error for whoever waits. The next append makes a new call. */
+  #ended(client: RawClient, error: unknown): Error {
+    if (this.#call?.client === client) this.#call = undefined
+    const failure = this.connection.failed(client, error, what)
+    return failure instanceof StoreUnavailableError ? failure : new StoreUnavailableError(failure.message)
+  }
+}
+
+class BatchCall {
+  readonly #pending = new Map<string, Pending>()
+  #timer: NodeJS.Timeout | undefined
+  #failure: Error | undefined
+
+  constructor(
+    private readonly stream: ClientDuplexStream<BatchAppendReq, BatchAppendResp>,
+    private readonly onEnded: (error: unknown) => Error,
+  ) {
+    stream.on('data', (response: BatchAppendResp) => this.#settle(response))
+    stream.on('error', (error: Error) => this.#end(error))
+    stream.on('end', () => this.#end(new StoreUnavailableError('the server ended the call')))
+  }
+
+  /** What is written waits in the call's own buffer; the appender limits how much that is. */
+  send({ correlationId, messages }: ProposedAppend, pending: Pending): void {
+    if (this.#failure) return pending.reject(this.#failure)
+    this.#pending.set(correlationId, pending)
+    this.#timer ??= setInterval(() => this.#lookForOverdue(), overdueEveryMs)
+    for (const message of messages) this.stream.write(message)
+  }
+
+  #settle(response: BatchAppendResp): void {
+    const id = idOf(response.getCorrelationId())
+    const pending = this.#pending.get(id)
+    // A server may answer twice what it has once called timed out.
+    if (pending === undefined) return
+    this.#pending.delete(id)
+    if (this.#pending.size === 0) this.#stopTimer()
+    const error = response.getError()
+    if (error !== undefined) return pending.reject(refusal(error, pending))
+    const success = response.getSuccess()
+    if (success === undefined) return pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
+    const position = success.getPosition()
+    pending.resolve({
+      revision: Number(success.getCurrentRevision()),
+      ...(position && { position: positionOf(position) }),
+    })
+  }
+
+  /** They were sent in order, so the first is the oldest. */
+  #lookForOverdue(): void {
+    const [oldest] = this.#pending.values()
+    if (oldest === undefined || oldest.overdueAtMs > performance.now()) return
+    this.#end(new DeadlineError(`${what}: no answer in time`))
+    this.stream.cancel()
+  }
+
+  #end(error: Error): void {
+    if (this.#failure) return
+    this.#stopTimer()
+    const failure = this.onEnded(error)
+    this.#failure = failure
+    for (const pending of this.#pending.values()) pending.reject(failure)
+    this.#pending.clear()
+  }
+
+  #stopTimer(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+function refusal(error: Status, { stream, expectedRevision }: Pending): Error {
+  const details = error.getDetails()
+  const type = details?.getTypeName().replace('event_store.client.', '')
+  switch (type) {
+    case 'WrongExpectedVersion': {
+      const detail = shared.WrongExpectedVersion.deserializeBinary(details?.getValue_asU8() ?? new Uint8Array())
+      const actual = detail.hasCurrentStreamRevision() ? Number(detail.getCurrentStreamRevision()) : 'no_stream'
+      return new WrongExpectedRevisionError(stream, expectedRevision, actual)
+    }
+    case 'MaximumAppendSizeExceeded':
+      return new AppendTooLargeError(`${stream}: the event store takes no append of this size`)
+    case 'Timeout':
+      return new ServerTimeout(`${what} to ${stream}: the event store timed out`)
+    case 'AccessDenied':
+      return new StoreUnavailableError(`${what} to ${stream}: access denied, or the log is served read-only`)
+    case 'StreamDeleted':
+      return new Error(`${stream} was deleted for ever (a tombstone): nothing can be appended to it`)
+    case 'BadRequest':
+      return new TypeError(`${what} to ${stream}: the event store does not take it: ${error.getMessage()}`)
+    default:
+      return new StoreUnavailableError(`${what} to ${stream}: ${error.getMessage()}`)
+  }
+}

@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs'
+
+export interface Endpoint {
+  readonly address: string
+  readonly port: number
+}
+
+/** What a URL such as `esdb://user:password@host:2113?tls=true` asks for. It may hold a password: never log it. */
+export interface ConnectionTarget {
+  /** One node; several to ask for the cluster's; or a DNS name that stands for them. */
+  readonly kind: 'node' | 'cluster' | 'discover'
+  readonly endpoints: readonly Endpoint[]
+  readonly credentials: { readonly username: string; readonly password: string } | undefined
+  readonly tls: boolean
+  readonly tlsCaFile: string | undefined
+  readonly userCertFile: string | undefined
+  readonly userKeyFile: string | undefined
+  readonly nodePreference: 'leader' | 'follower' | 'random' | 'read_only_replica'
+  readonly connectionName: string | undefined
+}
+
+const defaultPort = 2113
+const parameters = [
+  'tls',
+  'tlsVerifyCert',
+  'tlsCAFile',
+  'userCertFile',
+  'userKeyFile',
+  'nodePreference',
+  'connectionName',
+]
+const preferences = ['leader', 'follower', 'random', 'read_only_replica'] as const
+
+/**
+ * Ours and not the client's own parser: that one repeats the URL, with the password, in its errors and debug lines, and
+ * passes over what it does not know. @throws TypeError whose message is the end of a sentence and holds nothing of the URL
+ */
+export function parseConnectionUrl(url: string): ConnectionTarget {
+  const [, discover, user, hosts, query = ''] =
+    /^esdb(\+discover)?:\/\/(?:([^@/?]*)@)?([^@/?\s]+)\/?(?:\?(\S*))?$/.exec(url.trim()) ?? []
+  if (hosts === undefined) throw new TypeError('must name a server, such as esdb://127.0.0.1:2113?tls=false')
+  const endpoints = hosts.split(',').map(parseEndpoint)
+  if (discover && endpoints.length > 1) throw new TypeError('with esdb+discover:// must name one host')
+  const values = parseQuery(query)
+  const tls = parseBoolean('tls', values.get('tls') ?? 'true')
+  if (!parseBoolean('tlsVerifyCert', values.get('tlsVerifyCert') ?? 'true')) {
+    throw new TypeError(
+      'cannot have tlsVerifyCert=false: name the authority that signed the certificate with tlsCAFile',
+    )
+  }
+  const target: ConnectionTarget = {
+    kind: discover ? 'discover' : endpoints.length > 1 ? 'cluster' : 'node',
+    endpoints,
+    // Without TLS they are not sent: a server without it asks nobody who they are.
+    credentials: parseCredentials(user),
+    tls,
+    tlsCaFile: parseFile('tlsCAFile', values),
+    userCertFile: parseFile('userCertFile', values),
+    userKeyFile: parseFile('userKeyFile', values),
+    nodePreference: parsePreference(values.get('nodePreference')),
+    connectionName: values.get('connectionName'),
+  }
+  if ((target.userCertFile === undefined) !== (target.userKeyFile === undefined))
+    throw new TypeError('must have userCertFile and userKeyFile together')
+  return target
+}
+
+function parseEndpoint(text: string): Endpoint {
+  const [, address, digits = String(defaultPort)] = /^(\[[0-9a-fA-F:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/.exec(text) ?? []
+  const port = Number(digits)
+  if (address === undefined || port < 1 || port > 65_535) throw new TypeError('must name hosts as host:port')
+  return { address, port }
+}
+
+function parseCredentials(user: string | undefined): ConnectionTarget['credentials'] {
+  if (user === undefined) return undefined
+  const [, username, password] = /^([^:]+):(.+)$/.exec(user) ?? []
+  try {
+    if (username && password) return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+  } catch {
+    // Told below, without a character of it.
+  }
+  throw new TypeError('must have credentials as user:password@, with %XX for special characters')
+}
+
+function parseQuery(query: string): Map<string, string> {
+  const values = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    const known = parameters.find((parameter) => parameter.toLowerCase() === name.toLowerCase())
+    // Its name is not repeated: behind an unescaped question mark in a password it would be a part of that.
+    if (known === undefined) throw new TypeError(`has an unknown parameter; known are ${parameters.join(', ')}`)
+    values.set(known, value)
+  }
+  return values
+}
+
+function parseBoolean(name: string, value: string): boolean {
+  if (value !== 'true' && value !== 'false') throw new TypeError(`must have ${name} as true or false`)
+  return value === 'true'
+}
+
+function parseFile(name: string, values: ReadonlyMap<string, string>): string | undefined {
+  const path = values.get(name)
+  if (path !== undefined && !existsSync(path)) throw new TypeError(`names a ${name} that is not there`)
+  return path
+}
+
+function parsePreference(value = 'leader'): ConnectionTarget['nodePreference'] {
+  const found = preferences.find((name) => name.replaceAll('_', '') === value.toLowerCase().replaceAll('_', ''))
+  if (found === undefined) throw new TypeError(`must have nodePreference as one of ${preferences.join(', ')}`)
+  return found
+}

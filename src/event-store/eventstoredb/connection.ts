@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreUnavailableError } from '../event-store.js'
+import type { ConnectionTarget } from './connection-url.js'
+import { meansLostConnection, toStoreError } from './errors.js'
+import { RawClient } from './raw-client.js'
+import { DeadlineError, within } from './within.js'
+
+const firstDelayMs = 100
+const maxDelayMs = 3_000
+/** Having been there for so long, the next loss is one of its own and not the same one again. */
+const steadyAfterMs = 10_000
+const probeDeadlineMs = 5_000
+
+/**
+ * The one client there is at a time. When its connection is lost, everything that is asked for is refused at once until a new
+ * one answers, which is tried for ever, at growing distances with jitter: a server that comes back must not be met by every
+ * request of every node at the same moment.
+ */
+export class Connection {
+  readonly #target: ConnectionTarget
+  readonly #closing = new AbortController()
+  #client: RawClient
+  #upSinceMs = performance.now()
+  /** Why there is no connection; undefined while there is one, or none was needed yet. */
+  #away: string | undefined
+  #attempts = 0
+  #reconnecting: Promise<void> | undefined
+
+  constructor(
+    target: ConnectionTarget,
+    readonly deadlineMs: number,
+  ) {
+    this.#target = target
+    this.#client = new RawClient(target, deadlineMs)
+  }
+
+  /** @throws StoreUnavailableError while there is no connection */
+  get client(): RawClient {
+    if (this.#closing.signal.aborted) throw new StoreUnavailableError('the event store is closed')
+    if (this.#away !== undefined) throw new StoreUnavailableError(this.#away)
+    return this.#client
+  }
+
+  /** Makes a call that is answered once. @throws the port's errors; StoreUnavailableError after the deadline */
+  async call<Answer>(what: string, work: (client: RawClient) => Promise<Answer>): Promise<Answer> {
+    const { client } = this
+    try {
+      return await within(this.deadlineMs, what, work(client))
+    } catch (error) {
+      throw this.failed(client, error, what)
+    }
+  }
+
+  /** The port's error for what a call on this client failed with; the connection is made anew if it is that. */
+  failed(client: RawClient, error: unknown, what: string): Error {
+    const failure = toStoreError(error, what)
+    if (error instanceof DeadlineError || meansLostConnection(error)) this.#lost(client, failure.message)
+    return failure
+  }
+
+  /** Refuses everything from now on. Whoever still waits for an answer is told that there is none. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    // Ends a probe under way, and so the reconnecting.
+    await this.#client.end()
+    await this.#reconnecting
+  }
+
+  #lost(client: RawClient, reason: string): void {
+    if (client !== this.#client || this.#away !== undefined || this.#closing.signal.aborted) return
+    this.#away = `the event store is away: ${reason}`
+    if (performance.now() - this.#upSinceMs > steadyAfterMs) this.#attempts = 0
+    this.#reconnecting = this.#reconnect()
+  }
+
+  async #reconnect(): Promise<void> {
+    const { signal } = this.#closing
+    for (;;) {
+      // What hangs on the old one would hang for ever.
+      await this.#client.end().catch(() => undefined)
+      const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#attempts)
+      this.#attempts = Math.min(this.#attempts + 1, 30)
+      await sleep(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      this.#client = new RawClient(this.#target, this.deadlineMs)
+      try {
+        await within(probeDeadlineMs, 'connecting', this.#client.probe())
+        this.#away = undefined
+        this.#upSinceMs = performance.now()
+        return
+      } catch (error) {
+        this.#away = `the event store is away: ${toStoreError(error, 'connecting').message}`
+      }
+    }
+  }
+}

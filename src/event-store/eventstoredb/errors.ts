@@ -1,0 +1,69 @@
+import {
+  ConsumerDroppedError,
+  InvalidSettingsError,
+  MaximumSubscribersReachedError,
+  PersistentSubscriptionExistsError,
+  PersistentSubscriptionMissingError,
+  StoreUnavailableError,
+} from '../event-store.js'
+
+/** gRPC's status codes that are told apart here. */
+const cancelled = 1
+const internal = 13
+const unavailable = 14
+const unauthenticated = 16
+const permissionDenied = 7
+
+/** Of gRPC, or what the client makes of it. */
+interface CallError extends Error {
+  readonly code?: number
+  readonly details?: string
+  /** The client's word for it. */
+  readonly type?: string
+  readonly metadata?: { get(name: string): readonly unknown[] }
+}
+
+/** The server's word for what went wrong, such as `access-denied`. */
+function kindOf(error: CallError): string | undefined {
+  return error.type ?? error.metadata?.get('exception')[0]?.toString()
+}
+
+/** Whether the connection is no good any more, and not just the call. */
+export function meansLostConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, details } = error as CallError
+  const kind = kindOf(error as CallError)
+  if (kind === 'unavailable' || kind === 'cancelled') return true
+  if (kind !== undefined && kind !== 'unknown') return false
+  if (code === cancelled) return details !== 'Cancelled on client'
+  // 13: the connection broke in the middle of a message, or the other side does not speak this protocol.
+  return code === unavailable || code === internal || error.message.startsWith('Failed to discover')
+}
+
+/** An error of the port for whatever a call failed with. Its message holds no secrets: neither gRPC nor the client repeat any. */
+export function toStoreError(error: unknown, what: string): Error {
+  if (error instanceof StoreUnavailableError || error instanceof ConsumerDroppedError) return error
+  if (!(error instanceof Error)) return new StoreUnavailableError(`${what}: ${String(error)}`)
+  const { code, message } = error as CallError
+  const text = `${what}: ${message}`
+  switch (kindOf(error as CallError)) {
+    case 'persistent-subscription-exists':
+      return new PersistentSubscriptionExistsError(text)
+    case 'persistent-subscription-does-not-exist':
+      return new PersistentSubscriptionMissingError(text)
+    case 'persistent-subscription-failed':
+      return new InvalidSettingsError(text)
+    case 'persistent-subscription-dropped':
+      return new ConsumerDroppedError(text)
+    case 'maximum-subscribers-reached':
+      return new MaximumSubscribersReachedError(text)
+    case 'access-denied':
+      return denied(what)
+    default:
+      return code === unauthenticated || code === permissionDenied ? denied(what) : new StoreUnavailableError(text)
+  }
+}
+
+function denied(what: string): StoreUnavailableError {
+  return new StoreUnavailableError(`${what}: access denied; the user of the URL must exist and be one of $admins`)
+}

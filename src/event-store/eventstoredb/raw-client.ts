@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EventStoreDBClient, type SingleNodeOptions } from '@eventstore/db-client'
+import type {
+  ReadReq as ConsumeRequest,
+  ReadResp as ConsumeResponse,
+} from '@eventstore/db-client/generated/persistent_pb.js'
+import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
+import type { ConnectionTarget, Endpoint } from './connection-url.js'
+import { persistentServices, streamsServices } from './generated.js'
+
+const endsWithinMs = 1_000
+
+/**
+ * The client, and the calls it would make for its own API, as they are. Its `appendToStream` keeps the pending appends of the
+ * whole process in one table: an error of one stream rejects those of all, and an answer that comes after it throws outside
+ * any promise, which ends the process. Its streams of events tell checkpoints apart from the events they belong between.
+ */
+export class RawClient extends EventStoreDBClient {
+  #channel: Channel | undefined
+
+  constructor(target: ConnectionTarget, deadlineMs: number) {
+    super(
+      settingsOf(target, deadlineMs),
+      {
+        insecure: !target.tls,
+        ...(target.tlsCaFile !== undefined && { rootCertificate: readFileSync(target.tlsCaFile) }),
+        ...(target.userCertFile !== undefined && { userCertFile: readFileSync(target.userCertFile) }),
+        ...(target.userKeyFile !== undefined && { userKeyFile: readFileSync(target.userKeyFile) }),
+      },
+      target.credentials,
+    )
+    const { getChannel } = this
+    this.getChannel = async () => {
+      const channel = await getChannel()
+      this.#channel = channel
+      return channel
+    }
+  }
+
+  read(request: ReadReq): Promise<ClientReadableStream<ReadResp>> {
+    return this.GRPCStreamCreator(streamsServices.StreamsClient, 'read', (client) =>
+      client.read(request, ...this.#endless()),
+    )()
+  }
+
+  batchAppend(): Promise<ClientDuplexStream<BatchAppendReq, BatchAppendResp>> {
+    return this.GRPCStreamCreator(streamsServices.StreamsClient, 'batchAppend', (client) =>
+      client.batchAppend(...this.#endless()),
+    )()
+  }
+
+  consume(): Promise<ClientDuplexStream<ConsumeRequest, ConsumeResponse>> {
+    return this.GRPCStreamCreator(persistentServices.PersistentSubscriptionsClient, 'consume', (client) =>
+      client.read(...this.#endless()),
+    )()
+  }
+
+  /** Resolves when a server answers; nobody need be logged in for it. */
+  async probe(): Promise<void> {
+    await this.capabilities
+  }
+
+  /** Ends all calls and the connection. */
+  async end(): Promise<void> {
+    // A call that does not end when it is cancelled must not keep the next connection from being made.
+    await Promise.race([this.dispose(), sleep(endsWithinMs, undefined, { ref: false })])
+    this.#channel?.close()
+  }
+
+  /** Whoever waits for an answer has a timer of their own: a deadline of the call would end long reads and subscriptions. */
+  #endless() {
+    return this.callArguments({}, { deadline: Number.POSITIVE_INFINITY })
+  }
+}
+
+/** The constructor has an overload for each kind, and tells them apart by the key. */
+function settingsOf({ kind, endpoints, ...target }: ConnectionTarget, deadlineMs: number): SingleNodeOptions {
+  const { nodePreference, connectionName } = target
+  const settings = {
+    defaultDeadline: deadlineMs,
+    nodePreference,
+    ...(connectionName !== undefined && { connectionName }),
+  }
+  const [endpoint] = endpoints as [Endpoint]
+  switch (kind) {
+    case 'node':
+      return { ...settings, endpoint }
+    case 'cluster':
+      return { ...settings, endpoints: [...endpoints] } as unknown as SingleNodeOptions
+    case 'discover':
+      return { ...settings, discover: endpoint } as unknown as SingleNodeOptions
+    default:
+      return kind satisfies never
+  }
+}

@@ -1,0 +1,65 @@
+import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
+import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type { JsonObject, Position, RecordedEvent } from '../event-store.js'
+
+type WireEvent = ReadResp.ReadEvent.RecordedEvent
+
+/** What the clock of the store counts in: 100 ns. */
+const ticksPerMs = 10_000n
+
+/** An event as the port shows it. What is no JSON object (others write such) is read as an empty one. */
+export function toRecordedEvent(event: WireEvent): RecordedEvent {
+  const attributes = event.getMetadataMap()
+  const isJson = attributes.get('content-type') === 'application/json'
+  return {
+    stream: Buffer.from(event.getStreamIdentifier()?.getStreamName_asU8() ?? []).toString('utf8'),
+    revision: Number(event.getStreamRevision()),
+    position: positionOf(event),
+    id: idOf(event.getId()),
+    type: attributes.get('type') ?? '',
+    data: isJson ? toObject(event.getData_asU8()) : {},
+    metadata: toObject(event.getCustomMetadata_asU8()),
+    recordedAtMs: Number(BigInt(attributes.get('created') ?? 0) / ticksPerMs),
+  }
+}
+
+/** Bytes it takes on the wire, without what is small. */
+export function sizeOf(event: WireEvent): number {
+  return event.getData_asU8().length + event.getCustomMetadata_asU8().length
+}
+
+interface WirePosition {
+  getCommitPosition(): string
+  getPreparePosition(): string
+}
+
+/**
+ * A server that catches up leaves the prepare half of its checkpoints 0. The place is that of the event all the same: 0 would
+ * be before it, and the event would come again.
+ */
+export function positionOf(position: WirePosition): Position {
+  const commit = BigInt(position.getCommitPosition())
+  const prepare = BigInt(position.getPreparePosition())
+  return { commit, prepare: prepare === 0n ? commit : prepare }
+}
+
+export function idOf(uuid: UUID | undefined): string {
+  const structured = uuid?.getStructured()
+  if (structured === undefined) return (uuid?.getString() ?? '').toLowerCase()
+  const hex = bits(structured.getMostSignificantBits()) + bits(structured.getLeastSignificantBits())
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+function bits(text: string): string {
+  return BigInt.asUintN(64, BigInt(text)).toString(16).padStart(16, '0')
+}
+
+function toObject(bytes: Uint8Array): JsonObject {
+  if (bytes.length === 0) return {}
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {}
+  } catch {
+    return {}
+  }
+}

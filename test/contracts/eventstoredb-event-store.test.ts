@@ -1,0 +1,16 @@
+import t from 'tap'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startTestEventsServer } from '../support/events-server.js'
+import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstoredb.js'
+import { eventStoreContract } from './event-store.contract.js'
+
+const server = await startTestEventsServer()
+eventStoreContract(t, {
+  name: 'EventStoreDB, over the protocol server',
+  open: async () => openEventStoreDb({ url: server.url }),
+})
+
+if (withoutEventStoreDb) t.comment(withoutEventStoreDb)
+else eventStoreContract(t, { name: 'EventStoreDB', open: openTestEventStoreDb })
+
+t.teardown(() => server.stop())

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startEventsServerProcess, startTestEventsServer } from '../support/events-server.js'
+import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstoredb.js'
+import { crashPrefix, crashRules } from './persistent/crash.js'
+import { GroupScene } from './persistent/scene.js'
+import { persistentSubscriptionsContract } from './persistent-subscriptions.contract.js'
+
+/** A server with a log of its own, which goes with the store. */
+async function open(): Promise<EventStore> {
+  const server = await startTestEventsServer()
+  // A busy machine starts many servers at once here.
+  const store = openEventStoreDb({ url: server.url, deadlineMs: 60_000 })
+  const closeStore = store.close.bind(store)
+  return Object.assign(store, {
+    close: async () => {
+      await closeStore()
+      await server.stop()
+    },
+  })
+}
+
+/** What is killed is the server; the store of before is left as it is. */
+async function crash(t: Test): Promise<EventStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'groups-'))
+  const server = await startEventsServerProcess(t, directory)
+  const before = openEventStoreDb({ url: server.url })
+  await Promise.all(
+    Object.entries(crashRules).map(([sentence, rule]) => rule.before(new GroupScene(before, crashPrefix(sentence)))),
+  )
+  await server.end('SIGKILL')
+  await before.close()
+  const again = await startEventsServerProcess(t, directory)
+  t.teardown(async () => {
+    await again.end('SIGTERM')
+    rmSync(directory, { recursive: true })
+  })
+  return openEventStoreDb({ url: again.url })
+}
+
+persistentSubscriptionsContract(t, { name: 'EventStoreDB, over the protocol server', open, losesNothing: false, crash })
+
+if (withoutEventStoreDb) t.comment(withoutEventStoreDb)
+else persistentSubscriptionsContract(t, { name: 'EventStoreDB', open: openTestEventStoreDb, losesNothing: false })
