@@ -7,21 +7,23 @@ import { CallbackCommands } from '../commands/callbacks.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
-import { attachEmbeddedEventStore, type EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
+import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
 import { startProjections } from '../projections/start.js'
 import { createSecretBox } from '../security/secret-box.js'
+import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import type { Configuration } from './configuration.js'
 import { startExpiry } from './expiry.js'
 import { createLogger } from './logger.js'
 import { backlogMetrics, callbackMetrics } from './metrics.js'
+import { attachEventStore } from './open-event-store.js'
 import { openReadModels } from './open-read-models.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
   readonly configuration: Configuration
   readonly masterKey: Uint8Array
-  /** Transferred. */
-  readonly eventStore: EventStoreHandle
+  /** Transferred; undefined where each thread has a connection of its own. */
+  readonly eventStore: EventStoreHandle | undefined
 }
 
 export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }
@@ -43,31 +45,41 @@ async function run(port: MessagePort, data: BackgroundData): Promise<void> {
   // On Linux a priority is a thread's own; elsewhere this would slow the whole process.
   if (process.platform === 'linux') setPriority(0, niceness)
   const send = (message: FromBackground) => port.postMessage(message)
-  const running = await start(data)
-  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
+  const stopping = new AbortController()
+  const starting = start(data, stopping.signal)
+  // While it starts as well: that takes as long as a store is away.
   port.on('message', async (message: ToBackground) => {
     switch (message.kind) {
       case 'metrics':
-        return send({ kind: 'metrics', text: await running.registry.metrics() })
+        return send({ kind: 'metrics', text: await (await starting).registry.metrics() })
       case 'stop':
-        await running.stop()
+        stopping.abort()
+        await (await starting).stop()
         clearInterval(alive)
         return port.close()
       default:
         return message satisfies never
     }
   })
+  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
+  await starting
   send({ kind: 'started' })
 }
 
-async function start({ configuration, masterKey, eventStore }: BackgroundData): Promise<Running> {
+async function start(
+  { configuration, masterKey, eventStore }: BackgroundData,
+  stopping: AbortSignal,
+): Promise<Running> {
   const logger = createLogger(configuration.logLevel, 'background')
   const clock = () => new Date().toISOString()
-  const store = attachEmbeddedEventStore(eventStore)
+  const store = await attachEventStore(configuration.eventStore, eventStore)
   const readModels = await openReadModels(configuration.readModels)
   const box = createSecretBox(Buffer.from(masterKey))
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
-  await merchants.start()
+  await retryWhileUnavailable(() => merchants.start(), {
+    signal: stopping,
+    onUnavailable: (err, retryInMs) => logger.warn({ err, retryInMs }, 'the stores are away'),
+  })
   const transfers = new TransferCommands(store, clock, async (id) => merchants.byId(id)?.settings)
   const registry = new Registry()
   backlogMetrics(registry, { store, readModels })
@@ -93,8 +105,8 @@ async function start({ configuration, masterKey, eventStore }: BackgroundData): 
   ]
   const { roles } = configuration
   const parts = [
-    ...(roles.has('projections') ? runProjections() : []),
-    ...(roles.has('callbacks') ? runCallbacks() : []),
+    ...(roles.has('projections') && !stopping.aborted ? runProjections() : []),
+    ...(roles.has('callbacks') && !stopping.aborted ? runCallbacks() : []),
   ]
   const stop = async () => {
     await Promise.all(parts.map((part) => part.stop()))

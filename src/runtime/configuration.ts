@@ -3,6 +3,12 @@ import { rangeProblem } from '../commands/address-index.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 
+export type EventStoreLocation =
+  /** `directory` is an absolute path. */
+  | { readonly engine: 'embedded'; readonly directory: string }
+  /** The URL may hold a password. */
+  | { readonly engine: 'eventstoredb'; readonly url: string }
+
 export type ReadModelLocation =
   /** `directory` is an absolute path. */
   | { readonly engine: 'embedded'; readonly directory: string }
@@ -33,10 +39,11 @@ export interface Configuration {
   readonly port: number
   /** Without a slash at the end; undefined: the address listened on. */
   readonly publicUrl: string | undefined
-  /** Absolute path of the directory that holds the event log, the master key and sandbox.json. */
-  readonly eventStoreDirectory: string
+  readonly eventStore: EventStoreLocation
+  /** Absolute path of the directory that holds the master key and sandbox.json: that of the log where it has one. */
+  readonly dataDirectory: string
   readonly readModels: ReadModelLocation
-  /** 32 bytes; undefined: the key file in the event store's directory. */
+  /** 32 bytes; undefined: the key file in the data directory. */
   readonly masterKey: Buffer | undefined
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
@@ -57,6 +64,7 @@ export const configurationDefaults = {
   PUBLIC_URL: '',
   EVENT_STORE_URL: 'embedded:./data',
   READ_MODEL_URL: 'embedded:./data',
+  DATA_DIRECTORY: './data',
   TRANSFERD_MASTER_KEY: '',
   TRUSTED_PROXIES: '',
   LOG_LEVEL: 'info',
@@ -109,12 +117,12 @@ export function readConfiguration(environment: Environment): Configuration {
       return undefined as never
     }
   }
-  const configuration: Configuration = {
+  const configuration: Omit<Configuration, 'dataDirectory'> = {
     roles: read('ROLES', parseRoles),
     host: read('HOST', parseHost),
     port: read('PORT', (value) => parseInteger(value, 0, 65_535)),
     publicUrl: read('PUBLIC_URL', parsePublicUrl),
-    eventStoreDirectory: read('EVENT_STORE_URL', (url) => parseDirectory(url, 'esdb://')),
+    eventStore: read('EVENT_STORE_URL', parseEventStore),
     readModels: read('READ_MODEL_URL', parseReadModels),
     masterKey: read('TRANSFERD_MASTER_KEY', parseMasterKey),
     trustedProxies: read('TRUSTED_PROXIES', parseRanges),
@@ -128,7 +136,9 @@ export function readConfiguration(environment: Environment): Configuration {
     messages: readMessages(read),
   }
   if (problems.length > 0) throw new ConfigurationError(problems)
-  return configuration
+  const { eventStore } = configuration
+  const dataDirectory = eventStore.engine === 'embedded' ? eventStore.directory : resolve(text('DATA_DIRECTORY'))
+  return { ...configuration, dataDirectory }
 }
 
 /** What is wrong with one variable, as the end of a sentence that begins with its name. */
@@ -238,15 +248,13 @@ function parseReadModels(value: string): ReadModelLocation {
   return { engine: 'embedded', directory: directoryOf(value) }
 }
 
-function parseDirectory(value: string, clusterScheme: string): string {
+/** The rest of an esdb: URL is the adapter's to judge, which is not loaded unless it is needed. */
+function parseEventStore(value: string): EventStoreLocation {
+  // Not a character of the value: it may hold a password.
+  if (/^esdb(\+discover)?:/i.test(value)) return { engine: 'eventstoredb', url: value }
   const scheme = schemeOf(value)
-  if (scheme !== 'embedded') {
-    const cluster = clusterScheme.startsWith(scheme ?? '?') ? ` ${clusterScheme} comes with a later one;` : ''
-    throw new Problem(
-      `is ${asked(scheme)}, but this build has only the embedded engine:${cluster} use embedded:<directory>`,
-    )
-  }
-  return directoryOf(value)
+  if (scheme !== 'embedded') throw new Problem(`is ${asked(scheme)}: use embedded:<directory> or esdb://<host>:<port>`)
+  return { engine: 'embedded', directory: directoryOf(value) }
 }
 
 function schemeOf(value: string): string | undefined {

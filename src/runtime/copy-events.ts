@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import { type CopyOptions, type CopyReport, copyLog } from '../event-store/copy/copy-log.js'
-import { openEmbeddedEventStore } from '../event-store/embedded/embedded-event-store.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { ConfigurationError, readConfiguration } from './configuration.js'
+import { type Configuration, ConfigurationError, readConfiguration } from './configuration.js'
+import { openEventStore } from './open-event-store.js'
 import { requireLog } from './stores.js'
 
 /** Copies the log at one URL to another, as EVENT_STORE_URL names them. @throws what {@link copyLog} does, ConfigurationError, NoLogError */
@@ -12,14 +12,13 @@ export async function copyEvents(
   options: Pick<CopyOptions, 'signal' | 'onProgress'>,
 ): Promise<CopyReport> {
   const [origin, destination] = [locate('--from', from), locate('--to', to)]
-  if (origin.eventStoreDirectory === destination.eventStoreDirectory)
+  if (isDeepStrictEqual(origin.eventStore, destination.eventStore))
     throw new ConfigurationError(['--from and --to name the same log'])
   requireLog(origin)
-  const source = await openEmbeddedEventStore({ directory: origin.eventStoreDirectory })
+  const source = await open('--from', origin)
   let target: EventStore | undefined
   try {
-    mkdirSync(destination.eventStoreDirectory, { recursive: true, mode: 0o700 })
-    target = await openEmbeddedEventStore({ directory: destination.eventStoreDirectory })
+    target = await open('--to', destination)
     return await copyLog({ source, target, ...options })
   } finally {
     await target?.close()
@@ -27,11 +26,23 @@ export async function copyEvents(
   }
 }
 
-function locate(option: string, url: string) {
+function locate(option: string, url: string): Configuration {
   try {
     return readConfiguration({ EVENT_STORE_URL: url })
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error
-    throw new ConfigurationError(error.problems.map((problem) => problem.replace('EVENT_STORE_URL', option)))
+    throw namedAs(option, error)
   }
+}
+
+async function open(option: string, { eventStore }: Configuration): Promise<EventStore> {
+  try {
+    return (await openEventStore(eventStore)).eventStore
+  } catch (error) {
+    throw namedAs(option, error)
+  }
+}
+
+function namedAs(option: string, error: unknown): unknown {
+  if (!(error instanceof ConfigurationError)) return error
+  return new ConfigurationError(error.problems.map((problem) => problem.replace('EVENT_STORE_URL', option)))
 }

@@ -39,6 +39,18 @@ export function loadMasterKey(directory: string): MasterKey {
   return { ...readKeyFile(path), notices: [notice] }
 }
 
+/**
+ * The key of `<directory>/master.key` for a log on a server. None is generated: each node would make another one, and no node
+ * could open what the others have sealed. @throws MasterKeyError
+ */
+export function requireMasterKey(directory: string): MasterKey {
+  const path = join(directory, 'master.key')
+  if (existsSync(path)) return readKeyFile(path)
+  throw new MasterKeyError(
+    `with a log on a server, all nodes must have the same key: set TRANSFERD_MASTER_KEY (openssl rand -hex 32 makes one), or provide ${path}`,
+  )
+}
+
 function readKeyFile(path: string): MasterKey {
   const key = decodeMasterKey(readFileSync(path, 'utf8').trim())
   if (!key) throw new MasterKeyError(`${path} does not hold 32 bytes as 64 hexadecimal digits or as base64`)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
@@ -46,6 +46,7 @@ export async function ensureSandboxMerchant(
   const { wallet: _, ...merchant } = await credentialsThatWork(kept, merchants, known, context)
   const wallet = await openWallet()
   const credentials = wallet ? { ...merchant, wallet } : merchant
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
   await until(() => work(credentials, known))
   return credentials

@@ -81,7 +81,7 @@ async function startParts(
   const sandbox =
     configuration.sandbox === 'off' || !configuration.roles.has('api')
       ? undefined
-      : await ensureSandboxMerchant(configuration.eventStoreDirectory, merchants, directory, context, openWallet)
+      : await ensureSandboxMerchant(configuration.dataDirectory, merchants, directory, context, openWallet)
 
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
@@ -106,9 +106,11 @@ async function startParts(
   onStop(() => app.close())
   await listen(app, configuration.host, port)
   logger.info({ host: configuration.host, port, baseUrl, roles: [...configuration.roles] }, 'listening')
-  const { eventStoreDirectory } = configuration
   const roles = [...configuration.roles]
-  return { started: { baseUrl, roles, directory: eventStoreDirectory, sandbox, notices: stores.notices }, failed }
+  return {
+    started: { baseUrl, roles, directory: configuration.dataDirectory, sandbox, notices: stores.notices },
+    failed,
+  }
 }
 
 const noBackground: BackgroundThread = {
@@ -126,8 +128,9 @@ function startBackground(configuration: Configuration, stores: Stores, logger: L
   if (!roles.has('projections') && !roles.has('callbacks')) return { background: noBackground, failed }
   const background = startBackgroundThread({
     data: () => {
-      const eventStore = stores.eventStore.share()
-      return { data: { configuration, masterKey: stores.masterKey, eventStore }, transfer: [eventStore.port] }
+      const eventStore = stores.shareEventStore()
+      const data = { configuration, masterKey: stores.masterKey, eventStore }
+      return { data, transfer: eventStore ? [eventStore.port] : [] }
     },
     logger,
     onGivenUp: (reason) => giveUp(reason),

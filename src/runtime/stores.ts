@@ -1,14 +1,18 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { type EmbeddedEventStore, openEmbeddedEventStore } from '../event-store/embedded/embedded-event-store.js'
+import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
 import { logPath } from '../event-store/embedded/log-file.js'
+import type { EventStore } from '../event-store/event-store.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
-import { loadMasterKey } from './master-key.js'
+import { loadMasterKey, requireMasterKey } from './master-key.js'
+import { openEventStore } from './open-event-store.js'
 import { openReadModels } from './open-read-models.js'
 
 export interface Stores {
-  readonly eventStore: EmbeddedEventStore
+  readonly eventStore: EventStore
+  /** For the background thread; undefined where it makes a connection of its own. */
+  readonly shareEventStore: () => EventStoreHandle | undefined
   readonly readModels: ReadModels
   readonly box: SecretBox
   readonly masterKey: Buffer
@@ -22,27 +26,27 @@ export class NoLogError extends Error {
   override readonly name = 'NoLogError'
 }
 
-/** @throws NoLogError unless the log was begun */
-export function requireLog({ eventStoreDirectory }: Configuration): void {
-  if (existsSync(logPath(eventStoreDirectory))) return
+/** A log on a server is there when the server is. @throws NoLogError unless the log was begun */
+export function requireLog({ eventStore }: Configuration): void {
+  if (eventStore.engine !== 'embedded' || existsSync(logPath(eventStore.directory))) return
   throw new NoLogError(
-    `there is no log in ${eventStoreDirectory}: run this in the service's directory, or with its environment`,
+    `there is no log in ${eventStore.directory}: run this in the service's directory, or with its environment`,
   )
 }
 
-/** Opens both stores and the master key, making what is not there yet. Other processes may have them open as well. */
+/**
+ * Opens both stores and the master key, making what is not there yet. Other processes may have them open as well.
+ * @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ReadModelsUnavailableError, ConfigurationError
+ */
 export async function openStores(configuration: Configuration): Promise<Stores> {
-  const { eventStoreDirectory } = configuration
   // Before the log exists: a log without its key cannot be told from a lost key.
-  const { key, notices } = configuration.masterKey
-    ? { key: configuration.masterKey, notices: [] }
-    : loadMasterKey(eventStoreDirectory)
-  mkdirSync(eventStoreDirectory, { recursive: true, mode: 0o700 })
-  const eventStore = await openEmbeddedEventStore({ directory: eventStoreDirectory })
+  const { key, notices } = masterKey(configuration)
+  const { eventStore, share } = await openEventStore(configuration.eventStore)
   try {
     const readModels = await openReadModels(configuration.readModels)
     try {
-      // A wrong address or password is better told now than as a list that never fills.
+      // A wrong address or password is better told now than as a list that never fills, or a create that fails.
+      await eventStore.readAll({ maxCount: 1 })
       await readModels.listCollections()
     } catch (error) {
       await readModels.close()
@@ -52,9 +56,17 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
       await readModels.close()
       await eventStore.close()
     }
-    return { eventStore, readModels, box: createSecretBox(key), masterKey: key, notices, close }
+    return { eventStore, shareEventStore: share, readModels, box: createSecretBox(key), masterKey: key, notices, close }
   } catch (error) {
     await eventStore.close()
     throw error
   }
+}
+
+function masterKey(configuration: Configuration) {
+  const { masterKey: key, eventStore, dataDirectory } = configuration
+  if (key) return { key, notices: [] }
+  if (eventStore.engine !== 'embedded') return requireMasterKey(dataDirectory)
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
+  return loadMasterKey(dataDirectory)
 }

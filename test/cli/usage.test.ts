@@ -86,7 +86,7 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
 })
 
 t.test('a configuration that cannot be used ends with status 2 and names every problem', async (t) => {
-  const environment = { PORT: 'x', EVENT_STORE_URL: 'esdb://localhost:2113', LOG_LEVEL: 'loud' }
+  const environment = { PORT: 'x', EVENT_STORE_URL: 'kafka://localhost', LOG_LEVEL: 'loud' }
   for (const args of [['serve'], ['transfers', 'list', '--json']]) {
     const { status, stdout, stderr } = await runCli(temporaryDirectory(t), args, environment)
     t.equal(status, 2)

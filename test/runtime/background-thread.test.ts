@@ -25,10 +25,10 @@ async function thread(t: { teardown(work: () => unknown): unknown }, broken: () 
   const configuration = readConfiguration({ EVENT_STORE_URL: url, READ_MODEL_URL: url, LOG_LEVEL: 'silent' })
   const stores = await openStores(configuration)
   const data: BackgroundThreadOptions['data'] = () => {
-    const eventStore = stores.eventStore.share()
+    const eventStore = stores.shareEventStore()
     // A key of the wrong length: the thread dies as it starts.
     const masterKey = broken() ? Buffer.alloc(3) : stores.masterKey
-    return { data: { configuration, masterKey, eventStore }, transfer: [eventStore.port] }
+    return { data: { configuration, masterKey, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
   }
   return { stores, data }
 }

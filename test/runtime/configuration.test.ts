@@ -17,7 +17,8 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 t.test('an empty environment is a working configuration', async (t) => {
   const configuration = readConfiguration({})
   t.match(configuration, { host: '127.0.0.1', port: 3000, publicUrl: undefined, masterKey: undefined, sandbox: 'auto' })
-  t.equal(configuration.eventStoreDirectory, resolve('data'))
+  t.strictSame(configuration.eventStore, { engine: 'embedded', directory: resolve('data') })
+  t.equal(configuration.dataDirectory, resolve('data'))
   t.same(configuration.readModels, { engine: 'embedded', directory: resolve('data') })
   t.same(
     configuration.paymentMethods.map(({ code, name }) => [code, name]),
@@ -60,15 +61,32 @@ t.test('every problem is named at once, each with its variable', async (t) => {
   })
   t.same(
     problems.map((problem) => problem.split(' ')[0]),
-    Object.keys(configurationDefaults),
+    // Any path will do as a directory.
+    Object.keys(configurationDefaults).filter((name) => name !== 'DATA_DIRECTORY'),
   )
 })
 
 t.test('another engine is named as one that this build has not', async (t) => {
-  const [store, models] = problemsOf({ EVENT_STORE_URL: 'esdb://db:2113', READ_MODEL_URL: 'postgres://db/transferd' })
-  t.match(store, /EVENT_STORE_URL is esdb:, but this build has only the embedded engine/)
+  const [store, models] = problemsOf({ EVENT_STORE_URL: 'kafka://db', READ_MODEL_URL: 'postgres://db/transferd' })
+  t.match(store, /EVENT_STORE_URL is kafka:: use embedded:<directory> or esdb:/)
   t.match(models, /READ_MODEL_URL is postgres:: use embedded:<directory> or mongodb:/)
 })
+
+t.test(
+  'a log on EventStoreDB is named by its URL, and the files of the node have a directory of their own',
+  async (t) => {
+    for (const url of ['esdb://admin:pass@a:2113,b:2113?tls=true', 'esdb+discover://cluster.example:2113']) {
+      const { eventStore, dataDirectory } = readConfiguration({ EVENT_STORE_URL: url })
+      t.same(eventStore, { engine: 'eventstoredb', url })
+      t.equal(dataDirectory, resolve('data'))
+    }
+    t.equal(readConfiguration({ EVENT_STORE_URL: 'esdb://a', DATA_DIRECTORY: '/srv/node' }).dataDirectory, '/srv/node')
+    t.equal(
+      readConfiguration({ EVENT_STORE_URL: 'embedded:/srv/log', DATA_DIRECTORY: '/srv/x' }).dataDirectory,
+      '/srv/log',
+    )
+  },
+)
 
 t.test('read models on MongoDB are named by its URL, which no problem repeats', async (t) => {
   for (const url of ['mongodb://user:pass@a:27017,b/transferd?replicaSet=rs0&tls=true', 'mongodb+srv://db.example/x'])
@@ -90,7 +108,7 @@ t.test('a URL that the driver cannot read is a problem of the configuration, tol
 
 t.test('a directory that reads as relative and would be absolute is refused', async (t) => {
   t.match(problemsOf({ EVENT_STORE_URL: 'embedded://data' }), [/must be embedded:<directory>/])
-  t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).eventStoreDirectory, '/srv/data')
+  t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).dataDirectory, '/srv/data')
 })
 
 t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated in a problem', async (t) => {

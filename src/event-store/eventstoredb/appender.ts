@@ -126,7 +126,10 @@ class BatchCall {
 
   /** What is written waits in the call's own buffer; the appender limits how much that is. */
   send({ correlationId, messages }: ProposedAppend, pending: Pending): void {
-    if (this.#failure) return pending.reject(this.#failure)
+    if (this.#failure) {
+      pending.reject(this.#failure)
+      return
+    }
     this.#pending.set(correlationId, pending)
     this.#timer ??= setInterval(() => this.#lookForOverdue(), overdueEveryMs)
     for (const message of messages) this.stream.write(message)
@@ -139,15 +142,14 @@ class BatchCall {
     if (pending === undefined) return
     this.#pending.delete(id)
     if (this.#pending.size === 0) this.#stopTimer()
-    const error = response.getError()
-    if (error !== undefined) return pending.reject(refusal(error, pending))
-    const success = response.getSuccess()
-    if (success === undefined) return pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
-    const position = success.getPosition()
-    pending.resolve({
-      revision: Number(success.getCurrentRevision()),
-      ...(position && { position: positionOf(position) }),
-    })
+    const [error, success] = [response.getError(), response.getSuccess()]
+    const position = success?.getPosition()
+    if (error !== undefined) pending.reject(refusal(error, pending))
+    else if (success === undefined) pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
+    else {
+      const revision = Number(success.getCurrentRevision())
+      pending.resolve({ revision, ...(position && { position: positionOf(position) }) })
+    }
   }
 
   /** They were sent in order, so the first is the oldest. */
