@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import {
   attachEmbeddedEventStore,
   type EventStoreHandle,
@@ -20,7 +19,6 @@ export interface OpenedEventStore {
 export async function openEventStore(location: EventStoreLocation): Promise<OpenedEventStore> {
   switch (location.engine) {
     case 'embedded': {
-      mkdirSync(location.directory, { recursive: true, mode: 0o700 })
       const eventStore = await openEmbeddedEventStore(location)
       return { eventStore, share: () => eventStore.share() }
     }
