@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Credentials } from '../../examples/receiver.js'
+import type { SandboxWallet } from '../../src/runtime/sandbox-wallet.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 const startsWithinMs = 30_000
@@ -26,7 +27,7 @@ export interface Announced {
   readonly baseUrl: string
   readonly roles: readonly string[]
   readonly directory: string
-  readonly sandbox?: Credentials & { readonly merchantId: string }
+  readonly sandbox?: Credentials & { readonly merchantId: string; readonly wallet?: SandboxWallet }
   readonly notices: readonly string[]
 }
 

@@ -1,0 +1,309 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { walletAccountStream } from '../../src/commands/ids.js'
+import { type Passwords, TooManyPasswordsError, WalletAccounts } from '../../src/commands/wallet-accounts.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
+import { createPasswords } from '../../src/wallet/built-in/passwords.js'
+import { MessageNotSentError, type Messages } from '../../src/wallet/messages.js'
+import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const customer = { email: 'ada@example.com', password: '481516', phone: '+905551234567', openingBalanceMinor: 1_000n }
+const silent: Messages = { sendSms: async () => undefined, sendEmail: async () => undefined }
+
+interface Options {
+  readonly store?: EventStore
+  readonly passwords?: Passwords
+  readonly messages?: Messages
+  readonly isSandbox?: boolean
+  readonly masterKey?: Buffer
+  readonly newNumber?: () => number
+}
+
+/** Accounts and a wallet over them; more of them on one store are as so many processes. */
+function parts(store: EventStore, options: Options = {}) {
+  const box = createSecretBox(options.masterKey ?? Buffer.alloc(32, 7))
+  const clock = () => new Date().toISOString()
+  const accounts = new WalletAccounts(store, clock, box, options.passwords ?? countingPasswords(), options.newNumber)
+  const { messages = silent, isSandbox = false } = options
+  return { accounts, wallet: createBuiltInWallet({ accounts, box, messages, isSandbox: () => isSandbox }), box }
+}
+
+/** No work at all, but counted. */
+function countingPasswords() {
+  const counts = { hash: 0, verify: 0, secrets: new Set<string>() }
+  const phc = (secret: string) => `$argon2id$test$${Buffer.from(secret).toString('base64url')}`
+  return {
+    counts,
+    hash: async (secret: string) => {
+      counts.hash++
+      counts.secrets.add(secret)
+      return phc(secret)
+    },
+    verify: async (hash: string, secret: string) => {
+      counts.verify++
+      counts.secrets.add(secret)
+      return hash === phc(secret)
+    },
+  }
+}
+
+async function open(accounts: WalletAccounts, more: Partial<typeof customer & { sandbox: boolean }> = {}) {
+  const result = await accounts.open({ ...customer, ...more }, context)
+  if (!result.accepted) throw new Error(result.refusal.message)
+  return result.account.accountNumber
+}
+
+/** The store with some of its calls failing. */
+function failing(store: EventStore, methods: { readonly [name in 'appendInOrder' | 'readStream']?: () => void }) {
+  return new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver)
+      if (typeof value !== 'function') return value
+      return async (...args: unknown[]) => {
+        methods[name as 'appendInOrder']?.()
+        return value.apply(target, args)
+      }
+    },
+  })
+}
+
+t.test('every log-in does the same work, whoever is asked for, and hashes nothing that could be guessed', async (t) => {
+  const passwords = countingPasswords()
+  const store = await openTestStore(t)
+  const reads: string[] = []
+  const counted = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver)
+      if (name !== 'readStream') return typeof value === 'function' ? value.bind(target) : value
+      return (stream: string) => {
+        reads.push(stream.replace(/-.*/, ''))
+        return target.readStream(stream)
+      }
+    },
+  })
+  const { accounts, wallet } = parts(counted, { passwords })
+  await open(accounts)
+  await wallet.logIn('ada@example.com', '000000')
+  const attempts: [string, string][] = [
+    ['ada@example.com', '481516'],
+    ['ada@example.com', '000000'],
+    ['ada@example.com', 'not a password'],
+    ['nobody@example.com', '481516'],
+    ['not an e-mail', '481516'],
+    ['', ''],
+  ]
+  for (const [email, password] of attempts) {
+    const before = { ...passwords.counts }
+    reads.length = 0
+    await wallet.logIn(email, password)
+    t.equal(passwords.counts.verify - before.verify, 1, `${email} ${password}: one hash`)
+    t.equal(passwords.counts.hash, before.hash)
+    t.same(reads, ['walletemail', 'wallet'], `${email} ${password}: the same reads`)
+  }
+  for (const secret of passwords.counts.secrets) t.match(secret, /^[\w-]{43}$/, 'keyed before it is hashed')
+})
+
+t.test('a sandbox account is nobody’s outside of the sandbox, and its money is none', async (t) => {
+  const store = await openTestStore(t)
+  const inside = parts(store, { isSandbox: true })
+  const outside = parts(store, { isSandbox: false })
+  const accountNumber = await open(inside.accounts, { sandbox: true })
+  const payment = { accountNumber, amountMinor: 100n, description: 'Shop, 1' }
+  const before = { ...payment, trackingId: randomUUID() }
+  t.match(await inside.wallet.collect(before), { outcome: 'collected' })
+  t.same(await outside.wallet.logIn(customer.email, customer.password), { outcome: 'refused' })
+  const now = { ...payment, trackingId: randomUUID() }
+  t.same(await outside.wallet.collect(now), { outcome: 'refused', reason: 'account-blocked' })
+  await t.rejects(outside.wallet.sendCode({ id: randomUUID(), accountNumber }), WalletUnavailableError)
+  t.match(await outside.wallet.collect(before), { outcome: 'collected' }, 'what was taken before stays taken')
+  t.match(await inside.wallet.logIn(customer.email, customer.password), { outcome: 'accepted' })
+})
+
+t.test('another master key opens nothing and lets nobody in', async (t) => {
+  const store = await openTestStore(t)
+  const { accounts } = parts(store)
+  await open(accounts)
+  const other = parts(store, { masterKey: randomBytes(32) })
+  t.same(await other.wallet.logIn(customer.email, customer.password), { outcome: 'refused' })
+})
+
+t.test('an e-mail is one account’s, though ten are opened with it at once from several processes', async (t) => {
+  const store = await openTestStore(t)
+  const results = await Promise.all(
+    Array.from({ length: 10 }, () => parts(store).accounts.open({ ...customer, email: 'ADA@example.com' }, context)),
+  )
+  t.equal(results.filter(({ accepted }) => accepted).length, 1)
+  const { events } = await store.readAll({ streamPrefixes: ['wallet-'], maxCount: 100 })
+  t.same(
+    events.map(({ type }) => type),
+    ['WalletAccountOpened', 'WalletAccountCredited'],
+  )
+})
+
+t.test('an opening that ended between the e-mail and its account is finished by the next one', async (t) => {
+  const store = await openTestStore(t)
+  const halfway = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver)
+      if (name !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
+      return async (appends: Parameters<EventStore['appendInOrder']>[0]) => {
+        await target.appendInOrder(appends.slice(0, 1))
+        throw new StoreUnavailableError('the process was killed here')
+      }
+    },
+  })
+  const { accounts } = parts(store)
+  await t.rejects(open(parts(halfway).accounts), StoreUnavailableError)
+  t.equal(await accounts.findByEmail(customer.email), undefined)
+  const accountNumber = await open(accounts)
+  const { events } = await store.readAll({ streamPrefixes: ['walletemail-'], maxCount: 100 })
+  t.equal(events.length, 1, 'under the number that was reserved')
+  t.equal((await accounts.findByEmail(customer.email))?.accountNumber, accountNumber)
+})
+
+t.test('a number that is taken is not given to another e-mail', async (t) => {
+  const store = await openTestStore(t)
+  const numbers = [111_111_111_111, 111_111_111_111, 222_222_222_222]
+  const { accounts, wallet } = parts(store, { newNumber: () => numbers.shift()! })
+  t.equal(await open(accounts), 111_111_111_111)
+  t.equal(await open(accounts, { email: 'eve@example.com', password: '000001' }), 222_222_222_222)
+  t.match(await wallet.logIn('eve@example.com', '000001'), { accountNumber: 222_222_222_222 })
+  t.match(await wallet.logIn('ada@example.com', '481516'), { accountNumber: 111_111_111_111 })
+  t.same(await wallet.logIn('ada@example.com', '000001'), { outcome: 'refused' })
+})
+
+t.test('eighty collections at once from four processes: each answered, no more taken than was there', async (t) => {
+  const store = await openTestStore(t)
+  const accountNumber = await open(parts(store).accounts, { openingBalanceMinor: 5_050n })
+  const payments = Array.from({ length: 80 }, () => ({
+    trackingId: randomUUID(),
+    accountNumber,
+    amountMinor: 100n,
+    description: 'Shop, 1',
+  }))
+  const wallets = Array.from({ length: 4 }, () => parts(store).wallet)
+  const answers = await Promise.all(payments.map((payment, index) => wallets[index % 4]!.collect(payment)))
+  t.equal(answers.filter(({ outcome }) => outcome === 'collected').length, 50)
+  t.equal(answers.filter(({ outcome }) => outcome === 'refused').length, 30)
+  const { accounts } = parts(store)
+  t.equal((await accounts.find(accountNumber))?.balanceMinor, 50n)
+  for (const [index, payment] of payments.entries())
+    t.match(
+      await wallets[0]!.collectionOf(payment),
+      answers[index]?.outcome === 'collected' ? answers[index] : undefined,
+    )
+})
+
+t.test('a debit whose append was done but not answered is found in the log, not made again', async (t) => {
+  const store = await openTestStore(t)
+  const accountNumber = await open(parts(store).accounts)
+  let appends = 0
+  const forgetful = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver)
+      if (name !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
+      return async (...args: Parameters<EventStore['appendInOrder']>) => {
+        appends++
+        await target.appendInOrder(...args)
+        throw new StoreUnavailableError('no answer')
+      }
+    },
+  })
+  const payment = { trackingId: randomUUID(), accountNumber, amountMinor: 400n, description: 'Shop, 1' }
+  t.match(await parts(forgetful).wallet.collect(payment), { outcome: 'collected', amountMinor: 400n })
+  t.equal(appends, 1)
+  t.equal((await parts(store).accounts.find(accountNumber))?.balanceMinor, 600n)
+})
+
+t.test(
+  'a log that stays away leaves a collection unknown once an append was tried, and nothing done before',
+  async (t) => {
+    const store = await openTestStore(t)
+    const accountNumber = await open(parts(store).accounts)
+    const unavailable = () => {
+      throw new StoreUnavailableError('the disk is full')
+    }
+    const payment = { trackingId: randomUUID(), accountNumber, amountMinor: 400n, description: 'Shop, 1' }
+    const unwritable = parts(failing(store, { appendInOrder: unavailable })).wallet
+    await t.rejects(unwritable.collect(payment), WalletOutcomeUnknownError)
+    const unreadable = parts(failing(store, { readStream: unavailable })).wallet
+    await t.rejects(unreadable.collect(payment), WalletUnavailableError)
+    await t.rejects(unreadable.logIn(customer.email, customer.password), WalletUnavailableError)
+    await t.rejects(unreadable.collectionOf(payment), WalletUnavailableError)
+    t.equal(await parts(store).wallet.collectionOf(payment), undefined)
+  },
+)
+
+t.test('messages that cannot be sent are a wallet that is not available, and the error has no code', async (t) => {
+  const codes: string[] = []
+  const messages: Messages = {
+    sendSms: async ({ code }) => {
+      codes.push(code)
+      throw new MessageNotSentError('the SMS gateway answered 500')
+    },
+    sendEmail: async () => {
+      throw new MessageNotSentError('ECONNECTION')
+    },
+  }
+  const { accounts, wallet } = parts(await openTestStore(t), { messages })
+  const accountNumber = await open(accounts)
+  const error = await wallet.sendCode({ id: randomUUID(), accountNumber }).catch((error: unknown) => error)
+  t.ok(error instanceof WalletUnavailableError)
+  t.equal(codes.length, 1)
+  t.notMatch((error as Error).stack, codes[0]!)
+  const asked = wallet.askToTrust({ accountNumber, confirmUrl: 'https://pay.example/x', merchantName: 'Shop' })
+  await t.rejects(asked, WalletUnavailableError)
+})
+
+t.test(
+  'codes are spread over all of their million, with leading zeros, and differ by account and challenge',
+  async (t) => {
+    const codes: string[] = []
+    const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
+    const { accounts, wallet } = parts(await openTestStore(t), { messages })
+    const accountNumber = await open(accounts)
+    for (let n = 0; n < 2_000; n++) await wallet.sendCode({ id: randomUUID(), accountNumber })
+    for (const code of codes) if (!/^\d{6}$/.test(code)) t.fail(code)
+    // Of 2000 out of a million two pairs are alike on average; forty would be a broken derivation.
+    t.ok(new Set(codes).size > 1_960)
+    for (let digit = 0; digit < 10; digit++) {
+      const share = codes.filter((code) => code.startsWith(String(digit))).length
+      // 200 on average, with a standard deviation of 13.
+      t.ok(share > 100 && share < 300, `${share} start with ${digit}`)
+    }
+  },
+)
+
+t.test('argon2id is used with a salt of its own, two at a time, and refuses when too many wait', async (t) => {
+  const passwords = createPasswords()
+  const [a, b] = await Promise.all([passwords.hash('secret'), passwords.hash('secret')])
+  t.match(a, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  t.not(a, b)
+  t.equal(await passwords.verify(a!, 'secret'), true)
+  t.equal(await passwords.verify(a!, 'other'), false)
+  const many = await Promise.allSettled(Array.from({ length: 110 }, () => passwords.verify(a!, 'secret')))
+  t.equal(many.filter(({ status }) => status === 'fulfilled').length, 102)
+  for (const result of many) if (result.status === 'rejected') t.ok(result.reason instanceof TooManyPasswordsError)
+  t.equal(await passwords.verify(b!, 'secret'), true, 'and goes on')
+})
+
+t.test('the events of an account hold no e-mail, phone, password or code in clear', async (t) => {
+  const store = await openTestStore(t)
+  const codes: string[] = []
+  const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
+  const { accounts, wallet } = parts(store, { messages, passwords: createPasswords() })
+  const accountNumber = await open(accounts)
+  await wallet.logIn(customer.email, customer.password)
+  await wallet.sendCode({ id: randomUUID(), accountNumber })
+  await wallet.trust(accountNumber, 'device-1')
+  await wallet.collect({ trackingId: randomUUID(), accountNumber, amountMinor: 1n, description: 'Shop, 1' })
+  const { events } = await store.readAll({ maxCount: 100 })
+  t.equal(events.length, 5)
+  const text = JSON.stringify(events.map((event) => ({ ...event, position: undefined, recordedAtMs: undefined })))
+  for (const secret of [customer.email, customer.phone.slice(1), customer.password, codes[0]!])
+    t.notOk(text.includes(secret), secret)
+  t.equal(events.filter(({ stream }) => stream === walletAccountStream(accountNumber)).length, 4)
+})
