@@ -1,44 +1,50 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Delivered, Group } from '../../src/event-store/embedded/persistent/group.js'
-import {
-  comparePositions,
-  defaultPersistentSubscriptionSettings,
-  type PersistentSubscriptionSettings,
-  type Position,
-  type RecordedEvent,
-} from '../../src/event-store/event-store.js'
+import { Group, type Delivered as OfGroup } from '../../src/event-store/embedded/persistent/group.js'
+import type { GroupSettings, Maker } from '../../src/event-store/embedded/persistent/group-definition.js'
+import type { Item } from '../../src/event-store/embedded/persistent/group-source.js'
+import { defaultPersistentSubscriptionSettings } from '../../src/event-store/event-store.js'
 
-const settingsOf = (changes: Partial<PersistentSubscriptionSettings>): PersistentSubscriptionSettings => ({
-  ...defaultPersistentSubscriptionSettings,
+interface TestEvent {
+  readonly id: string
+  readonly stream: string
+}
+
+type Delivered = OfGroup<TestEvent>
+
+const { streamPrefixes: _, consumerStrategy: __, startFrom: ___, ...defaults } = defaultPersistentSubscriptionSettings
+const settingsOf = (changes: Partial<GroupSettings>): GroupSettings => ({
+  ...defaults,
+  startFrom: 'start',
+  resolveLinks: false,
+  extraStatistics: false,
+  strategy: 'RoundRobin',
   ...changes,
 })
 
-function at(n: number): Position {
-  return { commit: BigInt(n + 1), prepare: BigInt(n + 1) }
-}
+const at = (n: number) => n + 1
 
-/** Event number n is at position n + 1, with its number as its id. */
-function eventOf(n: number, stream = 's'): RecordedEvent {
-  return { id: `${n}`, type: 'T', data: { n }, metadata: {}, stream, revision: n, position: at(n), recordedAtMs: 0 }
+/** Event number n is at place n + 1, with its number as its id. */
+function itemOf(n: number, stream = 's'): Item<TestEvent> {
+  return { event: { id: `${n}`, stream }, id: `${n}`, place: at(n), lane: stream }
 }
 
 /** A group together with the log it reads and what came of it. */
 class Scene {
-  readonly group: Group
-  readonly log: RecordedEvent[] = []
+  readonly group: Group<TestEvent>
+  readonly log: Item<TestEvent>[] = []
   readonly delivered: Delivered[] = []
   readonly parked: [string, string][] = []
   readonly checkpoints: number[] = []
   nowMs = 0
   #seen = 0
 
-  constructor(changes: Partial<PersistentSubscriptionSettings> = {}, checkpoint?: Position) {
-    this.group = new Group(settingsOf(changes), { after: undefined, checkpoint })
+  constructor(changes: Partial<GroupSettings> = {}, checkpoint?: number, madeBy: Maker = 'service') {
+    this.group = new Group({ settings: settingsOf(changes), madeBy }, { after: 0, checkpoint })
   }
 
   given(count: number, streamOf: (n: number) => string = () => 's'): this {
-    for (let i = 0; i < count; i += 1) this.log.push(eventOf(this.log.length, streamOf(this.log.length)))
+    for (let i = 0; i < count; i += 1) this.log.push(itemOf(this.log.length, streamOf(this.log.length)))
     this.group.wake()
     return this.work()
   }
@@ -58,7 +64,7 @@ class Scene {
     return this.work()
   }
 
-  nack(action: Parameters<Group['nack']>[0], ...ids: number[]): this {
+  nack(action: Parameters<Group<TestEvent>['nack']>[0], ...ids: number[]): this {
     this.group.nack(action, 'because', ids.map(String))
     return this.work()
   }
@@ -72,7 +78,8 @@ class Scene {
   replay(...parked: [parkedRevision: number, n: number][]): this {
     this.group.replay(
       parked.map(([parkedRevision, n]) => ({
-        event: eventOf(n),
+        event: itemOf(n).event,
+        lane: 's',
         parkedRevision,
         parkedId: `${1_000 + parkedRevision}`,
       })),
@@ -88,16 +95,16 @@ class Scene {
         this.group.parked(park)
       }
       const checkpoint = this.group.checkpointToWrite(this.nowMs)
-      if (checkpoint) {
-        this.checkpoints.push(Number(checkpoint.commit) - 1)
+      if (checkpoint !== undefined) {
+        this.checkpoints.push(checkpoint - 1)
         this.group.checkpointWritten()
       }
       const request = this.group.nextRead()
       if (!request) return this
-      const from = request.after ? Number(request.after.commit) : 0
-      const events = this.log.slice(from, from + request.maxCount)
-      const last = events.at(-1)?.position ?? request.after
-      this.group.loaded({ events, ...(last && { checkpoint: last }), atEnd: from + events.length >= this.log.length })
+      const { after: from } = request
+      const items = this.log.slice(from, from + request.maxCount)
+      const through = items.at(-1)?.place ?? from
+      this.group.loaded({ items, through, passed: 0, atEnd: from + items.length >= this.log.length })
     }
   }
 
@@ -132,7 +139,7 @@ t.test('delivery', async (t) => {
   t.test('holds no more than its buffers while nobody consumes, and loses nothing by it', async (t) => {
     const scene = new Scene({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
     for (let i = 0; i < 15; i += 1) scene.given(20)
-    t.equal(Number(scene.group.through?.commit), 20, 'read 20 of 300')
+    t.equal(scene.group.through, 20, 'read 20 of 300')
     scene.join(1, 5)
     const seen: number[] = []
     for (let list = scene.received(); list.length > 0; list = scene.received()) {
@@ -157,12 +164,21 @@ t.test('delivery', async (t) => {
 
   t.test('tells two events of the same id apart', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 })
-    scene.log.push(eventOf(0), { ...eventOf(1), id: '0', stream: 'other' })
+    scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
     scene.join(1)
     t.equal(scene.delivered.length, 2)
     scene.group.ack([scene.delivered[1]?.ackId ?? ''])
     t.same(scene.work().checkpoints, [], 'the first is not acked')
     t.same(scene.ack(0).checkpoints, [1])
+  })
+
+  t.test('of two events of the same id gives clients of the protocol one for each ack of it', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }, undefined, 'protocol')
+    scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
+    scene.join(1)
+    t.equal(scene.ack(0).group.inFlight, 1)
+    t.equal(scene.ack(0).group.inFlight, 0)
+    t.same(scene.checkpoints, [0, 1])
   })
 })
 
@@ -281,12 +297,10 @@ t.test('nack', async (t) => {
   })
 
   t.test('park stops deliveries when the parked stream cannot be written', async (t) => {
-    const group = new Group(settingsOf({ historyBufferSize: 10_000, readBatchSize: 5_000 }), {
-      after: undefined,
-      checkpoint: undefined,
-    })
+    const settings = settingsOf({ historyBufferSize: 10_000, readBatchSize: 5_000 })
+    const group = new Group<TestEvent>({ settings, madeBy: 'service' }, { after: 0, checkpoint: undefined })
     group.join(1, 1_000)
-    group.loaded({ events: Array.from({ length: 3_000 }, (_, i) => eventOf(i)), atEnd: true })
+    group.loaded({ items: Array.from({ length: 3_000 }, (_, i) => itemOf(i)), through: 3_000, passed: 0, atEnd: true })
     const ids = group.dispatch(0).map((d) => d.ackId)
     group.nack('park', '', ids)
     t.equal(ids.length, 1_000)
@@ -352,7 +366,7 @@ t.test('checkpoints', async (t) => {
 
   t.test('stay before what is only buffered, though others were passed over', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
-    scene.group.loaded({ events: [eventOf(3)], checkpoint: at(60), atEnd: true })
+    scene.group.loaded({ items: [itemOf(3)], through: at(60), passed: 0, atEnd: true })
     scene.group.passed(60)
     t.same(scene.tick().checkpoints, [])
     t.same(scene.join(1).ack(3).checkpoints, [60])
@@ -432,13 +446,13 @@ t.test('strategies', async (t) => {
   })
 
   t.test('DispatchToSingle stays where it went when the first was full', async (t) => {
-    const scene = new Scene({ consumerStrategy: 'DispatchToSingle' }).join(1, 2).join(2, 5).given(3).ack(0, 1).given(2)
+    const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1, 2).join(2, 5).given(3).ack(0, 1).given(2)
     t.same(numbers(scene.received(1)), [0, 1])
     t.same(numbers(scene.received(2)), [2, 3, 4])
   })
 
   t.test('DispatchToSingle leaves the second idle while the first acks in time', async (t) => {
-    const scene = new Scene({ consumerStrategy: 'DispatchToSingle' }).join(1).join(2)
+    const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1).join(2)
     for (let i = 0; i < 20; i += 1) scene.given(1).ack(i)
     t.equal(scene.received(1).length, 20)
     t.same(scene.given(3).leave(1).received(2), [
@@ -455,7 +469,7 @@ t.test('strategies', async (t) => {
     }
     return map
   }
-  const pinned = { consumerStrategy: 'Pinned' } as const
+  const pinned = { strategy: 'Pinned' } as const
   const twelve = (n: number) => `p${n % 12}`
 
   t.test('Pinned feeds one consumer from one stream', async (t) => {
@@ -516,30 +530,30 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom('tick', 'restart', 'write', 'failWrite') }),
 )
 
-const matches = (event: RecordedEvent) => event.stream !== 's0'
+const matches = ({ event }: Item<TestEvent>) => event.stream !== 's0'
 
 /** Runs steps against a log of which a part does not match, and checks the promises after each. */
 class Model {
-  readonly log: RecordedEvent[] = []
+  readonly log: Item<TestEvent>[] = []
   readonly finished = new Set<string>()
   readonly #lastFirst = new Map<number | string, number>()
   /** What consumers have and the group waits for. */
   readonly #inFlight = new Map<string, Delivered & { readonly atMs: number }>()
   readonly #consumers: number[] = []
-  #group: Group
-  #stored: Position | undefined
-  #writing: Position | undefined
+  #group: Group<TestEvent>
+  #stored: number | undefined
+  #writing: number | undefined
   #nowMs = 0
   #joined = 0
 
-  constructor(readonly settings: PersistentSubscriptionSettings) {
-    this.#group = new Group(settings, { after: undefined, checkpoint: undefined })
+  constructor(readonly settings: GroupSettings) {
+    this.#group = new Group({ settings, madeBy: 'service' }, { after: 0, checkpoint: undefined })
   }
 
   apply(step: Step): void {
     switch (step.kind) {
       case 'append':
-        for (let i = 0; i <= step.pick % 7; i += 1) this.log.push(eventOf(this.log.length, `s${(step.pick + i) % 5}`))
+        for (let i = 0; i <= step.pick % 7; i += 1) this.log.push(itemOf(this.log.length, `s${(step.pick + i) % 5}`))
         this.#group.wake()
         break
       case 'ack':
@@ -566,12 +580,12 @@ class Model {
         this.#restart()
         break
       case 'write':
-        if (this.#writing) this.#group.checkpointWritten()
+        if (this.#writing !== undefined) this.#group.checkpointWritten()
         this.#stored = this.#writing ?? this.#stored
         this.#writing = undefined
         break
       case 'failWrite':
-        if (this.#writing) this.#group.checkpointFailed()
+        if (this.#writing !== undefined) this.#group.checkpointFailed()
         this.#writing = undefined
         break
       default:
@@ -621,7 +635,7 @@ class Model {
   }
 
   #restart(): void {
-    this.#group = new Group(this.settings, { after: undefined, checkpoint: this.#stored })
+    this.#group = new Group({ settings: this.settings, madeBy: 'service' }, { after: 0, checkpoint: this.#stored })
     this.#writing = undefined
     this.#inFlight.clear()
     this.#lastFirst.clear()
@@ -635,9 +649,9 @@ class Model {
         this.finished.add(park.event.id)
         this.#group.parked(park)
       }
-      if (!this.#writing) {
+      if (this.#writing === undefined) {
         this.#writing = this.#group.checkpointToWrite(this.#nowMs)
-        if (this.#writing) this.#checkCheckpoint(this.#writing)
+        if (this.#writing !== undefined) this.#checkCheckpoint(this.#writing)
       }
       if (this.#group.inFlight !== this.#inFlight.size) throw new Error('in flight is not what consumers have')
       if (!this.#read()) return
@@ -647,13 +661,12 @@ class Model {
   #read(): boolean {
     const request = this.#group.nextRead()
     if (!request) return false
-    const from = request.after ? Number(request.after.commit) : 0
+    const { after: from } = request
     const scanned = this.log.slice(from, from + 2 * request.maxCount)
-    const events = scanned.filter(matches).slice(0, request.maxCount)
-    const isFull = events.length < scanned.filter(matches).length
-    const checkpoint = isFull ? events.at(-1)?.position : scanned.at(-1)?.position
-    const atEnd = Number(checkpoint?.commit ?? from) >= this.log.length
-    this.#group.loaded({ events, ...(checkpoint && { checkpoint }), atEnd })
+    const items = scanned.filter(matches).slice(0, request.maxCount)
+    const isFull = items.length < scanned.filter(matches).length
+    const through = (isFull ? items : scanned).at(-1)?.place ?? from
+    this.#group.loaded({ items, through, passed: 0, atEnd: through >= this.log.length })
     return true
   }
 
@@ -663,17 +676,17 @@ class Model {
     if (d.retryCount === 0) {
       const n = Number(d.event.id)
       // Pinned keeps order within a stream only: what waited for a full consumer may move to one that is further on.
-      const line = this.settings.consumerStrategy === 'Pinned' ? d.event.stream : d.consumer
+      const line = this.settings.strategy === 'Pinned' ? d.event.stream : d.consumer
       if (n <= (this.#lastFirst.get(line) ?? -1)) throw new Error(`${n} came to ${line} out of order`)
       this.#lastFirst.set(line, n)
     }
     this.#inFlight.set(d.ackId, { ...d, atMs: this.#nowMs })
   }
 
-  #checkCheckpoint(position: Position): void {
-    for (const event of this.log) {
-      if (comparePositions(event.position, position) > 0) break
-      if (matches(event) && !this.finished.has(event.id)) throw new Error(`the checkpoint passes ${event.id}`)
+  #checkCheckpoint(place: number): void {
+    for (const item of this.log) {
+      if (item.place > place) break
+      if (matches(item) && !this.finished.has(item.id)) throw new Error(`the checkpoint passes ${item.id}`)
     }
   }
 
@@ -685,13 +698,13 @@ class Model {
 t.test(
   'whatever happens, every event is delivered until it is finished, in order, and no checkpoint passes one',
   async (t) => {
-    const consumerStrategies = fc.constantFrom('RoundRobin' as const, 'DispatchToSingle' as const, 'Pinned' as const)
+    const strategies = fc.constantFrom('RoundRobin' as const, 'DispatchToSingle' as const, 'Pinned' as const)
     const steps = fc.array(step, { minLength: 10, maxLength: 80 })
     fc.assert(
-      fc.property(consumerStrategies, steps, (consumerStrategy, list) => {
+      fc.property(strategies, steps, (strategy, list) => {
         const model = new Model(
           settingsOf({
-            consumerStrategy,
+            strategy,
             liveBufferSize: 3,
             historyBufferSize: 6,
             readBatchSize: 2,
@@ -703,8 +716,8 @@ t.test(
         )
         for (const s of list) model.apply(s)
         model.drain()
-        for (const event of model.log)
-          if (matches(event) && !model.finished.has(event.id)) throw new Error(`${event.id} is lost`)
+        for (const item of model.log)
+          if (matches(item) && !model.finished.has(item.id)) throw new Error(`${item.id} is lost`)
       }),
       { numRuns: 500 },
     )

@@ -5,6 +5,7 @@ import type {
   AppendResult,
   EventStore,
   ExpectedRevision,
+  JsonObject,
   NewEvent,
   Page,
   Position,
@@ -17,25 +18,24 @@ import { AppendClient } from './append-client.js'
 import { Commits } from './commits.js'
 import { prepareLog } from './log-file.js'
 import { LogReader, scanWindow } from './log-reader.js'
+import type { GroupLog } from './persistent/group-log.js'
 import { EmbeddedPersistentSubscriptions } from './persistent/persistent-subscriptions.js'
-import { isProcessLocked, type ProcessLock, tryProcessLock } from './process-lock.js'
+import { isProcessLocked, tryProcessLock } from './process-lock.js'
+import { parseObject } from './streams/event-body.js'
+import { StreamReader } from './streams/stream-reader.js'
 import { WriterHost, type WriterPort } from './writer-host.js'
 
 const defaultPageSize = 500
 /** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
 const emptyPagePauseMs = 20
 
-/** What persistent subscriptions stand on. */
-export interface EmbeddedLog extends Omit<EventStore, 'persistentSubscriptions' | 'close'> {
+/** What the service's persistent subscriptions stand on. */
+export interface EmbeddedLog extends Pick<EventStore, 'readStream' | 'readAll'> {
+  readonly groupLog: GroupLog
   /** Of the last event, system streams included; undefined on an empty log. */
   lastPosition(): Position | undefined
   /** Returns when an event is behind `after` (in any stream), or the signal aborts; within 100 ms for other processes' appends. */
   waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void>
-  /** Undefined when another holder, of this process or another one, has the lock of this name. */
-  tryLock(name: string): ProcessLock | undefined
-  isLocked(name: string): boolean
-  /** The last event of a stream; undefined when there is none. */
-  readLast(stream: string): RecordedEvent | undefined
 }
 
 /** What crosses to another thread of the process. */
@@ -96,6 +96,7 @@ class Log implements EmbeddedLog {
   readonly #directory: string
   readonly #reader: LogReader
   readonly #commits: Commits
+  #groupLog: GroupLog | undefined
 
   constructor(directory: string) {
     this.#directory = directory
@@ -178,27 +179,34 @@ class Log implements EmbeddedLog {
     return this.#commits.beyond(Number(after?.commit ?? 0n), signal)
   }
 
-  tryLock(name: string): ProcessLock | undefined {
-    return tryProcessLock(this.#directory, name)
-  }
-
-  isLocked(name: string): boolean {
-    return isProcessLocked(this.#directory, name)
-  }
-
-  readLast(stream: string): RecordedEvent | undefined {
-    return this.#reader.readLast(stream)
+  /** Its reader has a connection of its own, opened when somebody consumes a group here. */
+  get groupLog(): GroupLog {
+    this.#groupLog ??= {
+      reader: new StreamReader(this.#directory),
+      append: async (stream, expected, { id, type, data, metadata }) => {
+        await this.append(stream, expected, [{ id, type, data: object(data), metadata: object(metadata) }])
+      },
+      tryLock: (name) => tryProcessLock(this.#directory, name),
+      isLocked: (name) => isProcessLocked(this.#directory, name),
+    }
+    return this.#groupLog
   }
 
   async close(): Promise<void> {
     this.#commits.close()
     await this.client.close()
     this.#reader.close()
+    this.#groupLog?.reader.close()
   }
 }
 
 /** Events of a stream read before other work of the thread has its turn. */
 const streamPage = 1_000
+
+/** What groups append has the form of the service's own events; what has none (no metadata) is an empty object. */
+function object(bytes: Uint8Array): JsonObject {
+  return parseObject(bytes) ?? {}
+}
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))

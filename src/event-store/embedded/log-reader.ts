@@ -1,18 +1,10 @@
-import Database, { type Statement } from 'better-sqlite3'
-import {
-  type JsonObject,
-  type Page,
-  type Position,
-  type ReadAllOptions,
-  type ReadStreamOptions,
-  type RecordedEvent,
-  StoreUnavailableError,
-} from '../event-store.js'
+import type { Database, Statement } from 'better-sqlite3'
+import type { JsonObject, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-store.js'
 import { BrokenLogError } from './appender.js'
-import { messageOf, openForReading } from './log-file.js'
 import { type NameRange, nameRanges } from './name-ranges.js'
+import { ReadConnection } from './read-connection.js'
 import { RecentEvents, type Stretch } from './recent-events.js'
-import { StreamNumbers } from './stream-numbers.js'
+import { findStream, StreamNumbers } from './stream-numbers.js'
 import { decodeBody, parseObject } from './streams/event-body.js'
 import { tombstoneRevision } from './streams/stream-metadata.js'
 
@@ -37,10 +29,9 @@ interface StreamPage {
 }
 
 interface Statements {
-  readonly db: Database.Database
+  readonly db: Database
   readonly numbers: StreamNumbers
   readonly ofStream: Statement<[number, number, number], Row>
-  readonly lastOfStream: Statement<[number], Row>
   readonly lastPosition: Statement<[], number | null>
   /** By the condition on the name. */
   readonly ofAll: Map<string, Statement<(string | number)[], Row>>
@@ -48,26 +39,23 @@ interface Statements {
 
 /** Synchronous reads on a connection of one's own: no thread waits for another to read. */
 export class LogReader {
-  readonly #directory: string
   readonly #recent = new RecentEvents()
-  #open: Statements | undefined
-  #closed = false
+  readonly #connection: ReadConnection<Statements>
 
   constructor(directory: string) {
-    this.#directory = directory
-    this.#opened()
+    this.#connection = new ReadConnection(directory, prepared)
   }
 
   /** Position of the last event, of system streams too; 0 when there is none. */
   lastPosition(): number {
-    return this.#guarded((statements) => statements.lastPosition.get() ?? 0)
+    return this.#connection.read((statements) => statements.lastPosition.get() ?? 0)
   }
 
   /** At most `maxCount` events, and only as many as fit a page. */
   readStream(stream: string, options: Required<ReadStreamOptions>): StreamPage {
-    return this.#guarded((statements) => {
+    return this.#connection.read((statements) => {
       const { ofStream } = statements
-      const number = this.#numberOf(statements, stream)
+      const number = findStream(statements.db, statements.numbers, stream)
       if (number === undefined) return { events: [], atEnd: true }
       const events: RecordedEvent[] = []
       let size = 0
@@ -90,22 +78,11 @@ export class LogReader {
     })
   }
 
-  readLast(stream: string): RecordedEvent | undefined {
-    return this.#guarded((statements) => {
-      const number = this.#numberOf(statements, stream)
-      const row = number === undefined ? undefined : statements.lastOfStream.get(number)
-      if (row !== undefined && row[3] !== stream) {
-        throw new BrokenLogError(`position ${row[0]}: expected an event of ${stream}, found one of ${row[3]}`)
-      }
-      return row && toEvent(row)
-    })
-  }
-
   readAll(options: ReadAllOptions): Page {
     const ranges = nameRanges(options.streamPrefixes)
     if (ranges.length > maxPrefixes)
       throw new RangeError(`${ranges.length} stream prefixes; ${maxPrefixes} are the limit`)
-    return this.#guarded((statements) => {
+    return this.#connection.read((statements) => {
       const end = statements.lastPosition.get() ?? 0
       const after = options.after === undefined ? 0 : Number(options.after.commit)
       if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
@@ -116,9 +93,7 @@ export class LogReader {
   }
 
   close(): void {
-    this.#closed = true
-    this.#open?.db.close()
-    this.#open = undefined
+    this.#connection.close()
   }
 
   /** The events of a page, and how far the log has been looked at. */
@@ -137,48 +112,19 @@ export class LogReader {
     this.#recent.add(filter, found)
     return { events: events.length === 0 ? found.events : [...events, ...found.events], at: found.through }
   }
+}
 
-  #numberOf({ db, numbers }: Statements, stream: string): number | undefined {
-    return numbers.find(stream) ?? db.transaction(() => this.#findYoung(numbers, stream))()
-  }
-
-  /** Within one snapshot: between looking at the index and at the young, a merge may move a stream from these to that. */
-  #findYoung(numbers: StreamNumbers, stream: string): number | undefined {
-    numbers.refresh()
-    return numbers.find(stream)
-  }
-
-  #guarded<T>(read: (statements: Statements) => T): T {
-    if (this.#closed) throw new StoreUnavailableError('the event store is closed')
-    try {
-      return read(this.#opened())
-    } catch (error) {
-      if (!(error instanceof Database.SqliteError)) throw error
-      // Opened anew by the next read: after an I/O error (a full disk under the shared memory) its state is not to be trusted.
-      this.#open?.db.close()
-      this.#open = undefined
-      throw new StoreUnavailableError(`the event log cannot be read: ${messageOf(error)}`)
-    }
-  }
-
-  #opened(): Statements {
-    if (this.#open !== undefined) return this.#open
-    const db = openForReading(this.#directory)
-    this.#open = {
-      db,
-      numbers: new StreamNumbers(db),
-      ofStream: db
-        .prepare<[number, number, number], Row>(
-          `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
-        )
-        .raw(),
-      lastOfStream: db
-        .prepare<[number], Row>(`SELECT ${columns} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1`)
-        .raw(),
-      lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
-      ofAll: new Map(),
-    }
-    return this.#open
+function prepared(db: Database): Statements {
+  return {
+    db,
+    numbers: new StreamNumbers(db),
+    ofStream: db
+      .prepare<[number, number, number], Row>(
+        `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+      )
+      .raw(),
+    lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
+    ofAll: new Map(),
   }
 }
 

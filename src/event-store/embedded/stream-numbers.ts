@@ -97,6 +97,16 @@ export class StreamNumbers {
   }
 }
 
+/** A stream's number, on a connection outside a transaction. */
+export function findStream(db: Database, numbers: StreamNumbers, name: string): number | undefined {
+  // Within one snapshot: between looking at the index and at the young, a merge may move a stream from these to that.
+  const findYoung = () => {
+    numbers.refresh()
+    return numbers.find(name)
+  }
+  return numbers.find(name) ?? db.transaction(findYoung)()
+}
+
 /** Brings the names of young streams into the index, a bucket with each call, inside the caller's transactions. */
 export class StreamNameMerge {
   readonly #numbers: StreamNumbers

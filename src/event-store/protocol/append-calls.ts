@@ -1,13 +1,14 @@
 import type { AppendReq, AppendResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { type handleClientStreamingCall, type ServerReadableStream, status } from '@grpc/grpc-js'
 import type { Outcome } from '../embedded/streams/operations.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import { maxAppendBytes } from '../event-store.js'
 import type { User } from './access.js'
 import { accessDenied, CallError, streamDeleted, toCallError, unforeseen } from './call-error.js'
 import type { ServerContext } from './calls.js'
 import { streams } from './generated.js'
 import { ProposedEvents } from './proposed-events.js'
-import { type ExpectedOnWire, empty, expectedOf, positionText, streamName } from './wire.js'
+import { type ExpectedOnWire, empty, expectedOf, streamName } from './wire.js'
 
 /** `Streams.Append`: one append per call. */
 export function appendCall(context: ServerContext): handleClientStreamingCall<AppendReq, AppendResp> {

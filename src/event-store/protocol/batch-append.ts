@@ -3,13 +3,14 @@ import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/gene
 import { type handleBidiStreamingCall, type ServerDuplexStream, status } from '@grpc/grpc-js'
 import type { Message } from 'google-protobuf'
 import type { Outcome } from '../embedded/streams/operations.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import { maxAppendBytes, StoreUnavailableError } from '../event-store.js'
 import type { User } from './access.js'
 import { CallError, toCallError } from './call-error.js'
 import { endWith, type ServerContext } from './calls.js'
 import { protobufAny, shared, status as statusMessages, streams } from './generated.js'
 import { ProposedEvents } from './proposed-events.js'
-import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, positionText, streamName } from './wire.js'
+import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from './wire.js'
 
 /** Appends of one call that are being written; then reading from the client pauses. */
 const maxWriting = 1_000

@@ -1,15 +1,9 @@
+import type { EventFilter } from '../embedded/persistent/group-definition.js'
 import type { StoredEvent } from '../embedded/streams/stream-reader.js'
 import { unforeseen } from './call-error.js'
 
 const maxRegexLength = 4_096
 const maxPrefixes = 1_000
-
-/** Which events of the whole log are wanted; kept with a persistent subscription in this form. */
-export interface FilterSpec {
-  readonly on: 'stream' | 'type'
-  readonly regex?: string
-  readonly prefixes: readonly string[]
-}
 
 interface Expression {
   getRegex(): string
@@ -24,7 +18,7 @@ interface FilterOptions {
 }
 
 /** Undefined when nothing is filtered. @throws CallError */
-export function filterSpecOf(options: FilterOptions | undefined): FilterSpec | undefined {
+export function filterSpecOf(options: FilterOptions | undefined): EventFilter | undefined {
   const expression = options?.getStreamIdentifier() ?? options?.getEventType()
   if (options === undefined || expression === undefined) return undefined
   const regex = expression.getRegex()
@@ -38,7 +32,7 @@ export function matcherOf({
   on,
   regex,
   prefixes,
-}: FilterSpec): (event: Pick<StoredEvent, 'stream' | 'type'>) => boolean {
+}: EventFilter): (event: Pick<StoredEvent, 'stream' | 'type'>) => boolean {
   const expression = regex === undefined ? undefined : parseRegex(regex)
   return ({ stream, type }) => {
     const text = on === 'stream' ? stream : type

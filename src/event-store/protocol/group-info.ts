@@ -1,9 +1,12 @@
 import type { SubscriptionInfo } from '@eventstore/db-client/generated/persistent_pb.js'
+import { type GroupSettings, wholeLog } from '../embedded/persistent/group-definition.js'
+import type { GroupInfo } from '../embedded/persistent/groups.js'
+import type { Membership } from '../embedded/persistent/running-group.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import { persistent } from './generated.js'
-import { wholeLog } from './groups/group-settings.js'
-import type { GroupMember } from './groups/group-state.js'
-import type { RunningGroup } from './groups/running-group.js'
-import { positionText, revisionText } from './wire.js'
+import type { ClientConsumer } from './persistent-read.js'
+import type { ResolvedEvent } from './recorded-event.js'
+import { revisionText } from './wire.js'
 
 /** The real server measures how long acks take; where it is asked to, this one lists the same figures as unknown. */
 const measurements = [
@@ -23,18 +26,19 @@ const measurements = [
   '99.9%',
 ]
 
-/** How a group stands. */
-export function infoOf(running: RunningGroup): SubscriptionInfo {
-  const { definition, state, checkpoint } = running
-  const { source, group, settings } = definition
+/** How a group stands. Of one that does not run here only what is in the log is known. */
+export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<ResolvedEvent>): SubscriptionInfo {
+  const { source, group, settings } = stored
   const isOfAll = source === wholeLog
   const text = (place: number) => (isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : revisionText(place))
+  const members = running?.members ?? []
+  const known = running?.state.known
   const info = new persistent.SubscriptionInfo()
     .setEventSource(source)
     .setGroupName(group)
-    .setStatus(running.status)
-    .setConnectionsList(state.members.map((member) => connectionOf(member, settings.extraStatistics)))
-    .setTotalItems(`${state.totalItems}`)
+    .setStatus(running?.state.isLive === false ? 'Behind' : 'Live')
+    .setConnectionsList(members.map((member) => connectionOf(member, settings.extraStatistics)))
+    .setTotalItems(`${running?.totalItems ?? 0}`)
     .setCountSinceLastMeasurement('0')
     .setResolveLinkTos(settings.resolveLinks)
     .setStartFrom(startText(settings.startFrom, isOfAll))
@@ -47,36 +51,39 @@ export function infoOf(running: RunningGroup): SubscriptionInfo {
     .setCheckPointAfterMilliseconds(settings.checkpointAfterMs)
     .setMinCheckPointCount(settings.minCheckpointCount)
     .setMaxCheckPointCount(settings.maxCheckpointCount)
-    .setReadBufferCount(state.buffered)
+    .setReadBufferCount(running?.state.buffered ?? 0)
     .setLiveBufferCount('0')
-    .setRetryBufferCount(state.waitingForRetry)
-    .setTotalInFlightMessages(state.inFlight)
-    .setOutstandingMessagesCount(state.inFlight)
+    .setRetryBufferCount(running?.state.waitingForRetry ?? 0)
+    .setTotalInFlightMessages(running?.state.inFlight ?? 0)
+    .setOutstandingMessagesCount(running?.state.inFlight ?? 0)
     .setNamedConsumerStrategy(settings.strategy)
     .setMaxSubscriberCount(settings.maxSubscriberCount)
-    .setParkedMessageCount(`${running.parkedCount}`)
+    .setParkedMessageCount(`${parkedCount}`)
   if (checkpoint !== undefined) info.setLastCheckpointedEventPosition(text(checkpoint))
-  if (state.known !== undefined) info.setLastKnownEventPosition(text(state.known))
+  if (known !== undefined) info.setLastKnownEventPosition(text(known))
   return info
 }
 
-function startText(startFrom: string, isOfAll: boolean): string {
-  const number = { start: '0', end: '-1' }[startFrom] ?? startFrom
-  if (!isOfAll) return number
-  const [commit = '', prepare = commit] = number.split('/')
-  return `C:${commit}/P:${prepare}`
+function startText(startFrom: GroupSettings['startFrom'], isOfAll: boolean): string {
+  if (startFrom === 'end') return isOfAll ? 'C:-1/P:-1' : '-1'
+  const place = startFrom === 'start' ? 0 : startFrom
+  return isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : `${place}`
 }
 
-function connectionOf(member: GroupMember, extraStatistics: boolean): SubscriptionInfo.ConnectionInfo {
+function connectionOf(
+  { consumer, inFlight }: Membership<ResolvedEvent>,
+  extraStatistics: boolean,
+): SubscriptionInfo.ConnectionInfo {
   const { ConnectionInfo, Measurement } = persistent.SubscriptionInfo
+  const { user, connectionName, totalItems } = consumer as ClientConsumer
   const connection = new ConnectionInfo()
     .setFrom('')
-    .setUsername(member.user)
-    .setConnectionName(member.name)
-    .setTotalItems(`${member.totalItems}`)
+    .setUsername(user)
+    .setConnectionName(connectionName)
+    .setTotalItems(`${totalItems}`)
     .setCountSinceLastMeasurement('0')
-    .setAvailableSlots(member.bufferSize - member.inFlight)
-    .setInFlightMessages(member.inFlight)
+    .setAvailableSlots(consumer.bufferSize - inFlight)
+    .setInFlightMessages(inFlight)
   if (extraStatistics) {
     for (const key of measurements) connection.addObservedMeasurements(new Measurement().setKey(key).setValue('0'))
   }

@@ -6,25 +6,33 @@ import type {
   ReplayParkedReq,
   UpdateReq,
 } from '@eventstore/db-client/generated/persistent_pb.js'
-import { type Metadata, type Server, status } from '@grpc/grpc-js'
+import type { Metadata, Server } from '@grpc/grpc-js'
+import {
+  type GroupName,
+  type GroupSettings,
+  type StrategyName,
+  wholeLog,
+} from '../embedded/persistent/group-definition.js'
+import type { Groups as AnyGroups } from '../embedded/persistent/groups.js'
+import { positionAtOrBehind } from '../embedded/streams/shown-position.js'
 import { admins, operators } from './access.js'
-import { type CallError, unforeseen } from './call-error.js'
-import { type ServerContext, unary } from './calls.js'
+import { unforeseen } from './call-error.js'
+import { unary } from './calls.js'
 import { filterSpecOf, matcherOf } from './event-filter.js'
 import { persistent, persistentServices } from './generated.js'
 import { infoOf } from './group-info.js'
-import { areSettingsValid, type GroupDefinition, type GroupSettings, wholeLog } from './groups/group-settings.js'
-import type { Groups } from './groups/groups.js'
-import type { RunningGroup } from './groups/running-group.js'
-import { groupError, groupMissing, groupsOf, type PersistentContext } from './persistent-context.js'
+import { asGroupError, groupMissing, groupsOf, type PersistentContext, restartGroups } from './persistent-context.js'
 import { consumeCall } from './persistent-read.js'
-import { empty, isMaxUint64, placeOf, streamName } from './wire.js'
+import type { ResolvedEvent } from './recorded-event.js'
+import { empty, isMaxUint64, streamName } from './wire.js'
+
+type Groups = AnyGroups<ResolvedEvent>
 
 const ticksPerMs = 10_000
 const operatorGroups = [admins, operators]
 
 export function addPersistentSubscriptions(server: Server, context: PersistentContext): void {
-  const { access } = context
+  const { access, sources } = context
   const asOperator = <Request, Response>(handle: (groups: Groups, request: Request) => Promise<Response>) =>
     unary(context, async (request: Request, metadata: Metadata) => {
       access.mustBeIn(await access.caller(metadata), operatorGroups)
@@ -36,136 +44,113 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
       return handle(groupsOf(context), request)
     })
   server.addService(persistentServices.PersistentSubscriptionsService, {
-    create: asOperator((groups, request: CreateReq) => create(context, groups, request)),
-    update: asOperator(update),
-    delete: asOperator(remove),
-    getInfo: asAnybody(getInfo),
-    list: asAnybody(list),
-    replayParked: asOperator(replayParked),
-    restartSubsystem: asOperator(async (groups) => {
-      await groups.restart()
+    create: asOperator(async (groups, request: CreateReq) => {
+      const options = given(request.getOptions())
+      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      const filter = filterSpecOf(options.getAll()?.getFilter())
+      if (filter) matcherOf(filter)
+      const settings = settingsOf(options.getSettings(), startOf(options))
+      await as(name, groups.create({ ...name, madeBy: 'protocol', settings, ...(filter && { filter }) }))
+      sources.add(name.source)
+      return new persistent.CreateResp()
+    }),
+    update: asOperator(async (groups, request: UpdateReq) => {
+      const options = given(request.getOptions())
+      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      const asked = settingsOf(options.getSettings(), startOf(options))
+      // The request has no field for it.
+      const isKept = groups.find(name)?.settings.strategy === 'PinnedByCorrelation'
+      await as(name, groups.update(name, isKept ? { ...asked, strategy: 'PinnedByCorrelation' } : asked))
+      return new persistent.UpdateResp()
+    }),
+    delete: asOperator(async (groups, request: DeleteReq) => {
+      const options = given(request.getOptions())
+      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      await as(name, groups.delete(name))
+      return new persistent.DeleteResp()
+    }),
+    getInfo: asAnybody(async (groups, request: GetInfoReq) => {
+      const options = given(request.getOptions())
+      const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
+      const name = { source, group: options.getGroupName() }
+      // A stream that is called like the whole log has no groups.
+      if (!options.hasAll() && source === wholeLog) throw groupMissing(name)
+      return new persistent.GetInfoResp().setSubscriptionInfo(infoOf(await as(name, groups.info(name))))
+    }),
+    list: asAnybody(async (groups, request: ListReq) => {
+      const of = request.getOptions()?.getListForStream()
+      const source = of && (of.hasAll() ? wholeLog : streamName(of.getStream()))
+      const found = groups.all().filter((group) => source === undefined || group.source === source)
+      if (source !== undefined && found.length === 0 && !sources.has(source)) throw groupMissing({ source, group: '' })
+      const infos = await Promise.all(found.map((group) => groups.info(group)))
+      return new persistent.ListResp().setSubscriptionsList(infos.map(infoOf))
+    }),
+    replayParked: asOperator(async (groups, request: ReplayParkedReq) => {
+      const options = given(request.getOptions())
+      const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
+      const name = { source, group: options.getGroupName() }
+      await as(name, groups.replayParked(name, options.hasStopAt() ? Number(options.getStopAt()) : undefined))
+      return new persistent.ReplayParkedResp()
+    }),
+    restartSubsystem: asOperator(async () => {
+      await restartGroups(context)
       return empty()
     }),
     read: consumeCall(context),
   })
 }
 
-function failed(source: string, group: string, reason: string): CallError {
-  const text = `Subscription group ${group} on stream ${source} failed: '${reason}'`
-  return groupError(status.INTERNAL, 'persistent-subscription-failed', text, source, group, { reason })
+function given<Options>(options: Options | undefined): Options {
+  if (options === undefined) throw unforeseen()
+  return options
 }
 
-async function create({ store }: ServerContext, groups: Groups, request: CreateReq) {
-  const options = request.getOptions()
-  if (options === undefined) throw unforeseen()
-  const group = options.getGroupName()
-  const source = options.hasAll() ? wholeLog : ordinary(options)
-  if (groups.find(source, group)) {
-    const text = `Subscription group ${group} on stream ${source} exists.`
-    throw groupError(status.ALREADY_EXISTS, 'persistent-subscription-exists', text, source, group)
+/** What a group's work answers, its errors as clients know them. */
+async function as<T>(name: GroupName, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw asGroupError(error, name)
   }
-  const all = options.getAll()
-  const filter = filterSpecOf(all?.getFilter())
-  if (filter) matcherOf(filter)
-  const settings = settingsOf(options.getSettings(), startOf(options))
-  if (!areSettingsValid(settings)) throw failed(source, group, 'the settings make no sense')
-  const position = all?.getPosition()
-  if (position) {
-    const [commit, prepare] = [position.getCommitPosition(), position.getPreparePosition()]
-    if (BigInt(prepare) > BigInt(commit)) throw unforeseen()
-    const place = placeOf(commit, prepare, store.reader.lastPosition())
-    if (place === 'beyond') throw failed(source, group, 'the start position is beyond the end of the log')
-  }
-  await groups.create({ source, group, settings, ...(filter && { filter }) })
-  return new persistent.CreateResp()
-}
-
-async function update(groups: Groups, request: UpdateReq) {
-  const options = request.getOptions()
-  if (options === undefined) throw unforeseen()
-  const source = options.hasAll() ? wholeLog : ordinary(options)
-  const { definition } = existing(groups, source, options.getGroupName())
-  const asked = settingsOf(options.getSettings(), startOf(options))
-  // The request has no field for it.
-  const settings =
-    definition.settings.strategy === 'PinnedByCorrelation' ? { ...asked, strategy: 'PinnedByCorrelation' } : asked
-  if (!areSettingsValid(settings)) throw failed(source, definition.group, 'the settings make no sense')
-  await groups.update({ ...definition, settings } satisfies GroupDefinition)
-  return new persistent.UpdateResp()
-}
-
-async function remove(groups: Groups, request: DeleteReq) {
-  const options = request.getOptions()
-  if (options === undefined) throw unforeseen()
-  const source = options.hasAll() ? wholeLog : ordinary(options)
-  await groups.delete(existing(groups, source, options.getGroupName()))
-  return new persistent.DeleteResp()
-}
-
-async function getInfo(groups: Groups, request: GetInfoReq) {
-  const options = request.getOptions()
-  if (options === undefined) throw unforeseen()
-  const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
-  // A stream that is called like the whole log has no groups.
-  if (!options.hasAll() && source === wholeLog) throw groupMissing(source, options.getGroupName())
-  return new persistent.GetInfoResp().setSubscriptionInfo(infoOf(existing(groups, source, options.getGroupName())))
-}
-
-async function list(groups: Groups, request: ListReq) {
-  const of = request.getOptions()?.getListForStream()
-  const source = of && (of.hasAll() ? wholeLog : streamName(of.getStream()))
-  const found = source === undefined ? groups.all() : groups.of(source)
-  if (found === undefined) throw groupMissing(source ?? '', '')
-  return new persistent.ListResp().setSubscriptionsList(found.map(infoOf))
-}
-
-async function replayParked(groups: Groups, request: ReplayParkedReq) {
-  const options = request.getOptions()
-  if (options === undefined) throw unforeseen()
-  const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
-  const running = existing(groups, source, options.getGroupName())
-  const stopAt = options.hasStopAt() ? Number(options.getStopAt()) : undefined
-  if (stopAt !== undefined && stopAt < 0) throw failed(source, options.getGroupName(), 'cannot stop before the start')
-  await running.replay(stopAt)
-  return new persistent.ReplayParkedResp()
-}
-
-function existing(groups: Groups, source: string, group: string): RunningGroup {
-  const found = groups.find(source, group)
-  if (found === undefined) throw groupMissing(source, group)
-  return found
 }
 
 type SourceOptions = CreateReq.Options | UpdateReq.Options | DeleteReq.Options
 
-/** The stream, which older clients name in another field. The whole log goes by calls of its own. */
-function ordinary(options: SourceOptions): string {
+/** The stream, which older clients name in another field. The whole log goes by a field of its own. */
+function sourceOfChange(options: SourceOptions): string {
+  if (options.hasAll()) return wholeLog
   const identifier = 'getStream' in options ? options.getStream()?.getStreamIdentifier() : undefined
   const source = streamName(identifier ?? options.getStreamIdentifier())
   if (source === wholeLog) throw unforeseen()
   return source
 }
 
-function startOf(options: CreateReq.Options | UpdateReq.Options): string {
+function startOf(options: CreateReq.Options | UpdateReq.Options): GroupSettings['startFrom'] {
   const all = options.getAll()
   if (all) {
     const position = all.getPosition()
     if (all.hasStart()) return 'start'
     if (position === undefined) return 'end'
     const [commit, prepare] = [position.getCommitPosition(), position.getPreparePosition()]
-    return isMaxUint64(commit) ? 'end' : `${commit}/${prepare}`
+    if (isMaxUint64(commit)) return 'end'
+    if (BigInt(prepare) > BigInt(commit)) throw unforeseen()
+    return positionAtOrBehind(commit)
   }
   const stream = options.getStream()
   if (stream?.hasStart()) return 'start'
   if (stream?.hasEnd()) return 'end'
   const revision = stream?.getRevision() ?? options.getSettings()?.getRevision() ?? '0'
-  return isMaxUint64(revision) ? 'end' : revision
+  return isMaxUint64(revision) ? 'end' : Number(revision)
 }
 
-function settingsOf(settings: CreateReq.Settings | UpdateReq.Settings | undefined, startFrom: string): GroupSettings {
+function settingsOf(
+  settings: CreateReq.Settings | UpdateReq.Settings | undefined,
+  startFrom: GroupSettings['startFrom'],
+): GroupSettings {
   if (settings === undefined) throw unforeseen()
   const named = ['DispatchToSingle', 'RoundRobin', 'Pinned'][settings.getNamedConsumerStrategy()] ?? ''
-  const strategy = ('getConsumerStrategy' in settings && settings.getConsumerStrategy()) || named
+  // What is no strategy is refused with the other settings.
+  const strategy = (('getConsumerStrategy' in settings && settings.getConsumerStrategy()) || named) as StrategyName
   const milliseconds = (hasTicks: boolean, ticks: string, ms: number) =>
     hasTicks ? Math.trunc(Number(ticks) / ticksPerMs) : ms
   return {

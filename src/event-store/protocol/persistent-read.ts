@@ -1,15 +1,16 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/persistent_pb.js'
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
-import { type handleBidiStreamingCall, type ServerDuplexStream, status } from '@grpc/grpc-js'
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js'
+import type { Delivered } from '../embedded/persistent/group.js'
+import { type GroupName, wholeLog } from '../embedded/persistent/group-definition.js'
+import type { GroupConsumer, Membership } from '../embedded/persistent/running-group.js'
+import type { NackAction } from '../event-store.js'
 import type { User } from './access.js'
 import { toCallError, unforeseen } from './call-error.js'
 import { endWith, signalOf } from './calls.js'
 import { persistent } from './generated.js'
-import { wholeLog } from './groups/group-settings.js'
-import type { GroupMember } from './groups/group-state.js'
-import type { NackAction, RunningGroup } from './groups/running-group.js'
-import { groupError, groupMissing, groupsOf, type PersistentContext } from './persistent-context.js'
-import { deliveryResponse } from './recorded-event.js'
+import { asGroupError, groupsOf, type PersistentContext } from './persistent-context.js'
+import { deliveryResponse, type ResolvedEvent } from './recorded-event.js'
 import { idOf, streamName } from './wire.js'
 
 type Call = ServerDuplexStream<ReadReq, ReadResp>
@@ -20,35 +21,68 @@ export function consumeCall(context: PersistentContext): handleBidiStreamingCall
     call.on('error', () => {}) // without a listener it would end the process
     const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
     // Nobody listens for data yet, so nothing is lost meanwhile.
-    context.access.caller(call.metadata).then((user) => new Consumer(context, call, user).start(), ended)
+    context.access.caller(call.metadata).then((user) => new ClientConsumer(context, call, user).start(), ended)
   }
 }
 
-class Consumer {
-  #group: RunningGroup | undefined
-  #member: GroupMember | undefined
+/** A call that consumes a group, until one of the two sides ends it. */
+export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
+  bufferSize = 0
+  totalItems = 0
+  readonly user: string
+  readonly connectionName: string
+  #name: GroupName | undefined
+  #structuredIds = false
+  #membership: Membership<ResolvedEvent> | undefined
   #isOver = false
 
   constructor(
     private readonly context: PersistentContext,
     private readonly call: Call,
-    private readonly user: User | undefined,
-  ) {}
+    private readonly caller: User | undefined,
+  ) {
+    this.user = caller?.login ?? (context.access.isInsecure ? 'system' : 'anonymous')
+    this.connectionName = String(call.metadata.get('connection-name')[0] ?? '<unknown>')
+  }
 
   start(): void {
     const { call } = this
     signalOf(call).addEventListener('abort', () => this.#leave())
     call.on('end', () => {
-      this.#leave()
       if (!this.#isOver) call.end()
+      this.#leave()
     })
     call.on('data', (request: ReadReq) => {
       try {
         this.#take(request)
       } catch (error) {
-        this.#fail(error)
+        this.end(error)
       }
     })
+  }
+
+  joined(membership: Membership<ResolvedEvent>): void {
+    this.#membership = membership
+    if (this.#isOver) {
+      this.#leave()
+      return
+    }
+    const id = `${this.#name?.source}::${this.#name?.group}`
+    const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId(id)
+    this.call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation))
+  }
+
+  /** Never more than the buffer size, which the client chose: no need to wait for it. */
+  deliver({ event, retryCount }: Delivered<ResolvedEvent>): void {
+    this.totalItems += 1
+    this.call.write(deliveryResponse(event, retryCount, this.#structuredIds))
+  }
+
+  end(error?: unknown): void {
+    if (this.#isOver) return
+    this.#leave()
+    if (error === undefined) this.call.end()
+    else endWith(this.call, toCallError(this.#name ? asGroupError(error, this.#name) : error, this.context.onFault))
   }
 
   #take(request: ReadReq): void {
@@ -56,59 +90,27 @@ class Consumer {
     const ack = request.getAck()
     const nack = request.getNack()
     if (options) this.#join(options)
-    else if (ack) this.#group?.ack(idsOf(ack.getIdsList()))
-    else if (nack) this.#group?.nack(actionOf(nack.getAction()), nack.getReason(), idsOf(nack.getIdsList()))
+    else if (ack) this.#membership?.ack(idsOf(ack.getIdsList()))
+    else if (nack) this.#membership?.nack(actionOf(nack.getAction()), nack.getReason(), idsOf(nack.getIdsList()))
   }
 
   #join(options: ReadReq.Options): void {
-    if (this.#group || this.#isOver) return
-    const { access } = this.context
+    if (this.#name || this.#isOver) return
     const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
-    const name = options.getGroupName()
-    access.mayUse(this.user, 'read', source)
-    const group = groupsOf(this.context).find(source, name)
-    if (group === undefined) throw groupMissing(source, name)
-    if (options.getBufferSize() < 0) throw unforeseen()
-    if (group.isFull) {
-      const text = `Maximum subscriptions reached for subscription group ${name} on stream ${source}.`
-      throw groupError(status.FAILED_PRECONDITION, 'maximum-subscribers-reached', text, source, name)
-    }
-    const structuredIds = options.getUuidOption()?.hasStructured() ?? false
-    this.#group = group
-    this.#member = {
-      id: 0,
-      bufferSize: options.getBufferSize(),
-      inFlight: 0,
-      totalItems: 0,
-      name: String(this.call.metadata.get('connection-name')[0] ?? '<unknown>'),
-      user: this.user?.login ?? (access.isInsecure ? 'system' : 'anonymous'),
-      // Never more than the buffer size, which the client chose: no need to wait for it.
-      deliver: (entry) => {
-        this.call.write(deliveryResponse(entry.resolved, entry.retryCount, structuredIds))
-        group.delivered(entry)
-      },
-      drop: () => {
-        const text = `Subscription group ${name} on stream ${source} was dropped.`
-        this.#fail(groupError(status.CANCELLED, 'persistent-subscription-dropped', text, source, name))
-      },
-    }
-    const id = `${source}::${name}`
-    const confirmation = new persistent.ReadResp.SubscriptionConfirmation().setSubscriptionId(id)
-    this.call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation))
-    group.join(this.#member)
-  }
-
-  #fail(error: unknown): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#leave()
-    endWith(this.call, toCallError(error, this.context.onFault))
+    this.#name = { source, group: options.getGroupName() }
+    this.#structuredIds = options.getUuidOption()?.hasStructured() ?? false
+    this.bufferSize = options.getBufferSize()
+    this.context.access.mayUse(this.caller, 'read', source)
+    if (this.bufferSize < 0) throw unforeseen()
+    groupsOf(this.context)
+      .consume(this.#name, this)
+      .catch((error) => this.end(error))
   }
 
   #leave(): void {
-    if (this.#member) this.#group?.leave(this.#member)
-    this.#member = undefined
-    this.#group = undefined
+    this.#isOver = true
+    this.#membership?.leave()
+    this.#membership = undefined
   }
 }
 

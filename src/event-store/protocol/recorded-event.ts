@@ -1,8 +1,9 @@
 import type { ReadResp as PersistentReadResp } from '@eventstore/db-client/generated/persistent_pb.js'
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import type { StoredEvent, StreamReader } from '../embedded/streams/stream-reader.js'
 import { persistent, streams } from './generated.js'
-import { identifierOf, positionText, revisionText, uuidOf } from './wire.js'
+import { identifierOf, revisionText, uuidOf } from './wire.js'
 
 /** An event as it was found, and the link it was found by. One of them is there. */
 export interface ResolvedEvent {

@@ -1,10 +1,11 @@
 import type { DeleteReq, DeleteResp, TombstoneReq, TombstoneResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { type Metadata, status } from '@grpc/grpc-js'
 import type { Outcome } from '../embedded/streams/operations.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import { accessDenied, CallError, streamDeleted } from './call-error.js'
 import type { ServerContext } from './calls.js'
 import { streams } from './generated.js'
-import { type ExpectedOnWire, expectedOf, positionText, streamName } from './wire.js'
+import { type ExpectedOnWire, expectedOf, streamName } from './wire.js'
 
 /** `Streams.Delete` and `Streams.Tombstone`. */
 

@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs'
 import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/streams_pb.js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { Groups, protocolLock } from '../embedded/persistent/groups.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import { Access, type Account } from './access.js'
 import { appendCall } from './append-calls.js'
 import { batchAppendCall } from './batch-append.js'
 import { unary } from './calls.js'
 import { streamsServices } from './generated.js'
-import { Groups } from './groups/groups.js'
+import { groupLogOf } from './group-log.js'
+import { sourceOf } from './group-source.js'
 import { addNodeServices } from './node-services.js'
 import { addPersistentSubscriptions } from './persistent-calls.js'
-import type { PersistentContext } from './persistent-context.js'
+import { type PersistentContext, restartGroups } from './persistent-context.js'
 import { readCall } from './read-call.js'
+import type { ResolvedEvent } from './recorded-event.js'
 import { deleteStream, tombstoneStream } from './removal-calls.js'
 import { addUsers } from './users.js'
 
@@ -46,16 +49,24 @@ export interface ProtocolServer {
 /** Serves a log over EventStoreDB's gRPC protocol. */
 export async function startProtocolServer(options: ProtocolOptions): Promise<ProtocolServer> {
   const { store, tls, isWritable, onFault } = options
-  const lock = isWritable ? store.tryLock('protocol-groups') : undefined
-  const groups = lock && new Groups(store, onFault)
-  groups?.start()
+  const lock = isWritable ? store.tryLock(protocolLock) : undefined
+  const groups =
+    lock &&
+    new Groups<ResolvedEvent>({
+      log: groupLogOf(store),
+      sourceOf: (stored) => sourceOf(store, stored),
+      runsProtocolGroups: true,
+      onFault,
+    })
   const context: PersistentContext = {
     store,
     access: new Access(store, tls === undefined ? undefined : options.accounts),
     isWritable,
     onFault,
     groups,
+    sources: new Set(),
   }
+  if (groups) await restartGroups(context)
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
@@ -72,7 +83,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     server,
     context,
     () => options.advertise ?? { host: options.host, port: bound },
-    async () => groups?.restart(),
+    () => restartGroups(context),
   )
   addPersistentSubscriptions(server, context)
   addUsers(server, context)
@@ -86,7 +97,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
   return {
     port: bound,
     close: async () => {
-      await groups?.stop()
+      await groups?.close()
       server.forceShutdown()
       lock?.release()
     },

@@ -1,4 +1,5 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import { positionText } from '../embedded/streams/shown-position.js'
 import type { StoredEvent } from '../embedded/streams/stream-reader.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import { unforeseen } from './call-error.js'
@@ -6,7 +7,7 @@ import { filterSpecOf, matcherOf } from './event-filter.js'
 import { streams } from './generated.js'
 import type { Reading } from './read-call.js'
 import { caughtUp, confirmation } from './subscribe-to-stream.js'
-import { placeOf, positionText } from './wire.js'
+import { placeOf } from './wire.js'
 
 const pageEvents = 200
 const defaultWindow = 32

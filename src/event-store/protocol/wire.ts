@@ -1,4 +1,5 @@
 import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js'
+import { positionScale } from '../embedded/streams/shown-position.js'
 import { tombstoneRevision } from '../embedded/streams/stream-metadata.js'
 import type { Expected } from '../embedded/streams/stream-rules.js'
 import { unforeseen } from './call-error.js'
@@ -9,12 +10,6 @@ import { protobufEmpty, shared } from './generated.js'
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
-
-/**
- * Positions of the log are 1, 2, 3, …; on the wire there is room between them. So a position that is no event's (of
- * another log, or reckoned with) is noticed and refused, as the real server does.
- */
-const positionScale = 64
 
 export function streamName(identifier: StreamIdentifier | undefined): string {
   const bytes = identifier?.getStreamName_asU8()
@@ -78,10 +73,6 @@ export function isMaxUint64(text: string): boolean {
   return BigInt(text) === maxUint64
 }
 
-export function positionText(position: number): string {
-  return `${position * positionScale}`
-}
-
 /** An event's position, or a place before (`start`) or behind (`end`) all of them. */
 export type Place = number | 'start' | 'end' | 'beyond' | 'none'
 
@@ -95,12 +86,6 @@ export function placeOf(commitText: string, prepareText: string, lastPosition: n
   if (commit > BigInt(lastPosition) * BigInt(positionScale)) return 'beyond'
   if (commit % BigInt(positionScale) !== 0n || (prepare !== commit && prepare !== 0n)) return 'none'
   return Number(commit / BigInt(positionScale))
-}
-
-/** The first position that is not below a place on the wire. */
-export function positionAtOrBehind(commitText: string): number {
-  const scale = BigInt(positionScale)
-  return Number((BigInt(commitText) + scale - 1n) / scale)
 }
 
 interface ExpectedOptions {

@@ -1,19 +1,38 @@
 import { randomUUID } from 'node:crypto'
-import type { Position } from '../../event-store.js'
-import type { GroupLog } from './log.js'
-import { decodePosition, encodePosition, type StoredGroup } from './stored-groups.js'
-import { groupStream } from './streams.js'
+import { parseObject } from '../streams/event-body.js'
+import { positionAtOrBehind, positionText } from '../streams/shown-position.js'
+import { groupStream, type StoredGroup, wholeLog } from './group-definition.js'
+import { expectedAfter, type GroupLog, jsonContent } from './group-log.js'
 
-/** Of this generation of the group: a deleted one's means nothing to another of the same name. */
-export function readCheckpoint(log: GroupLog, stored: StoredGroup): Position | undefined {
-  const last = log.readLast(groupStream(stored.group, 'checkpoint'))
-  if (!last || last.data.generation !== stored.generation) return undefined
-  return decodePosition(last.data.checkpoint)
+export function readCheckpoint({ reader }: GroupLog, stored: StoredGroup): number | undefined {
+  const stream = groupStream(stored, 'checkpoint')
+  const last = reader.last(stream)
+  if (last === undefined) return undefined
+  switch (stored.madeBy) {
+    case 'service': {
+      const data = parseObject(last.data)
+      return data?.generation === stored.generation ? placeIn(data.checkpoint, stored) : undefined
+    }
+    case 'protocol':
+      // A client that deletes the stream has the group begin anew.
+      if (last.revision < stored.since.checkpoint || reader.view(stream).isMissing) return undefined
+      return placeIn(JSON.parse(Buffer.from(last.data).toString()), stored)
+    default:
+      return stored.madeBy satisfies never
+  }
 }
 
-export async function writeCheckpoint(log: GroupLog, stored: StoredGroup, checkpoint: Position): Promise<void> {
-  const stream = groupStream(stored.group, 'checkpoint')
-  const data = { generation: stored.generation, checkpoint: encodePosition(checkpoint) }
-  const event = { id: randomUUID(), type: 'SubscriptionCheckpoint', data, metadata: {} }
-  await log.append(stream, log.readLast(stream)?.revision ?? 'no_stream', [event])
+export async function writeCheckpoint(log: GroupLog, stored: StoredGroup, place: number): Promise<void> {
+  const stream = groupStream(stored, 'checkpoint')
+  const shown = positionText(place)
+  const checkpoint = stored.source === wholeLog ? `C:${shown}/P:${shown}` : `${place}`
+  const data = stored.madeBy === 'service' ? { generation: stored.generation, checkpoint } : checkpoint
+  const event = jsonContent(randomUUID(), 'SubscriptionCheckpoint', data)
+  await log.append(stream, expectedAfter(log.reader, stream), event)
+}
+
+function placeIn(text: unknown, { source }: StoredGroup): number | undefined {
+  const [, commit, revision] = /^(?:C:(\d{1,19})\/P:\d+|(\d{1,16}))$/.exec(String(text)) ?? []
+  if (source === wholeLog) return commit === undefined ? undefined : positionAtOrBehind(commit)
+  return revision === undefined ? undefined : Number(revision)
 }

@@ -1,32 +1,29 @@
-import type { NackAction, PersistentConsumer, PersistentDelivery } from '../../event-store.js'
+import type { NackAction, PersistentConsumer, PersistentDelivery, RecordedEvent } from '../../event-store.js'
 import { Deque } from './deque.js'
+import type { Delivered } from './group.js'
+import type { GroupConsumer, Membership } from './running-group.js'
 
 interface Waiting {
   resolve(result: IteratorResult<PersistentDelivery>): void
   reject(error: Error): void
 }
 
-/** What a consumer may ask of its group. */
-export interface ConsumerGroup {
-  ack(ackIds: readonly string[]): void
-  nack(action: NackAction, reason: string, ackIds: readonly string[]): void
-  leave(consumer: Consumer): void
-}
-
 const finished: IteratorResult<PersistentDelivery> = { done: true, value: undefined }
 
 /** Holds at most its buffer size of deliveries: the group never has more of them in flight. */
-export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDelivery> {
+export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDelivery>, GroupConsumer<RecordedEvent> {
   readonly #queue = new Deque<PersistentDelivery>()
+  #membership: Membership<RecordedEvent> | undefined
   #waiting: Waiting | undefined
   #stopListening: (() => void) | undefined
   #ended = false
   #error: Error | undefined
 
-  constructor(
-    readonly id: number,
-    private readonly group: ConsumerGroup,
-  ) {}
+  constructor(readonly bufferSize: number) {}
+
+  joined(membership: Membership<RecordedEvent>): void {
+    this.#membership = membership
+  }
 
   closeOn(signal: AbortSignal): void {
     const close = () => void this.close()
@@ -35,7 +32,8 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
     this.#stopListening = () => signal.removeEventListener('abort', close)
   }
 
-  push(delivery: PersistentDelivery): void {
+  deliver({ event, retryCount, ackId }: Delivered<RecordedEvent>): void {
+    const delivery = { event, retryCount, ackId }
     const waiting = this.#waiting
     if (!waiting) {
       this.#queue.push(delivery)
@@ -59,17 +57,17 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
   }
 
   async ack(...ackIds: string[]): Promise<void> {
-    this.group.ack(ackIds)
+    this.#membership?.ack(ackIds)
   }
 
   async nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void> {
-    this.group.nack(action, reason, ackIds)
+    this.#membership?.nack(action, reason, ackIds)
   }
 
   async close(): Promise<void> {
     if (this.#ended) return
     this.end()
-    this.group.leave(this)
+    this.#membership?.leave()
   }
 
   [Symbol.asyncIterator](): AsyncIterator<PersistentDelivery> {

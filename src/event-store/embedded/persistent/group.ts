@@ -1,59 +1,57 @@
-import {
-  comparePositions,
-  type NackAction,
-  type Page,
-  type PersistentSubscriptionSettings,
-  type Position,
-  type RecordedEvent,
-} from '../../event-store.js'
+import type { NackAction } from '../../event-store.js'
 import { Deque } from './deque.js'
+import type { GroupSettings, Maker } from './group-definition.js'
+import type { Item, SourcePage } from './group-source.js'
 import { type Member, type Strategy, strategyNamed } from './strategy.js'
 
-/** What a group reads next: events recorded after `after`, at most `maxCount` of them. */
+/** What a group reads next: events behind `after`, at most `maxCount` of them. */
 export interface ReadRequest {
-  readonly after: Position | undefined
+  readonly after: number
   readonly maxCount: number
 }
 
 /** A parked event that is to be delivered again. */
-export interface ReplayedEvent {
-  readonly event: RecordedEvent
+export interface ReplayedEvent<E> {
+  readonly event: E
+  readonly lane: string
   readonly parkedRevision: number
   readonly parkedId: string
 }
 
-export interface Delivered {
+export interface Delivered<E> {
   readonly consumer: number
-  readonly event: RecordedEvent
+  readonly event: E
   readonly retryCount: number
   readonly ackId: string
 }
 
 /** An event to be written to the parked stream; hand it back with {@link Group.parked} once that is durable. */
-export interface Park {
-  readonly event: RecordedEvent
+export interface Park<E> {
+  readonly event: E
   readonly reason: string
   /** The parked event that this one takes the place of: it had been replayed. */
   readonly replaces: number | undefined
 }
 
-interface Entry {
-  readonly event: RecordedEvent
+interface Entry<E> {
+  readonly event: E
+  readonly lane: string
   /** Place in the retry queue: the order of reading; replayed ones behind all others, by parked revision. */
   readonly order: number
   /** Checkpoint while this is the lowest unfinished event. */
-  readonly before: Position | undefined
+  readonly before: number
   readonly parkedRevision: number | undefined
   readonly id: string
   ackId: string
+  isReplayDone: boolean
   retryCount: number
   deliveredAtMs: number
   member: Member | undefined
-  previous: Entry | undefined
-  next: Entry | undefined
+  previous: Entry<E> | undefined
+  next: Entry<E> | undefined
 }
 
-type ParkedEntry = Park & { readonly entry: Entry }
+type ParkedEntry<E> = Park<E> & { readonly entry: Entry<E> }
 
 const replayOrder = 2 ** 52
 /** What the real server reads when a group's readBatchSize is 0. */
@@ -69,42 +67,50 @@ const maxParksUnwritten = 1_000
  * list in reading order, whose head bounds the checkpoint. So nothing that was read but not finished can be lost by a
  * reload, and memory is bounded by what is buffered and in flight, however far acks run ahead of the lowest one.
  */
-export class Group {
-  readonly #settings: PersistentSubscriptionSettings
+export class Group<E> {
+  readonly #settings: GroupSettings
+  readonly #madeBy: Maker
   readonly #strategy: Strategy
   readonly #members = new Map<number, Member>()
   /** In order of delivery, hence of deadline. */
-  readonly #inFlight = new Map<string, Entry>()
-  readonly #retries = new Deque<Entry>()
-  readonly #fresh = new Deque<Entry>()
-  #lowest: Entry | undefined
-  #highest: Entry | undefined
-  #parks: ParkedEntry[] = []
+  readonly #inFlight = new Map<string, Entry<E>>()
+  /** Those in flight under an id of their own, as another had theirs. */
+  readonly #alike = new Map<string, Set<Entry<E>>>()
+  readonly #retries = new Deque<Entry<E>>()
+  readonly #fresh = new Deque<Entry<E>>()
+  #lowest: Entry<E> | undefined
+  #highest: Entry<E> | undefined
+  #parks: ParkedEntry<E>[] = []
   #parksUnwritten = 0
   #replaysDone: number[] = []
   #nextOrder = 0
   #freeSlots = 0
   #duplicates = 0
 
-  #through: Position | undefined
+  /** The place behind which the group began. */
+  readonly #begin: number
+  #through: number
+  #known: number | undefined
   #reading = false
   #live = false
   #woken = false
 
-  #checkpoint: Position | undefined
-  #writing: Position | undefined
+  #checkpoint: number | undefined
+  #writing: number | undefined
   #doneSinceCheckpoint = 0
   #checkpointDue = false
   #checkpointLost = false
   #checkpointedAtMs: number | undefined
 
-  /** @param start the stored checkpoint, or the place after which the group begins. */
+  /** @param start the stored checkpoint, or the place behind which the group begins. */
   constructor(
-    settings: PersistentSubscriptionSettings,
-    start: { readonly after: Position | undefined; readonly checkpoint: Position | undefined },
+    { settings, madeBy }: { readonly settings: GroupSettings; readonly madeBy: Maker },
+    start: { readonly after: number; readonly checkpoint: number | undefined },
   ) {
     this.#settings = settings
-    this.#strategy = strategyNamed(settings.consumerStrategy)
+    this.#madeBy = madeBy
+    this.#strategy = strategyNamed(settings.strategy)
+    this.#begin = start.after
     this.#through = start.checkpoint ?? start.after
     this.#checkpoint = start.checkpoint
   }
@@ -113,17 +119,32 @@ export class Group {
     return this.#inFlight.size
   }
 
-  get consumers(): number {
-    return this.#members.size
+  inFlightOf(consumer: number): number {
+    return this.#members.get(consumer)?.inFlight ?? 0
+  }
+
+  /** Events that were read and not delivered yet. */
+  get buffered(): number {
+    return this.#fresh.length
+  }
+
+  /** At the end of what there is. */
+  get isLive(): boolean {
+    return this.#live
+  }
+
+  /** The last event that was read. */
+  get known(): number | undefined {
+    return this.#known
   }
 
   /** The last one that was durably written. */
-  get checkpoint(): Position | undefined {
+  get checkpoint(): number | undefined {
     return this.#checkpoint
   }
 
   /** Everything up to here has been read into the group or did not match. */
-  get through(): Position | undefined {
+  get through(): number {
     return this.#through
   }
 
@@ -145,7 +166,7 @@ export class Group {
   leave(consumer: number): void {
     const member = this.#members.get(consumer)
     if (!member) return
-    const back: Entry[] = []
+    const back: Entry<E>[] = []
     for (const entry of this.#inFlight.values()) if (entry.member === member) back.push(entry)
     this.#members.delete(consumer)
     this.#strategy.leave(member)
@@ -161,7 +182,7 @@ export class Group {
 
   ack(ackIds: readonly string[]): void {
     for (const ackId of ackIds) {
-      const entry = this.#inFlight.get(ackId)
+      const entry = this.#named(ackId)
       if (!entry) continue
       this.#release(entry)
       this.#finish(entry)
@@ -175,9 +196,9 @@ export class Group {
       this.ack(ackIds)
       return
     }
-    const entries: Entry[] = []
+    const entries: Entry<E>[] = []
     for (const ackId of ackIds) {
-      const entry = this.#inFlight.get(ackId)
+      const entry = this.#named(ackId)
       if (!entry) continue
       this.#release(entry)
       entries.push(entry)
@@ -193,7 +214,7 @@ export class Group {
 
   /** Once a second. */
   tick(nowMs: number): void {
-    const late: Entry[] = []
+    const late: Entry<E>[] = []
     for (const entry of this.#inFlight.values()) {
       if (nowMs - entry.deliveredAtMs < this.#settings.messageTimeoutMs) break
       late.push(entry)
@@ -232,16 +253,16 @@ export class Group {
     return { after: this.#through, maxCount }
   }
 
-  loaded(page: Page): void {
+  loaded(page: SourcePage<E>): void {
     this.#reading = false
-    for (const event of page.events) {
-      this.#append(event)
-      this.#through = event.position
+    for (const item of page.items) {
+      this.#append(item)
+      this.#through = item.place
+      this.#known = item.place
     }
-    if (page.checkpoint && (!this.#through || comparePositions(page.checkpoint, this.#through) > 0)) {
-      this.#through = page.checkpoint
-    }
+    this.#through = Math.max(this.#through, page.through)
     this.#live = page.atEnd
+    if (page.passed > 0) this.passed(page.passed)
   }
 
   /** The read could not be done; it is asked for again. */
@@ -257,39 +278,39 @@ export class Group {
   }
 
   /** In order of their parked revisions. */
-  replay(events: readonly ReplayedEvent[]): void {
+  replay(events: readonly ReplayedEvent<E>[]): void {
     this.#requeue(
-      events.map(({ event, parkedRevision, parkedId }) =>
-        newEntry(event, replayOrder + parkedRevision, undefined, parkedId, parkedRevision),
+      events.map(({ event, lane, parkedRevision, parkedId }) =>
+        newEntry({ event, lane, id: parkedId, place: 0 }, replayOrder + parkedRevision, 0, parkedRevision),
       ),
     )
   }
 
   // ---- outputs
 
-  dispatch(nowMs: number): Delivered[] {
-    const delivered: Delivered[] = []
+  dispatch(nowMs: number): Delivered<E>[] {
+    const delivered: Delivered<E>[] = []
     if (this.#parksUnwritten >= maxParksUnwritten) return delivered
     this.#drain(this.#retries, nowMs, delivered)
     this.#drain(this.#fresh, nowMs, delivered)
     return delivered
   }
 
-  takeParks(): Park[] {
+  takeParks(): Park<E>[] {
     const parks = this.#parks
     this.#parks = []
     return parks
   }
 
   /** It is durable in the parked stream, so the checkpoint may pass it. */
-  parked(park: Park): void {
+  parked(park: Park<E>): void {
     this.#parksUnwritten -= 1
-    const { entry } = park as ParkedEntry
+    const { entry } = park as ParkedEntry<E>
     if (entry.parkedRevision === undefined) this.#finish(entry)
     this.#noteCountReached()
   }
 
-  /** Parked revisions whose replay was acked or skipped. */
+  /** Parked revisions whose replay is done: acked or skipped; in a group of the protocol, delivered. */
   takeReplaysDone(): number[] {
     const done = this.#replaysDone
     this.#replaysDone = []
@@ -297,19 +318,19 @@ export class Group {
   }
 
   get isCheckpointDue(): boolean {
-    return this.#checkpointDue && !this.#writing
+    return this.#checkpointDue && this.#writing === undefined
   }
 
   /** Call {@link checkpointWritten} or {@link checkpointFailed} afterwards: one write at a time. */
-  checkpointToWrite(nowMs: number): Position | undefined {
-    if (!this.#checkpointDue || this.#writing) return undefined
+  checkpointToWrite(nowMs: number): number | undefined {
+    if (!this.isCheckpointDue) return undefined
     this.#checkpointDue = false
     return this.#startCheckpoint(nowMs)
   }
 
   /** As {@link checkpointToWrite}, but whatever the counts: the group is about to be put down. */
-  lastCheckpoint(nowMs: number): Position | undefined {
-    return this.#writing ? undefined : this.#startCheckpoint(nowMs)
+  lastCheckpoint(nowMs: number): number | undefined {
+    return this.#writing === undefined ? this.#startCheckpoint(nowMs) : undefined
   }
 
   checkpointWritten(): void {
@@ -327,8 +348,8 @@ export class Group {
 
   // ---- inside
 
-  #append(event: RecordedEvent): void {
-    const entry = newEntry(event, this.#nextOrder, this.#through, event.id, undefined)
+  #append(item: Item<E>): void {
+    const entry = newEntry(item, this.#nextOrder, this.#through, undefined)
     this.#nextOrder += 1
     entry.previous = this.#highest
     if (this.#highest) this.#highest.next = entry
@@ -338,50 +359,67 @@ export class Group {
   }
 
   /** Pinned leaves in place what waits for a full consumer, and goes on behind it. */
-  #drain(queue: Deque<Entry>, nowMs: number, delivered: Delivered[]): void {
-    const kept: Entry[] = []
+  #drain(queue: Deque<Entry<E>>, nowMs: number, delivered: Delivered<E>[]): void {
+    const kept: Entry<E>[] = []
     while (this.#freeSlots > 0) {
       const entry = queue.peek()
       if (!entry) break
       queue.shift()
-      const member = this.#strategy.choose(entry.event.stream)
+      const member = this.#strategy.choose(entry.lane)
       if (member) delivered.push(this.#deliver(entry, member, nowMs))
       else kept.push(entry)
     }
     queue.unshift(kept)
   }
 
-  #deliver(entry: Entry, member: Member, nowMs: number): Delivered {
+  #deliver(entry: Entry<E>, member: Member, nowMs: number): Delivered<E> {
     // Two streams may hold events of the same id: an ack must tell which one it means.
     if (this.#inFlight.has(entry.id)) {
       this.#duplicates += 1
       entry.ackId = `${entry.id}/${this.#duplicates}`
+      this.#alike.set(entry.id, (this.#alike.get(entry.id) ?? new Set()).add(entry))
     } else {
       entry.ackId = entry.id
     }
+    if (this.#madeBy === 'protocol') this.#replayDone(entry)
     entry.member = member
     entry.deliveredAtMs = nowMs
     member.inFlight += 1
     this.#freeSlots -= 1
     this.#inFlight.set(entry.ackId, entry)
-    this.#strategy.delivered(entry.event.stream)
+    this.#strategy.delivered(entry.lane)
     return { consumer: member.id, event: entry.event, retryCount: entry.retryCount, ackId: entry.ackId }
   }
 
-  #release(entry: Entry): void {
+  /** Clients of the protocol name the event's id: of several events of one id in flight, any. */
+  #named(ackId: string): Entry<E> | undefined {
+    const entry = this.#inFlight.get(ackId)
+    if (entry || this.#madeBy === 'service') return entry
+    return this.#alike.get(ackId)?.values().next().value
+  }
+
+  #release(entry: Entry<E>): void {
     this.#inFlight.delete(entry.ackId)
+    const alike = this.#alike.get(entry.id)
+    if (alike?.delete(entry) && alike.size === 0) this.#alike.delete(entry.id)
     const { member } = entry
     if (member) {
       member.inFlight -= 1
       this.#freeSlots += 1
     }
     entry.member = undefined
-    this.#strategy.released(entry.event.stream)
+    this.#strategy.released(entry.lane)
   }
 
-  #finish(entry: Entry): void {
+  #replayDone(entry: Entry<E>): void {
+    if (entry.parkedRevision === undefined || entry.isReplayDone) return
+    entry.isReplayDone = true
+    this.#replaysDone.push(entry.parkedRevision)
+  }
+
+  #finish(entry: Entry<E>): void {
     if (entry.parkedRevision !== undefined) {
-      this.#replaysDone.push(entry.parkedRevision)
+      this.#replayDone(entry)
       return
     }
     if (entry.previous) entry.previous.next = entry.next
@@ -391,8 +429,8 @@ export class Group {
     this.#doneSinceCheckpoint += 1
   }
 
-  #retry(entries: readonly Entry[]): void {
-    const again: Entry[] = []
+  #retry(entries: readonly Entry<E>[]): void {
+    const again: Entry<E>[] = []
     for (const entry of entries) {
       if (entry.retryCount >= this.#settings.maxRetryCount) {
         this.#park(entry, `Reached retry count of ${Math.max(0, this.#settings.maxRetryCount)}`)
@@ -404,36 +442,32 @@ export class Group {
     this.#requeue(again)
   }
 
-  #requeue(entries: readonly Entry[]): void {
+  #requeue(entries: readonly Entry<E>[]): void {
     if (entries.length === 0) return
     this.#retries.replace([...this.#retries.toArray(), ...entries].sort((a, b) => a.order - b.order))
   }
 
-  #park(entry: Entry, reason: string): void {
+  #park(entry: Entry<E>, reason: string): void {
     this.#parksUnwritten += 1
-    const park: ParkedEntry = { event: entry.event, reason, replaces: entry.parkedRevision, entry }
+    const replaces = entry.isReplayDone ? undefined : entry.parkedRevision
+    const park: ParkedEntry<E> = { event: entry.event, reason, replaces, entry }
     this.#parks.push(park)
   }
 
-  #place(): Position | undefined {
-    return this.#lowest ? this.#lowest.before : this.#through
-  }
-
   #noteCountReached(): void {
-    if (this.#doneSinceCheckpoint >= this.#settings.maxCheckpointCount) this.#checkpointDue = true
+    if (this.#doneSinceCheckpoint >= Math.max(1, this.#settings.maxCheckpointCount)) this.#checkpointDue = true
   }
 
   #noteTimeReached(nowMs: number): void {
     const { minCheckpointCount, checkpointAfterMs } = this.#settings
-    if (this.#doneSinceCheckpoint < minCheckpointCount || checkpointAfterMs <= 0) return
+    if (this.#doneSinceCheckpoint < Math.max(1, minCheckpointCount) || checkpointAfterMs <= 0) return
     const since = this.#checkpointedAtMs
     if (since === undefined || nowMs - since >= checkpointAfterMs) this.#checkpointDue = true
   }
 
-  #startCheckpoint(nowMs: number): Position | undefined {
-    const place = this.#place()
-    if (!place) return undefined
-    if (this.#checkpoint && comparePositions(place, this.#checkpoint) <= 0) return undefined
+  #startCheckpoint(nowMs: number): number | undefined {
+    const place = this.#lowest ? this.#lowest.before : this.#through
+    if (place <= (this.#checkpoint ?? this.#begin)) return undefined
     this.#writing = place
     this.#checkpointLost = false
     this.#doneSinceCheckpoint = 0
@@ -442,20 +476,21 @@ export class Group {
   }
 }
 
-function newEntry(
-  event: RecordedEvent,
+function newEntry<E>(
+  { event, lane, id }: Item<E>,
   order: number,
-  before: Position | undefined,
-  id: string,
+  before: number,
   parkedRevision: number | undefined,
-): Entry {
+): Entry<E> {
   return {
     event,
+    lane,
     order,
     before,
     parkedRevision,
     id,
     ackId: id,
+    isReplayDone: false,
     retryCount: 0,
     deliveredAtMs: 0,
     member: undefined,

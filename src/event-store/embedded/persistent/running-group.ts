@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import {
   ConsumerDroppedError,
-  comparePositions,
   MaximumSubscribersReachedError,
   type NackAction,
-  type Position,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../../event-store.js'
-import type { ProcessLock } from '../process-lock.js'
 import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
-import { Consumer, type ConsumerGroup } from './consumer.js'
-import { Group, type Park } from './group.js'
-import type { GroupLog } from './log.js'
+import { type Delivered, Group, type Park } from './group.js'
+import { placeBefore, type StoredGroup } from './group-definition.js'
+import type { GroupLog } from './group-log.js'
+import type { GroupSource } from './group-source.js'
 import type { ParkedEvents } from './parked-events.js'
-import type { StoredGroup } from './stored-groups.js'
 import { Task } from './task.js'
 
 const tickMs = 1_000
@@ -22,11 +19,51 @@ const replayPageSize = 100
 /** Events looked at in one tick, at most, to learn how many did not match. */
 const maxCountedPerTick = 500
 
+/** Who consumes a group. */
+export interface GroupConsumer<E> {
+  readonly bufferSize: number
+  /** Before anything is delivered. */
+  joined(membership: Membership<E>): void
+  /** Never more of them in flight than `bufferSize`. */
+  deliver(delivered: Delivered<E>): void
+  /** Nothing more will come. */
+  end(error?: ConsumerDroppedError): void
+}
+
+/** A consumer's place in its group. */
+export interface Membership<E> {
+  readonly consumer: GroupConsumer<E>
+  readonly inFlight: number
+  ack(ackIds: readonly string[]): void
+  nack(action: NackAction | 'stop' | 'unknown', reason: string, ackIds: readonly string[]): void
+  leave(): void
+}
+
+/** What keeps a group from others; {@link ProcessLock}, unless all groups of its kind are kept together. */
+interface Hold {
+  readonly epoch: number
+  release(): void
+}
+
+export interface GroupParts<E> {
+  readonly log: GroupLog
+  readonly stored: StoredGroup
+  readonly source: GroupSource<E>
+  readonly parked: ParkedEvents
+  readonly hold: Hold
+  readonly onTick: (group: RunningGroup<E>) => void
+  readonly onFault: (error: unknown) => void
+}
+
 /** Runs one group over the log: reads, delivers, ticks, and writes down what must survive. */
-export class RunningGroup implements ConsumerGroup {
-  readonly #group: Group
-  readonly #consumers = new Map<number, Consumer>()
+export class RunningGroup<E> {
+  readonly stored: StoredGroup
+  readonly #parts: GroupParts<E>
+  readonly #group: Group<E>
+  readonly #members = new Map<number, Membership<E>>()
+  #hold: Hold
   #joined = 0
+  #totalItems = 0
   #dropped = false
   #running: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
@@ -49,54 +86,59 @@ export class RunningGroup implements ConsumerGroup {
     this.#counting,
   ]
 
-  readonly #parks: { readonly park: Park; readonly id: string }[] = []
+  readonly #parks: { readonly park: Park<E>; readonly id: string }[] = []
   #replaysDone: number[] = []
   #replayNext = 0
   #replayUntil = 0
   /** Up to here it is known how many events did not match. */
-  #countedThrough: Position | undefined
+  #countedThrough: number
 
-  private constructor(
-    private readonly log: GroupLog,
-    readonly stored: StoredGroup,
-    private readonly parked: ParkedEvents,
-    private lock: ProcessLock,
-    private readonly onTick: (group: RunningGroup) => void,
-    checkpoint: Position | undefined,
-  ) {
-    this.#group = new Group(stored.settings, { after: stored.startAfter, checkpoint })
+  private constructor(parts: GroupParts<E>) {
+    const { log, stored, parked, hold } = parts
+    this.#parts = parts
+    this.stored = stored
+    this.#hold = hold
+    this.#group = new Group(stored, {
+      after: stored.startAfter ?? placeBefore(stored, log.reader),
+      checkpoint: readCheckpoint(log, stored),
+    })
+    // What was taken up and not delivered is queued again.
+    if (stored.madeBy === 'protocol') this.#replayUntil = parked.startedUntil
     this.#countedThrough = this.#group.through
     this.#lastConsumerLeftMs = performance.now()
     this.#start()
   }
 
-  static async load(
-    log: GroupLog,
-    stored: StoredGroup,
-    parked: ParkedEvents,
-    lock: ProcessLock,
-    onTick: (group: RunningGroup) => void,
-  ): Promise<RunningGroup> {
+  static async load<E>(parts: GroupParts<E>): Promise<RunningGroup<E>> {
+    const { parked, stored } = parts
     await parked.refresh()
     // What an earlier holder had begun to replay and did not finish is parked again.
-    if (parked.startedUntil > 0 && parked.requestedUntil === 0) await parked.startReplay(0)
-    return new RunningGroup(log, stored, parked, lock, onTick, readCheckpoint(log, stored))
+    const isInterrupted = parked.startedUntil > 0 && parked.requestedUntil === 0
+    if (isInterrupted && stored.madeBy === 'service') await parked.startReplay(0)
+    return new RunningGroup(parts)
   }
 
-  get checkpoint(): Position | undefined {
+  /** The last one that was written. */
+  get checkpoint(): number | undefined {
     return this.#group.checkpoint
   }
 
-  get inFlight(): number {
-    return this.#group.inFlight
+  /** How it stands. */
+  get state(): Pick<Group<E>, 'inFlight' | 'buffered' | 'waitingForRetry' | 'known' | 'isLive'> {
+    return this.#group
   }
 
-  get consumers(): number {
-    return this.#consumers.size
+  get members(): readonly Membership<E>[] {
+    return [...this.#members.values()]
+  }
+
+  /** Delivered since it was loaded. */
+  get totalItems(): number {
+    return this.#totalItems
   }
 
   get epoch(): number {
-    return this.lock.epoch
+    return this.#hold.epoch
   }
 
   get isRunning(): boolean {
@@ -112,36 +154,50 @@ export class RunningGroup implements ConsumerGroup {
     return this.#lastConsumerLeftMs === undefined ? 0 : performance.now() - this.#lastConsumerLeftMs
   }
 
-  join(bufferSize: number): Consumer {
+  /** @throws MaximumSubscribersReachedError */
+  join(consumer: GroupConsumer<E>): void {
     const { maxSubscriberCount } = this.stored.settings
-    if (maxSubscriberCount !== 0 && this.#consumers.size >= maxSubscriberCount) {
+    if (maxSubscriberCount !== 0 && this.#members.size >= maxSubscriberCount) {
       throw new MaximumSubscribersReachedError(`group ${this.stored.group} takes ${maxSubscriberCount} consumers`)
     }
-    const consumer = new Consumer(this.#joined, this)
+    const id = this.#joined
     this.#joined += 1
-    this.#consumers.set(consumer.id, consumer)
+    const membership = this.#membership(id, consumer)
+    if (this.#parts.source.isOver) {
+      consumer.joined(membership)
+      consumer.end(new ConsumerDroppedError(`${this.stored.source} has ended`))
+      return
+    }
+    this.#members.set(id, membership)
     this.#lastConsumerLeftMs = undefined
-    this.#group.join(consumer.id, bufferSize)
-    this.#work()
-    return consumer
-  }
-
-  leave(consumer: Consumer): void {
-    if (!this.#consumers.delete(consumer.id)) return
-    this.#group.leave(consumer.id)
-    if (this.#consumers.size === 0) this.#lastConsumerLeftMs = performance.now()
+    this.#group.join(id, consumer.bufferSize)
+    consumer.joined(membership)
     this.#work()
   }
 
-  ack(ackIds: readonly string[]): void {
+  #membership(id: number, consumer: GroupConsumer<E>): Membership<E> {
+    const group = this.#group
+    return {
+      consumer,
+      get inFlight() {
+        return group.inFlightOf(id)
+      },
+      ack: (ackIds) => this.#answered(() => group.ack(ackIds)),
+      nack: (action, reason, ackIds) => this.#answered(() => group.nack(action, reason, ackIds)),
+      leave: () => this.#leave(id),
+    }
+  }
+
+  #answered(answer: () => void): void {
     if (!this.#running) return
-    this.#group.ack(ackIds)
+    answer()
     this.#work()
   }
 
-  nack(action: NackAction, reason: string, ackIds: readonly string[]): void {
-    if (!this.#running) return
-    this.#group.nack(action, reason, ackIds)
+  #leave(id: number): void {
+    if (!this.#members.delete(id)) return
+    this.#group.leave(id)
+    if (this.#members.size === 0) this.#lastConsumerLeftMs = performance.now()
     this.#work()
   }
 
@@ -154,11 +210,11 @@ export class RunningGroup implements ConsumerGroup {
   async drop(error: ConsumerDroppedError): Promise<void> {
     if (this.#dropped) return
     this.#dropped = true
-    for (const consumer of this.#consumers.values()) consumer.end(error)
-    this.#consumers.clear()
+    for (const { consumer } of this.#members.values()) consumer.end(error)
+    this.#members.clear()
     if (!this.#running) return
     await this.#stop()
-    this.lock.release()
+    this.#hold.release()
   }
 
   /**
@@ -166,19 +222,22 @@ export class RunningGroup implements ConsumerGroup {
    * possible comes again. {@link resume} goes on if nobody took it meanwhile.
    */
   async suspend(): Promise<void> {
-    for (const consumer of [...this.#consumers.values()]) await consumer.close()
+    for (const { consumer, leave } of this.members) {
+      consumer.end()
+      leave()
+    }
     if (!this.#running) return
     await this.#stop()
     const checkpoint = this.#group.lastCheckpoint(performance.now())
     try {
-      if (checkpoint) await this.#write(checkpoint)
+      if (checkpoint !== undefined) await this.#write(checkpoint)
     } finally {
-      this.lock.release()
+      this.#hold.release()
     }
   }
 
-  resume(lock: ProcessLock): void {
-    this.lock = lock
+  resume(hold: Hold): void {
+    this.#hold = hold
     this.#start()
     this.#group.wake()
     this.#work()
@@ -188,6 +247,7 @@ export class RunningGroup implements ConsumerGroup {
     return new Task(body, (error) => {
       // The log is away just now, or somebody was quicker: the next tick tries again. All else would fail for ever.
       if (error instanceof StoreUnavailableError || error instanceof WrongExpectedRevisionError) return
+      if (this.#running) this.#parts.onFault(error)
       const reason = error instanceof Error ? error.message : String(error)
       void this.drop(new ConsumerDroppedError(`group ${this.stored.group} cannot go on: ${reason}`, { cause: error }))
     })
@@ -214,14 +274,15 @@ export class RunningGroup implements ConsumerGroup {
     if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
     this.#replaying.start()
     this.#counting.start()
-    this.onTick(this)
+    this.#parts.onTick(this)
   }
 
   /** Does whatever the group wants done after an input. */
   #work(): void {
     if (!this.#running) return
-    for (const { consumer, event, retryCount, ackId } of this.#group.dispatch(performance.now())) {
-      this.#consumers.get(consumer)?.push({ event, retryCount, ackId })
+    for (const delivered of this.#group.dispatch(performance.now())) {
+      this.#totalItems += 1
+      this.#members.get(delivered.consumer)?.consumer.deliver(delivered)
     }
     for (const park of this.#group.takeParks()) this.#parks.push({ park, id: randomUUID() })
     if (this.#parks.length > 0) this.#parking.start()
@@ -234,27 +295,19 @@ export class RunningGroup implements ConsumerGroup {
 
   async #watch(): Promise<void> {
     const signal = this.#running?.signal
-    let seen: Position | undefined
-    while (signal && !signal.aborted) {
-      await this.log.waitForCommit(seen, signal)
-      seen = this.log.lastPosition()
+    if (!signal) return
+    await this.#parts.source.listen(() => {
       this.#group.wake()
       this.#reading.start()
-    }
+    }, signal)
   }
 
   async #readOn(): Promise<void> {
-    const { streamPrefixes } = this.stored.settings
     while (this.#running) {
       const request = this.#group.nextRead()
       if (!request) return
       try {
-        const page = await this.log.readAll({
-          maxCount: request.maxCount,
-          ...(request.after && { after: request.after }),
-          ...(streamPrefixes.length > 0 && { streamPrefixes }),
-        })
-        this.#group.loaded(page)
+        this.#group.loaded(await this.#parts.source.read(request.after, request.maxCount))
       } catch (error) {
         this.#group.readFailed()
         throw error
@@ -267,7 +320,7 @@ export class RunningGroup implements ConsumerGroup {
     for (;;) {
       const first = this.#parks[0]
       if (!first) break
-      await this.parked.park(first.park, first.id)
+      await this.#parts.parked.park(this.#parts.source, first.park, first.id)
       this.#parks.shift()
       this.#group.parked(first.park)
     }
@@ -276,15 +329,15 @@ export class RunningGroup implements ConsumerGroup {
 
   async #writeCheckpoint(): Promise<void> {
     const checkpoint = this.#group.checkpointToWrite(performance.now())
-    if (!checkpoint) return
+    if (checkpoint === undefined) return
     await this.#write(checkpoint)
-    this.#countedThrough = later(this.#countedThrough, checkpoint)
+    this.#countedThrough = Math.max(this.#countedThrough, checkpoint)
     this.#work()
   }
 
-  async #write(checkpoint: Position): Promise<void> {
+  async #write(checkpoint: number): Promise<void> {
     try {
-      await writeCheckpoint(this.log, this.stored, checkpoint)
+      await writeCheckpoint(this.#parts.log, this.stored, checkpoint)
     } catch (error) {
       this.#group.checkpointFailed()
       throw error
@@ -297,16 +350,18 @@ export class RunningGroup implements ConsumerGroup {
   }
 
   async #replay(): Promise<void> {
+    const { parked, source } = this.#parts
     if (this.#replayNext >= this.#replayUntil) {
-      await this.parked.refresh()
-      if (this.parked.requestedUntil > 0) {
-        const until = Math.max(this.#replayUntil, this.parked.requestedUntil)
-        await this.parked.startReplay(until)
+      await parked.refresh()
+      if (parked.requestedUntil > 0) {
+        const until = Math.max(this.#replayUntil, parked.requestedUntil)
+        await parked.startReplay(until)
         this.#replayUntil = until
       }
     }
     while (this.#running && this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) {
-      const { events, next } = await this.parked.toReplay(this.#replayNext, this.#replayUntil, replayPageSize)
+      const range = { from: this.#replayNext, until: this.#replayUntil, maxCount: replayPageSize }
+      const { events, next } = await parked.toReplay(source, range)
       this.#replayNext = next
       this.#group.replay(events)
       this.#work()
@@ -318,37 +373,23 @@ export class RunningGroup implements ConsumerGroup {
     if (done.length === 0) return
     this.#replaysDone = []
     try {
-      await this.parked.replayDone(done)
+      await this.#parts.parked.replayDone(done)
     } catch (error) {
       this.#replaysDone.unshift(...done) // the next tick writes them
       throw error
     }
   }
 
-  /**
-   * Counts what the group passed over, as a checkpoint falls due by that count as well. System events do not count:
-   * a checkpoint is one, and would call for the next for ever.
-   */
+  /** Counts what the group passed over, as a checkpoint falls due by that count as well. */
   async #countPassed(): Promise<void> {
-    const { streamPrefixes, minCheckpointCount } = this.stored.settings
+    const { source } = this.#parts
     const { through } = this.#group
-    if (streamPrefixes.length === 0 || !through || this.#checkpointing.isActive) return
-    if (this.#countedThrough && comparePositions(this.#countedThrough, through) >= 0) return
-    const page = await this.log.readAll({
-      maxCount: Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount)),
-      ...(this.#countedThrough && { after: this.#countedThrough }),
-    })
-    const passed = page.events.filter(
-      ({ stream, position }) =>
-        comparePositions(position, through) <= 0 && !streamPrefixes.some((prefix) => stream.startsWith(prefix)),
-    )
-    const seen = page.checkpoint && comparePositions(page.checkpoint, through) < 0 ? page.checkpoint : through
-    this.#countedThrough = later(this.#countedThrough, seen)
-    this.#group.passed(passed.length)
+    if (!source.countPassed || this.#checkpointing.isActive || this.#countedThrough >= through) return
+    const { minCheckpointCount } = this.stored.settings
+    const maxCount = Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount))
+    const { count, seen } = await source.countPassed(this.#countedThrough, through, maxCount)
+    this.#countedThrough = Math.max(this.#countedThrough, seen)
+    this.#group.passed(count)
     this.#work()
   }
-}
-
-function later(a: Position | undefined, b: Position): Position {
-  return a && comparePositions(a, b) > 0 ? a : b
 }

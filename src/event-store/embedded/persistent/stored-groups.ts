@@ -1,33 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import {
-  comparePositions,
   InvalidSettingsError,
-  type JsonObject,
   PersistentSubscriptionExistsError,
   PersistentSubscriptionMissingError,
-  type PersistentSubscriptionSettings,
-  type Position,
-  parsePosition,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../../event-store.js'
-import type { GroupLog } from './log.js'
+import { parseObject } from '../streams/event-body.js'
+import {
+  checkSettings,
+  type GroupDefinition,
+  type GroupName,
+  type GroupSettings,
+  groupStream,
+  keyOf,
+  placeBefore,
+  type StoredGroup,
+  wholeLog,
+} from './group-definition.js'
+import { type GroupLog, jsonContent } from './group-log.js'
 
 /** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
 const configStream = '$persistentSubscriptionConfig'
+const configVersion = 2
 /** How often a change is tried again when another process changes the list at the same moment. */
 const maxConflicts = 50
-
-export interface StoredGroup {
-  readonly group: string
-  /** Made anew with each creation: what was written for a deleted group of the same name means nothing to this one. */
-  readonly generation: string
-  /** Made anew with each update. */
-  readonly version: string
-  /** Where it begins without a checkpoint, `end` resolved when it was asked for; undefined: at the start of the log. */
-  readonly startAfter: Position | undefined
-  readonly settings: PersistentSubscriptionSettings
-}
 
 type Entries = readonly StoredGroup[]
 
@@ -41,48 +38,84 @@ export class StoredGroups {
 
   constructor(private readonly log: GroupLog) {}
 
-  get(group: string): StoredGroup {
+  all(): Entries {
     this.#refresh()
-    return find(this.#entries, group)
+    return this.#entries
   }
 
-  async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    await this.#change((entries) => {
-      if (entries.some((e) => e.group === group)) throw new PersistentSubscriptionExistsError(`group ${group} exists`)
-      this.#validate(settings)
-      const startAfter = this.#resolve(settings.startFrom)
-      return [...entries, { group, generation: randomUUID(), version: randomUUID(), startAfter, settings }]
+  find(name: GroupName): StoredGroup | undefined {
+    const key = keyOf(name)
+    return this.all().find((entry) => keyOf(entry) === key)
+  }
+
+  /** @throws PersistentSubscriptionMissingError */
+  get(name: GroupName): StoredGroup {
+    const entry = this.find(name)
+    if (!entry) throw new PersistentSubscriptionMissingError(`there is no group ${name.group} on ${name.source}`)
+    return entry
+  }
+
+  async create(definition: GroupDefinition): Promise<void> {
+    await this.#change(() => {
+      const { source, group } = definition
+      if (this.find(definition)) throw new PersistentSubscriptionExistsError(`group ${group} exists on ${source}`)
+      this.#check(definition)
+      const { reader } = this.log
+      const created: StoredGroup = {
+        ...definition,
+        ...this.#startOf(definition),
+        generation: randomUUID(),
+        version: randomUUID(),
+        since: {
+          checkpoint: reader.lastRevision(groupStream(definition, 'checkpoint')) + 1,
+          parked: reader.lastRevision(groupStream(definition, 'parked')) + 1,
+        },
+      }
+      return [...this.#entries, created]
     })
   }
 
-  async update(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    await this.#change((entries) => {
-      const old = find(entries, group)
-      this.#validate(settings)
+  async update(name: GroupName, settings: GroupSettings): Promise<void> {
+    await this.#change(() => {
+      const old = this.get(name)
+      const { startAfter: _, ...kept } = old
+      const definition = { ...kept, settings }
+      this.#check(definition)
       // Where the start is not changed it must not move: `end` is the end of the day it was asked for.
-      const unmoved = old.settings.startFrom === 'end' && settings.startFrom === 'end'
-      const startAfter = unmoved ? old.startAfter : this.#resolve(settings.startFrom)
-      const { streamPrefixes } = old.settings
-      const changed = { ...old, version: randomUUID(), startAfter, settings: { ...settings, streamPrefixes } }
-      return entries.map((e) => (e === old ? changed : e))
+      const unmoved = old.startAfter !== undefined && old.settings.startFrom === 'end' && settings.startFrom === 'end'
+      const start = unmoved ? { startAfter: old.startAfter } : this.#startOf(definition)
+      const changed: StoredGroup = { ...definition, ...start, version: randomUUID() }
+      return this.#entries.map((entry) => (entry === old ? changed : entry))
     })
   }
 
-  async delete(group: string): Promise<void> {
-    await this.#change((entries) => {
-      const old = find(entries, group)
-      return entries.filter((e) => e !== old)
+  async delete(name: GroupName): Promise<void> {
+    await this.#change(() => {
+      const old = this.get(name)
+      return this.#entries.filter((entry) => entry !== old)
     })
   }
 
-  async #change(change: (entries: Entries) => Entries): Promise<void> {
+  #check({ source, settings }: GroupDefinition): void {
+    checkSettings(settings)
+    const { startFrom } = settings
+    if (source === wholeLog && typeof startFrom === 'number' && startFrom > this.log.reader.lastPosition()) {
+      throw new InvalidSettingsError('startFrom is beyond the end of the log')
+    }
+  }
+
+  #startOf(definition: GroupDefinition): { startAfter?: number } {
+    const isOfEachLoad = definition.madeBy === 'protocol' && definition.settings.startFrom === 'end'
+    return isOfEachLoad ? {} : { startAfter: placeBefore(definition, this.log.reader) }
+  }
+
+  async #change(change: () => Entries): Promise<void> {
     for (let i = 0; i < maxConflicts; i += 1) {
       this.#refresh()
-      const expected = this.#revision
-      const data = { version: 1, entries: change(this.#entries).map(encode) }
+      const expected = this.#revision < 0 ? 'no_stream' : this.#revision
+      const data = { version: configVersion, entries: change() }
       try {
-        const event = { id: randomUUID(), type: '$PersistentConfig', data, metadata: {} }
-        await this.log.append(configStream, expected < 0 ? 'no_stream' : expected, [event])
+        await this.log.append(configStream, expected, jsonContent(randomUUID(), '$PersistentConfig', data))
         return
       } catch (error) {
         if (!(error instanceof WrongExpectedRevisionError)) throw error
@@ -92,72 +125,15 @@ export class StoredGroups {
   }
 
   #refresh(): void {
-    const last = this.log.readLast(configStream)
-    if (!last || last.revision === this.#revision) return
-    if (last.data.version !== 1) throw new Error(`${configStream} has a version unknown here: ${last.data.version}`)
-    this.#entries = (last.data.entries as JsonObject[]).map(decode)
+    const { reader } = this.log
+    if (reader.lastRevision(configStream) === this.#revision) return
+    const last = reader.last(configStream)
+    if (!last) return
+    const data = parseObject(last.data)
+    if (data?.version !== configVersion) {
+      throw new Error(`${configStream} has a version unknown here: ${data?.version}`)
+    }
+    this.#entries = data.entries as StoredGroup[]
     this.#revision = last.revision
-  }
-
-  #validate(settings: PersistentSubscriptionSettings): void {
-    const { readBatchSize, historyBufferSize, consumerStrategy, startFrom } = settings
-    if (readBatchSize >= historyBufferSize) {
-      throw new InvalidSettingsError(
-        `readBatchSize (${readBatchSize}) must be smaller than historyBufferSize (${historyBufferSize})`,
-      )
-    }
-    if (!['RoundRobin', 'DispatchToSingle', 'Pinned'].includes(consumerStrategy)) {
-      throw new InvalidSettingsError(`unknown consumer strategy ${consumerStrategy}`)
-    }
-    if (typeof startFrom === 'string') return
-    if (startFrom.prepare > startFrom.commit) throw new InvalidSettingsError('a position cannot be prepared after it')
-    if (startFrom.commit === 0n) return
-    const end = this.log.lastPosition()
-    if (!end || comparePositions(startFrom, end) > 0) throw new InvalidSettingsError('startFrom is beyond the end')
-  }
-
-  #resolve(startFrom: PersistentSubscriptionSettings['startFrom']): Position | undefined {
-    if (startFrom === 'start') return undefined
-    if (startFrom === 'end') return this.log.lastPosition()
-    // Inclusive, where reading is exclusive. Both halves of this engine's positions are the same whole number.
-    return startFrom.commit === 0n ? undefined : { commit: startFrom.commit - 1n, prepare: startFrom.commit - 1n }
-  }
-}
-
-function find(entries: Entries, group: string): StoredGroup {
-  const entry = entries.find((e) => e.group === group)
-  if (!entry) throw new PersistentSubscriptionMissingError(`there is no group ${group}`)
-  return entry
-}
-
-export function encodePosition(position: Position): string {
-  return `C:${position.commit}/P:${position.prepare}`
-}
-
-export function decodePosition(text: unknown): Position | undefined {
-  const match = typeof text === 'string' ? /^C:(\d+)\/P:(\d+)$/.exec(text) : undefined
-  return match ? parsePosition(`${match[1]}/${match[2]}`) : undefined
-}
-
-function encode({ group, generation, version, startAfter, settings }: StoredGroup): JsonObject {
-  const { startFrom } = settings
-  return {
-    group,
-    generation,
-    version,
-    ...(startAfter && { startAfter: encodePosition(startAfter) }),
-    settings: { ...settings, startFrom: typeof startFrom === 'string' ? startFrom : encodePosition(startFrom) },
-  }
-}
-
-function decode(entry: JsonObject): StoredGroup {
-  const settings = entry.settings as PersistentSubscriptionSettings
-  const startFrom = decodePosition(settings.startFrom) ?? (settings.startFrom === 'end' ? 'end' : 'start')
-  return {
-    group: entry.group as string,
-    generation: entry.generation as string,
-    version: entry.version as string,
-    startAfter: decodePosition(entry.startAfter),
-    settings: { ...settings, startFrom },
   }
 }

@@ -1,4 +1,4 @@
-import type { PersistentSubscriptionSettings } from '../../event-store.js'
+import type { StrategyName } from './group-definition.js'
 
 /** A consumer as its group sees it. */
 export interface Member {
@@ -12,20 +12,21 @@ export interface Strategy {
   readonly members: readonly Member[]
   join(member: Member): void
   leave(member: Member): void
-  /** The member that gets the next event of `stream`; undefined when it has to wait for one that is full. */
-  choose(stream: string): Member | undefined
-  delivered(stream: string): void
-  /** An event of `stream` is in flight no longer. */
-  released(stream: string): void
+  /** The member that gets the next event of a lane; undefined when it has to wait for one that is full. */
+  choose(lane: string): Member | undefined
+  delivered(lane: string): void
+  /** An event of the lane is in flight no longer. */
+  released(lane: string): void
 }
 
-export function strategyNamed(name: PersistentSubscriptionSettings['consumerStrategy']): Strategy {
+export function strategyNamed(name: StrategyName): Strategy {
   switch (name) {
     case 'RoundRobin':
       return new Ring(1)
     case 'DispatchToSingle':
       return new Ring(0)
     case 'Pinned':
+    case 'PinnedByCorrelation':
       return new Pinned()
     default:
       return name satisfies never
@@ -86,9 +87,9 @@ interface Owner {
 }
 
 /**
- * One stream, one consumer. Streams are hashed to buckets, so the memory does not grow with their number; a bucket
+ * One lane, one consumer. Lanes are hashed to buckets, so the memory does not grow with their number; a bucket
  * goes to whoever has fewest when its first event comes. Buckets are evened out only while nothing of theirs is in
- * flight, or two consumers would work on one stream at a time.
+ * flight, or two consumers would work on one lane at a time.
  */
 class Pinned implements Strategy {
   readonly members: Member[] = []
@@ -109,8 +110,8 @@ class Pinned implements Strategy {
     for (const bucket of this.#buckets) if (bucket.owner === owner) bucket.owner = undefined
   }
 
-  choose(stream: string): Member | undefined {
-    const bucket = this.#bucketOf(stream)
+  choose(lane: string): Member | undefined {
+    const bucket = this.#bucketOf(lane)
     if (!bucket.owner) {
       const owner = this.#fewest()
       if (!owner) return undefined
@@ -120,12 +121,12 @@ class Pinned implements Strategy {
     return hasRoom(bucket.owner.member) ? bucket.owner.member : undefined
   }
 
-  delivered(stream: string): void {
-    this.#bucketOf(stream).inFlight += 1
+  delivered(lane: string): void {
+    this.#bucketOf(lane).inFlight += 1
   }
 
-  released(stream: string): void {
-    const bucket = this.#bucketOf(stream)
+  released(lane: string): void {
+    const bucket = this.#bucketOf(lane)
     bucket.inFlight -= 1
     this.#evenOut(bucket)
   }
@@ -148,9 +149,9 @@ class Pinned implements Strategy {
   }
 
   /** FNV-1a: spreads names that differ in their last character only. */
-  #bucketOf(stream: string): Bucket {
+  #bucketOf(lane: string): Bucket {
     let hash = 0x811c9dc5
-    for (let i = 0; i < stream.length; i += 1) hash = Math.imul(hash ^ stream.charCodeAt(i), 0x01000193)
+    for (let i = 0; i < lane.length; i += 1) hash = Math.imul(hash ^ lane.charCodeAt(i), 0x01000193)
     return this.#buckets[(hash >>> 0) % bucketCount] as Bucket
   }
 }

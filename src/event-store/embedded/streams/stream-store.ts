@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../../event-store.js'
 import { Commits } from '../commits.js'
 import { prepareLog } from '../log-file.js'
-import { type ProcessLock, tryProcessLock } from '../process-lock.js'
+import { isProcessLocked, type ProcessLock, tryProcessLock } from '../process-lock.js'
 import { Activity } from './activity.js'
 import { type Body, type EventContent, encodeBody } from './event-body.js'
 import type { FromStreamWriter, Operation, Outcome, ToStreamWriter } from './operations.js'
@@ -97,6 +97,10 @@ export class StreamStore {
   /** Undefined when another holder, of this process or another one, has the lock of this name. */
   tryLock(name: string): ProcessLock | undefined {
     return tryProcessLock(this.#directory, name)
+  }
+
+  isLocked(name: string): boolean {
+    return isProcessLocked(this.#directory, name)
   }
 
   async close(): Promise<void> {

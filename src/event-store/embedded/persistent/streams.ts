@@ -1,3 +1,0 @@
-export function groupStream(group: string, kind: 'checkpoint' | 'parked' | 'replay'): string {
-  return `$persistentsubscription-$all::${group}-${kind}`
-}

@@ -1,0 +1,137 @@
+import { type StoredGroup, wholeLog } from '../embedded/persistent/group-definition.js'
+import type { GroupSource, Item, SourcePage } from '../embedded/persistent/group-source.js'
+import { parseObject } from '../embedded/streams/event-body.js'
+import { tombstoneRevision } from '../embedded/streams/stream-metadata.js'
+import { asFollowed, type StoredEvent } from '../embedded/streams/stream-reader.js'
+import type { StreamStore } from '../embedded/streams/stream-store.js'
+import { matcherOf } from './event-filter.js'
+import { placeOfResolved, type ResolvedEvent, resolve } from './recorded-event.js'
+
+/** Events looked at in one go, matching or not. */
+const scanEvents = 500
+/** Written by groups of the whole log; another such group is never given them. */
+const ownStreams = `$persistentsubscription-${wholeLog}::`
+
+export function sourceOf(store: StreamStore, stored: StoredGroup): GroupSource<ResolvedEvent> {
+  return stored.source === wholeLog ? new WholeLogSource(store, stored) : new StreamSource(store, stored)
+}
+
+/** What groups of streams and of the whole log have in common. */
+abstract class Source implements GroupSource<ResolvedEvent> {
+  abstract readonly isOver: boolean
+
+  constructor(
+    protected readonly store: StreamStore,
+    protected readonly stored: StoredGroup,
+  ) {}
+
+  abstract read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>>
+  abstract listen(wake: () => void, signal: AbortSignal): Promise<void>
+
+  parkedAs(resolved: ResolvedEvent): { link: string; number: number } {
+    const { event, link } = resolved
+    const number = placeOfResolved(resolved).revision
+    // Of a link that leads nowhere its own text.
+    if (event === undefined) return { link: Buffer.from(placeOfResolved(resolved).data).toString(), number }
+    return { link: `${event.revision}@${event.stream}`, number: (link ?? event).revision }
+  }
+
+  async original(parked: StoredEvent): Promise<ResolvedEvent> {
+    return resolve(parked, this.store.reader)
+  }
+
+  laneOf(resolved: ResolvedEvent): string {
+    const event = resolved.event ?? placeOfResolved(resolved)
+    if (this.stored.settings.strategy !== 'PinnedByCorrelation') return event.stream
+    const correlation = parseObject(event.metadata)?.$correlationId
+    return typeof correlation === 'string' ? correlation : event.stream
+  }
+
+  protected itemOf(event: StoredEvent, place: number): Item<ResolvedEvent> {
+    const resolved = this.stored.settings.resolveLinks ? resolve(event, this.store.reader) : { event }
+    return { event: resolved, id: event.id, place, lane: this.laneOf(resolved) }
+  }
+}
+
+class WholeLogSource extends Source {
+  readonly isOver = false
+  readonly #matches: (event: StoredEvent) => boolean
+
+  constructor(store: StreamStore, stored: StoredGroup) {
+    super(store, stored)
+    const { filter, madeBy } = stored
+    if (filter) this.#matches = matcherOf(filter)
+    // The service's groups are never given system events.
+    else this.#matches = madeBy === 'service' ? ({ stream }) => !stream.startsWith('$') : () => true
+  }
+
+  async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
+    await new Promise(setImmediate) // a page may hold nothing that matches: others have their turn
+    const events = this.store.reader.allPage('forwards', after + 1, scanEvents)
+    const items: Item<ResolvedEvent>[] = []
+    let through = after
+    let passed = 0
+    for (const event of events) {
+      const isOwn = event.stream.startsWith(ownStreams) || event.stream.startsWith(`$$${ownStreams}`)
+      if (!isOwn && this.#matches(event)) {
+        if (items.length === maxCount) return { items, through, passed, atEnd: false }
+        items.push(this.itemOf(event, event.position))
+      } else if (!isOwn) passed += 1 // what such groups cause must not count, or it would go round for ever
+      through = event.position
+    }
+    return { items, through, passed, atEnd: through >= this.store.reader.lastPosition() }
+  }
+
+  async listen(wake: () => void, signal: AbortSignal): Promise<void> {
+    let seen = 0
+    while (!signal.aborted) {
+      await this.store.waitForCommit(seen, signal)
+      seen = this.store.reader.lastPosition()
+      wake()
+    }
+  }
+}
+
+class StreamSource extends Source {
+  readonly isOver: boolean
+  #isCaughtUp = false
+
+  constructor(store: StreamStore, stored: StoredGroup) {
+    super(store, stored)
+    this.isOver = store.reader.view(stored.source).isTombstoned
+  }
+
+  async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
+    await new Promise(setImmediate)
+    const { reader } = this.store
+    const { source } = this.stored
+    const view = reader.view(source)
+    if (this.isOver) return { items: [], through: after, passed: 0, atEnd: true }
+    if (view.isTombstoned) return this.#tombstone(after)
+    // What is hidden when the group comes to it stays so; once it follows the stream it is given everything.
+    const shown = this.#isCaughtUp ? asFollowed(view) : view
+    const events = view.isMissing ? [] : reader.streamPage(shown, 'forwards', after + 1, maxCount)
+    const items = events.map((event) => this.itemOf(event, event.revision))
+    const through = items.length > 0 ? items.at(-1)!.place : Math.max(after, view.current)
+    const atEnd = items.length === 0 || through >= view.current
+    this.#isCaughtUp ||= atEnd
+    return { items, through, passed: 0, atEnd }
+  }
+
+  /** The event that ended the stream is the last that comes. */
+  #tombstone(after: number): SourcePage<ResolvedEvent> {
+    const end = after < tombstoneRevision ? this.store.reader.tombstone(this.stored.source) : undefined
+    const items = end ? [this.itemOf(end, tombstoneRevision)] : []
+    return { items, through: tombstoneRevision, passed: 0, atEnd: true }
+  }
+
+  listen(wake: () => void, signal: AbortSignal): Promise<void> {
+    const stop = this.store.activity.listen(this.stored.source, wake)
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+}
