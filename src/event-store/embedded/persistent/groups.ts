@@ -131,7 +131,7 @@ export class Groups<E> {
     const until = Math.min(stopAt, parked.end)
     if (until === 0) return
     await parked.requestReplay(until)
-    this.#runningOf(stored)?.noticeReplays()
+    await this.#runningOf(stored)?.noticeReplays()
     await parked.refresh()
   }
 

@@ -201,9 +201,11 @@ export class RunningGroup<E> {
     this.#work()
   }
 
-  /** Looks for replays that were asked for. */
-  noticeReplays(): void {
-    if (this.#running) this.#replaying.start()
+  /** Looks for replays that were asked for; until they are queued, as far as there is room. */
+  async noticeReplays(): Promise<void> {
+    if (!this.#running) return
+    this.#replaying.start()
+    await this.#replaying.settled()
   }
 
   /** Cuts everybody off, for good. What was not checkpointed comes again when the group is loaded anew. */
