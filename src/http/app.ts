@@ -17,10 +17,13 @@ import { registerGate } from './plugins/gate.js'
 import { registerJsonBodies } from './plugins/json-bodies.js'
 import { registerMetrics } from './plugins/metrics.js'
 import { registerUnknownRoutes } from './plugins/unknown-routes.js'
+import { registerDevicePage } from './routes/device-page.js'
 import { registerDocumentation } from './routes/documentation.js'
 import { registerMerchantApi } from './routes/merchant-api.js'
 import { registerObservability } from './routes/observability.js'
 import { registerPayPage } from './routes/pay-page.js'
+import { registerPaySteps } from './routes/pay-steps.js'
+import { registerSandboxOutbox } from './routes/sandbox-outbox.js'
 import { registerV1 } from './routes/v1.js'
 import { registerWalletFlow } from './routes/wallet-flow.js'
 
@@ -73,6 +76,9 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     registerWalletFlow(app, deps, gate)
     registerV1(app, deps, gate)
     registerPayPage(app, deps, gate, failWith)
+    registerPaySteps(app, deps, gate, failWith)
+    registerDevicePage(app, deps, gate, failWith)
+    registerSandboxOutbox(app, deps, gate)
   }
   registerObservability(app, deps)
   await app.ready()

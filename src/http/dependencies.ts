@@ -9,6 +9,15 @@ import type { PaymentMethod } from '../domain/payment-method.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
 
+/** A message of the sandbox's wallet; `code` or `link` is null. */
+export interface OutboxMessage {
+  readonly kind: 'sms' | 'email'
+  readonly to: string
+  readonly code: string | null
+  readonly link: string | null
+  readonly at: string
+}
+
 export interface HttpDependencies {
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
@@ -30,4 +39,6 @@ export interface HttpDependencies {
   readonly readiness: () => Promise<readonly string[]>
   /** False: nothing is answered but health and metrics. */
   readonly merchantsServed: boolean
+  /** Newest first; undefined outside sandbox mode. */
+  readonly outbox: () => Promise<readonly OutboxMessage[] | undefined>
 }

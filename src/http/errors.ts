@@ -19,6 +19,7 @@ export const failures = {
   unknownKey: { code: 40101, status: 401, message: 'The WebApiKey is missing or unknown.' },
   addressNotAllowed: { code: 40301, status: 403, message: 'This address may not call.' },
   merchantSuspended: { code: 40302, status: 403, message: 'This merchant is suspended.' },
+  crossSite: { code: 40303, status: 403, message: 'A page of another site sent this.' },
   unknownRoute: { code: 40401, status: 404, message: 'There is nothing at this address.' },
   unknownTransfer: { code: 40402, status: 404, message: 'There is no such transfer.' },
   unknownCallback: { code: 40403, status: 404, message: 'There is no such callback.' },

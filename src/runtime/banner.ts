@@ -35,7 +35,7 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
       `  WebApiKey      ${sandbox.webApiKey}`,
       `  SecretKey      ${sandbox.secretKey}`,
       `  WebhookSecret  ${sandbox.webhookSecret}`,
-      ...customer(sandbox.wallet),
+      ...customer(baseUrl, sandbox.wallet),
       '',
       'Create a deposit:',
       '',
@@ -45,12 +45,12 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
   return `${lines.join('\n')}\n`
 }
 
-function customer(wallet: SandboxWallet | undefined): string[] {
+function customer(baseUrl: string, wallet: SandboxWallet | undefined): string[] {
   if (!wallet) return []
   const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: 2 })
   return [
     '',
-    'and a customer with a wallet, whose codes and links are in `transferd outbox list`:',
+    `and a customer with a wallet, who is sent nothing but to ${baseUrl}/sandbox/outbox:`,
     '',
     `  E-mail         ${wallet.email}`,
     `  Password       ${wallet.password}`,

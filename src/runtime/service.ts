@@ -69,14 +69,9 @@ async function startParts(
   const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
   const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
-  const { wallet, accounts } = createWallet({
-    configuration,
-    eventStore,
-    readModels,
-    box,
-    clock,
-    isSandbox: () => configuration.sandbox !== 'off' && isSandbox(directory),
-  })
+  const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
+  const parts = { configuration, eventStore, readModels, box, clock, isSandbox: inSandbox }
+  const { wallet, accounts, outbox } = createWallet(parts)
   const openWallet = async () => accounts && ensureSandboxWallet(accounts, box, context)
   const sandbox =
     configuration.sandbox === 'off' || !configuration.roles.has('api')
@@ -102,6 +97,7 @@ async function startParts(
     metrics: new ServiceRegistry(() => background.metrics()),
     readiness: async () => [background.problem() ?? []].flat(),
     merchantsServed: configuration.roles.has('api'),
+    outbox: async () => (inSandbox() ? outbox.list() : undefined),
   })
   onStop(() => app.close())
   await listen(app, configuration.host, port)

@@ -2,56 +2,162 @@ import t from 'tap'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
-const service = await startTestService()
+const time = { aheadMs: 0 }
+const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
+const service = await startTestService({ clock })
 t.teardown(() => destroyTestService(service))
 const { app } = service
-const { secretKey } = await service.merchant({ name: `<script>alert('x')</script> & Co` })
+const name = `<script>alert('x')</script> & {amount}`
+const returnUrl = 'https://shop.example/back?a=1&b=2'
+const frameAncestors = ['https://shop.example', 'https://www.shop.example:8443']
+const { secretKey } = await service.merchant({ name, returnUrl, frameAncestors })
+const live = await service.merchant({ name: 'Live', sandbox: false, allowIps: ['192.0.2.7'] })
 
-async function hosted() {
-  const answer = await post(app, paths.hosted, createBody('hosted', secretKey, {}, '1234.5'))
+async function hosted(secret = secretKey, address = '127.0.0.1') {
+  const body = createBody('hosted', secret, {}, '1234.5')
+  const answer = await post(app, paths.hosted, body, { address })
   const { url, trackingId } = answer.json<{ url: string; trackingId: string }>()
   return { path: new URL(url).pathname, trackingId }
 }
 
-t.test('the url of a hosted create shows merchant, amount, state and time left, all escaped', async (t) => {
+t.test('the page shows merchant, amount and time left, all escaped, and has no inline script or style', async (t) => {
   const { path } = await hosted()
   const page = await app.inject({ url: path, remoteAddress: '198.51.100.1' })
   t.equal(page.statusCode, 200)
-  t.match(page.headers, {
+  t.match(page.body, '&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62; &#38; {amount}')
+  t.match(page.body, '1,234.50')
+  t.match(page.body, '30 minutes')
+  t.match(page.body, 'Test mode')
+  for (const [, address] of page.body.matchAll(/(?:href|src|action)="([^"]*)"/g)) {
+    t.match(address, /^(assets\/|[\w.-]*\?lang=|https:\/\/shop\.example\/|$)/, 'leads here, or back to the merchant')
+  }
+  t.notMatch(page.body, / on\w+=|style=|<style|javascript:/)
+  for (const [, attributes] of page.body.matchAll(/<script([^>]*)>/g)) {
+    t.match(attributes, / src="assets\/|type="application\/json"/)
+  }
+  const data = /<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(page.body)
+  t.match(JSON.parse(data![1]!), { state: { phase: 'open' }, language: 'en' })
+})
+
+t.test('its headers let nothing in and nobody frame it but who the merchant names', async (t) => {
+  const { path } = await hosted()
+  const { headers } = await app.inject(path)
+  t.match(headers, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
+    'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
     'x-robots-tag': /noindex/,
-    'content-security-policy': /^default-src 'none'; style-src 'sha256-/,
+    'permissions-policy': /camera=\(\)/,
   })
-  t.notMatch(page.body, /<script/)
-  t.match(page.body, '&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62; &#38; Co')
-  t.match(page.body, '1234.50')
-  t.match(page.body, 'Waiting for your payment')
-  t.match(page.body, '30 minutes, until')
-  t.match(page.body, 'sandbox')
-  t.match(page.body, 'lang="en"')
-  t.notMatch(page.body, /https?:/)
+  const policy = String(headers['content-security-policy'])
+  t.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; /)
+  t.match(policy, /form-action 'self'; require-trusted-types-for 'script'; /)
+  t.match(policy, new RegExp(`frame-ancestors ${frameAncestors.join(' ')} http://localhost:\\* http://127.0.0.1:\\*$`))
+  t.notMatch(policy, /unsafe|data:|\*;/)
+  const { path: livePath } = await hosted(live.secretKey, '192.0.2.7')
+  t.match((await app.inject(livePath)).headers['content-security-policy'], /frame-ancestors 'none'$/)
+  const unknown = (await app.inject('/pay/x')).headers
+  t.match(unknown['content-security-policy'], /frame-ancestors 'none'$/)
 })
 
-t.test('the page follows the state', async (t) => {
-  const { path, trackingId } = await hosted()
-  await service.transfers.changeStatus(trackingId, 'Cancel', null, context)
-  const page = await app.inject(path)
-  t.match(page.body, 'Cancelled')
-  t.notMatch(page.body, 'Time left')
+t.test('languages: what the browser asks for, unless the page was told otherwise', async (t) => {
+  const { path } = await hosted()
+  const cases: [string, string | undefined, string][] = [
+    ['', undefined, 'en'],
+    ['', 'tr-TR,tr;q=0.9,en;q=0.8', 'tr'],
+    ['', 'de, tr;q=0.3, en;q=0.5', 'en'],
+    ['', 'tr;q=0, en;q=0.1', 'en'],
+    ['', ';;;q=,,tr', 'tr'],
+    ['?lang=tr', 'en', 'tr'],
+    ['?lang=constructor', 'tr', 'tr'],
+    ['?lang=tr&lang=en', 'en', 'en'],
+  ]
+  for (const [query, accept, expected] of cases) {
+    const page = await app.inject({ url: path + query, headers: accept ? { 'accept-language': accept } : {} })
+    t.match(page.body, `<html lang="${expected}">`, `${query} ${accept}`)
+    t.equal(page.headers['content-language'], expected)
+    t.match(page.body, expected === 'tr' ? '1.234,50' : '1,234.50')
+  }
 })
 
-t.test('a link that was not made here opens nothing', async (t) => {
+t.test('both languages have every text, with the same things filled in', async (t) => {
+  const { languages } = await import('../../src/http/pay/language.js')
+  t.strictSame(Object.keys(languages.tr), Object.keys(languages.en))
+  const slots = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort()
+  for (const [key, text] of Object.entries(languages.en)) {
+    const other = languages.tr[key as keyof typeof languages.en]
+    t.strictSame(slots(other), slots(text), key)
+    t.ok(other.trim() && text.trim(), key)
+  }
+})
+
+t.test('the page follows the state, and its link ends: with the time to pay, or a day after the end', async (t) => {
+  const cancelled = await hosted()
+  await service.transfers.changeStatus(cancelled.trackingId, 'Cancel', 'a note of the operator', context)
+  const page = await app.inject(cancelled.path)
+  t.equal(page.statusCode, 200)
+  t.match(page.body, 'This payment was cancelled')
+  t.notMatch(page.body, 'a note of the operator')
+  t.match(page.body, `href="${returnUrl.replaceAll('&', '&#38;')}&#38;trackingId=${cancelled.trackingId}`)
+
+  const open = await hosted()
+  const checking = await hosted()
+  await service.transfers.changeStatus(checking.trackingId, 'SendToManualControl', null, context)
+  time.aheadMs = 31 * 60_000
+  const expired = await app.inject(open.path)
+  t.equal(expired.statusCode, 410)
+  t.match(expired.body, 'The time for this payment is over')
+  t.match((await app.inject(`${open.path}/state`)).json(), { phase: 'expired', secondsLeft: 0 })
+  time.aheadMs = 25 * 3_600_000
+  const ended = await app.inject(cancelled.path)
+  t.equal(ended.statusCode, 410)
+  t.notMatch(ended.body, /1,234\.50|alert|shop\.example/)
+  t.equal((await app.inject(checking.path)).statusCode, 200, 'what is still being checked is shown')
+  time.aheadMs = 0
+})
+
+t.test('a link that was not made here opens nothing, nor does one of a native deposit', async (t) => {
   const { path, trackingId } = await hosted()
   const other = await hosted()
   const mac = path.split('.')[1]
   const links = [`${path}x`, path.slice(0, -1), `/pay/${trackingId}`, `/pay/${other.trackingId}.${mac}`, '/pay/x']
+  const { webApiKey, secretKey: secret } = await service.merchant()
+  const native = await post(app, paths.native, createBody('native', secret), { key: webApiKey })
+  const { trackingId: nativeId } = native.json<{ result: { trackingId: string } }>().result
+  const nativeMac = (await import('../../src/security/secret-box.js')).createSecretBox(service.masterKey)
+  links.push(`/pay/${nativeId}.${nativeMac.mac('pay', nativeId).slice(0, 22)}`)
   for (const link of [...links, `/pay/${trackingId}.${'A'.repeat(22)}`, `/pay/${'A'.repeat(36)}.${mac}`]) {
     const page = await app.inject(link)
     t.equal(page.statusCode, 404, link)
     t.match(page.headers['content-type'], /^text\/html/)
-    t.notMatch(page.body, '1234.50')
+    t.notMatch(page.body, '1,234.50')
+    const state = await app.inject(`${link}/state`)
+    t.equal(state.statusCode, 404)
+    t.same(state.json(), { reason: 'over' })
+  }
+})
+
+t.test('what the page loads is immutable under its version, and never kept under another', async (t) => {
+  const { path } = await hosted()
+  const page = await app.inject(path)
+  const addresses = [...page.body.matchAll(/(?:href|src)="(assets\/[^"]+)"/g)].map(([, address]) => `/pay/${address}`)
+  t.equal(addresses.length, 3)
+  for (const address of addresses) {
+    const asset = await app.inject(address)
+    t.equal(asset.statusCode, 200, address)
+    t.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable')
+    t.equal(asset.headers['x-content-type-options'], 'nosniff')
+    const older = await app.inject(address.replace(/assets\/\w+/, 'assets/0123456789abcdef'))
+    t.equal(older.headers['cache-control'], 'no-store')
+    t.equal(older.body, asset.body)
+  }
+  const script = addresses.find((address) => address.endsWith('.js'))!
+  const { body } = await app.inject(script)
+  for (const [, imported] of body.matchAll(/from '\.\/([^']+)'/g)) {
+    t.equal((await app.inject(script.replace('page.js', imported!))).statusCode, 200)
+  }
+  for (const file of ['package.json', '..%2fpackage.json', 'constructor']) {
+    t.equal((await app.inject(`/pay/assets/x/${file}`)).statusCode, 404, file)
   }
 })

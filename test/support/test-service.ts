@@ -146,6 +146,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     metrics: new Registry(),
     readiness: async () => [],
     merchantsServed: true,
+    outbox: async () => undefined,
     ...options.overrides,
   })
   const projections = options.projections && startProjections({ store, readModels, clock, logger })

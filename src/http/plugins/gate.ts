@@ -19,6 +19,8 @@ const guesses = { perSecond: 5 / 60, burst: 5 }
 const anonymous = { perSecond: 100, burst: 500 }
 /** Polls of one transfer; a second one may overtake the first on the way. */
 const freePolls = { perSecond: 1, burst: 2 }
+/** Steps of paying, for each address: many customers may share one (a mobile network), each has a few to take. */
+const payments = { perSecond: 0.5, burst: 60 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
@@ -28,6 +30,7 @@ export class Gate {
   private readonly addresses: TokenBuckets
   private readonly guesses: TokenBuckets
   private readonly polls: TokenBuckets
+  private readonly payments: TokenBuckets
 
   constructor(
     private readonly directory: HttpDependencies['directory'],
@@ -37,6 +40,7 @@ export class Gate {
     this.addresses = new TokenBuckets(nowMs, maxKeys)
     this.guesses = new TokenBuckets(nowMs, maxKeys)
     this.polls = new TokenBuckets(nowMs, maxKeys)
+    this.payments = new TokenBuckets(nowMs, maxKeys)
   }
 
   /** Route hook: a valid WebApiKey from an allowed address, or nothing. Before the body is read, so strangers cost little. */
@@ -96,6 +100,11 @@ export class Gate {
   /** @throws RequestError when the address has guessed too often */
   chargeGuess(request: FastifyRequest): void {
     refuse(this.guesses.take(bucketOf(request.ip), guesses.perSecond, guesses.burst))
+  }
+
+  /** A log-in, a code or a confirmation. @throws RequestError when the address has sent too many */
+  chargePayment(request: FastifyRequest): void {
+    refuse(this.payments.take(bucketOf(request.ip), payments.perSecond, payments.burst))
   }
 
   private merchantOf(key: string | string[] | undefined): Merchant | undefined {

@@ -32,7 +32,8 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
     transform: ({ schema, url, route }) => {
       const text = textAnswers[url]
       if (text) return { url, schema: { ...schema, response: text } }
-      return { url, schema: route.method === 'POST' ? { ...schema, headers: createHeaders } : schema }
+      const isCreate = route.method === 'POST' && schema?.security?.length !== 0
+      return { url, schema: isCreate ? { ...schema, headers: createHeaders } : schema }
     },
   })
   // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
@@ -49,12 +50,27 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
   })
 }
 
+function page(description: string): object {
+  return { description, content: { 'text/html': { schema: { type: 'string' } } } }
+}
+
 /** For the document only: as response schemas these would be written as JSON. */
 const textAnswers: { readonly [url: string]: object } = {
   '/pay/:link': {
-    200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } },
-    404: { description: 'No such link, as a page.', content: { 'text/html': { schema: { type: 'string' } } } },
+    200: page('The page.'),
+    404: page('No such link, as a page.'),
+    410: page('The time to pay is over, as a page.'),
   },
+  '/device/:link': {
+    200: page('The question, or that it was answered.'),
+    404: page('No such link, as a page.'),
+    410: page('The link is too old, as a page.'),
+  },
+  '/sandbox/outbox': {
+    200: page('The messages.'),
+    404: { description: 'Not in sandbox mode, or not on this machine.' },
+  },
+  '/pay/assets/:version/:file': { 200: { description: 'A script, a style or an icon.' } },
   '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
 }
 

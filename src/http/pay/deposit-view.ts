@@ -1,0 +1,95 @@
+import type { MerchantSettings } from '../../domain/merchant/events.js'
+import { formatTwoDecimals } from '../../domain/money.js'
+import type { Deposit, Transfer } from '../../domain/transfer/transfer.js'
+import type { HttpDependencies } from '../dependencies.js'
+import { failures, RequestError } from '../errors.js'
+import { trackingIdOfLink } from '../pay-page-link.js'
+import { formatMoney, type Language } from './language.js'
+
+/** How long after its end a deposit is still shown to whoever holds the link. */
+const shownAfterEndMs = 24 * 3_600_000
+
+/** `open`: can be paid now. `expired`: its time ran out. `ended`: over for so long that nothing is shown any more. */
+export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
+
+export interface FoundDeposit {
+  readonly deposit: Deposit
+  readonly settings: MerchantSettings
+}
+
+/**
+ * The hosted deposit that a link leads to, from the log. The merchant of a native deposit shows its own pages, so its deposits have
+ * no link. @throws RequestError
+ */
+export async function depositOfLink(deps: HttpDependencies, link: string): Promise<FoundDeposit> {
+  const trackingId = trackingIdOfLink(deps, link)
+  const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
+  const settings = transfer && deps.directory.byId(transfer.merchantId)?.settings
+  if (!settings || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
+  return { deposit: transfer, settings }
+}
+
+function isHosted(transfer: Transfer): transfer is Deposit {
+  return transfer.kind === 'deposit' && transfer.channel === 'hosted'
+}
+
+/** `now`: ISO 8601. */
+export function phaseOf(deposit: Deposit, now: string): Phase {
+  const { status, updatedAt, expiresAt, message } = deposit
+  const overForLong = Date.parse(now) - Date.parse(updatedAt) > shownAfterEndMs
+  switch (status) {
+    case 'Pending':
+      // Expiry itself follows a moment later.
+      return now < expiresAt ? 'open' : 'expired'
+    case 'ManualControl':
+      return 'checking'
+    case 'Completed':
+      return overForLong ? 'ended' : 'paid'
+    case 'Failed':
+      return overForLong ? 'ended' : 'failed'
+    case 'Cancelled':
+      if (overForLong) return 'ended'
+      return message === 'expired' ? 'expired' : 'cancelled'
+    default:
+      return status satisfies never
+  }
+}
+
+/** What the page's script is told, at first in the page and then by `/pay/:link/state`. */
+export interface PageState {
+  readonly phase: Phase
+  readonly status: Deposit['status']
+  /** Whole seconds in which it can still be paid; 0 unless the phase is `open`. */
+  readonly secondsLeft: number
+  /** What was paid, as this language writes it; null unless the phase is `paid`. */
+  readonly paid: string | null
+  readonly hasAmountMismatch: boolean
+  readonly receiptUrl: string | null
+}
+
+export function pageState(deposit: Deposit, language: Language, now: string): PageState {
+  const phase = phaseOf(deposit, now)
+  const { status, expiresAt, transactionAmountMinor, hasAmountMismatch, receiptUrl } = deposit
+  const msLeft = phase === 'open' ? Date.parse(expiresAt) - Date.parse(now) : 0
+  const paid = phase === 'paid'
+  return {
+    phase,
+    status,
+    secondsLeft: Math.ceil(msLeft / 1000),
+    paid: paid ? formatMoney(language, formatTwoDecimals(transactionAmountMinor)) : null,
+    hasAmountMismatch: paid && hasAmountMismatch,
+    receiptUrl: paid && receiptUrl?.startsWith('https://') ? receiptUrl : null,
+  }
+}
+
+/**
+ * Where the customer goes back to. The merchant gets the ids in the query, and no status: an address can be made up, so the
+ * callback or the API tells how it ended (specification, Events, rule 4).
+ */
+export function returnAddress({ deposit, settings }: FoundDeposit): string | undefined {
+  if (settings.returnUrl === null) return undefined
+  const url = new URL(settings.returnUrl)
+  url.searchParams.set('trackingId', deposit.trackingId)
+  url.searchParams.set('referenceId', deposit.referenceId)
+  return url.href
+}

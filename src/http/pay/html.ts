@@ -1,0 +1,28 @@
+/** Text that is HTML already. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+type Part = string | number | Html | undefined | readonly Html[]
+
+/** A template whose parts are escaped unless they are {@link Html}; undefined is nothing. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((text, next, index) => `${text}${render(parts[index - 1])}${next}`))
+}
+
+function render(part: Part): string {
+  if (part === undefined) return ''
+  if (part instanceof Html) return part.text
+  if (typeof part === 'object') return part.map(({ text }) => text).join('')
+  return escapeHtml(String(part))
+}
+
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)
+}
+
+/** JSON for the script of the page to read. `<` is escaped, so that no text can end the element. */
+export function dataBlock(id: string, data: object): Html {
+  const json = JSON.stringify(data).replaceAll('<', '\\u003c')
+  return new Html(`<script type="application/json" id="${id}">${json}</script>`)
+}

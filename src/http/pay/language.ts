@@ -1,0 +1,37 @@
+import { english, type Texts } from './texts-en.js'
+import { turkish } from './texts-tr.js'
+
+export const languages = { en: english, tr: turkish } as const
+export type Language = keyof typeof languages
+export const languageCodes = Object.keys(languages) as Language[]
+
+/** A language that was chosen on the page wins over what the browser asks for (Accept-Language); English otherwise. */
+export function languageOf(chosen: string | undefined, acceptLanguage: string | undefined): Language {
+  if (isLanguage(chosen)) return chosen
+  const ranges = (acceptLanguage ?? '').slice(0, 500).split(',')
+  const wanted = ranges.flatMap((range) => {
+    const [tag = '', ...parameters] = range.trim().toLowerCase().split(';')
+    const quality = Number(parameters.map((each) => /^\s*q=([\d.]+)\s*$/.exec(each)?.[1]).find(Boolean) ?? 1)
+    const language = tag.split('-')[0]
+    return isLanguage(language) && quality > 0 ? [{ language, quality }] : []
+  })
+  // Stable: among equals the one that is named first.
+  return wanted.sort((a, b) => b.quality - a.quality)[0]?.language ?? 'en'
+}
+
+function isLanguage(text: string | undefined): text is Language {
+  return text !== undefined && Object.hasOwn(languages, text)
+}
+
+/** Replaces `{name}`; the result is plain text, to be escaped where it becomes HTML. */
+export function fill(text: string, values: { readonly [name: string]: string }): string {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
+}
+
+/** An amount as this language writes it, two decimals. `twoDecimals`: such as `1234.50`. */
+export function formatMoney(language: Language, twoDecimals: string): string {
+  const format = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+  return format.format(twoDecimals as Intl.StringNumericLiteral)
+}
+
+export type { Texts }

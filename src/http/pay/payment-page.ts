@@ -1,0 +1,143 @@
+import { formatTwoDecimals } from '../../domain/money.js'
+import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
+import { dataBlock, type Html, html } from './html.js'
+import { fill, formatMoney, type Language, languages, type Texts } from './language.js'
+import { notice, page } from './layout.js'
+import { framingOrigins } from './page-headers.js'
+
+interface Parts {
+  readonly texts: Texts
+  /** With the values filled in. */
+  readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
+  readonly referenceId: string
+  readonly back: string | undefined
+}
+
+/** The page behind the `url` of a hosted create. Without its script it still shows the state and what to do. */
+export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
+  const { deposit, settings } = found
+  const state = pageState(deposit, language, now)
+  const { phase } = state
+  // A link that nobody should hold any more tells nothing of the deposit.
+  if (phase === 'ended') return endedPage(link, language)
+  const texts = languages[language]
+  const amount = formatMoney(language, formatTwoDecimals(deposit.amountMinor))
+  const values = { merchant: settings.name, amount, reference: deposit.referenceId }
+  const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
+  const parts = { texts, say, referenceId: deposit.referenceId, back: returnAddress(found) }
+  const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
+  const body = html`<div class="card">
+<header><h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
+<dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
+<div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
+<main id="step">${phase === 'open' ? withoutScript(parts) : result(phase, state, parts)}</main>
+<div id="announcer" class="unseen" role="status"></div>
+<footer><p>${say('privacy')}</p></footer></div>
+${phase === 'open' ? steps(parts) : undefined}${resultTemplates(parts)}
+${dataBlock('page-data', {
+  link,
+  language,
+  merchant: settings.name,
+  amount,
+  trackingId: deposit.trackingId,
+  referenceId: deposit.referenceId,
+  expiresAt: deposit.expiresAt,
+  framing: framingOrigins(settings),
+  state,
+  texts: textsForScript(parts),
+})}`
+  return page({ language, title: say('title'), assetsAt: 'assets', self: link, body, script: true })
+}
+
+function endedPage(link: string, language: Language): string {
+  const { endedHeading, endedText } = languages[language]
+  return notice({ language, assetsAt: 'assets', self: link }, endedHeading, endedText)
+}
+
+function minutes(language: Language, { secondsLeft }: PageState): string {
+  const format = new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' })
+  return format.format(Math.ceil(secondsLeft / 60))
+}
+
+function withoutScript({ texts }: Parts): Html {
+  return html`<noscript><p>${texts.noScript}</p><p><a class="button" href="">${texts.reload}</a></p></noscript>`
+}
+
+/** What the script shows one after the other; it fills in nothing but errors. */
+function steps({ texts, say }: Parts): Html {
+  const trouble = html`<div class="trouble" role="alert"></div>`
+  return html`<template id="step-login"><form novalidate><p class="eyebrow">${texts.loginStep}</p><h2 tabindex="-1">${texts.loginHeading}</h2>${trouble}
+${field('email', texts.email, undefined, html`type="email" inputmode="email" autocomplete="username" autocapitalize="none" spellcheck="false" maxlength="254"`)}
+${field('password', texts.password, texts.passwordHint, html`type="password" inputmode="numeric" autocomplete="current-password" maxlength="64"`)}
+<label class="check"><input type="checkbox" name="show"> ${texts.showPassword}</label>
+<button type="submit">${texts.loginSubmit}</button></form></template>
+<template id="step-code"><form novalidate><p class="eyebrow">${texts.codeStep}</p><h2 tabindex="-1">${texts.codeHeading}</h2><p>${say('codeHelp')}</p>${trouble}
+${field('code', texts.code, texts.codeHint, html`type="text" inputmode="numeric" autocomplete="one-time-code" spellcheck="false" maxlength="32"`)}
+<button type="submit">${say('codeSubmit')}</button></form>
+<p class="aside">${texts.noCode}</p><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
+<template id="step-device"><form novalidate><p class="eyebrow">${texts.deviceStep}</p><h2 tabindex="-1">${texts.deviceHeading}</h2><p>${texts.deviceHelp}</p>${trouble}
+<p class="waiting"><span class="pulse" aria-hidden="true"></span>${texts.deviceWaiting}</p>
+<button type="submit">${texts.deviceCheck}</button></form><button type="button" class="quiet" data-go="login">${texts.logInAgain}</button></template>
+`
+}
+
+function field(name: string, label: string, hint: string | undefined, attributes: Html): Html {
+  const described = hint ? `${name}-hint ${name}-error` : `${name}-error`
+  return html`<div class="field"><label for="${name}">${label}</label>${hint ? html`<p class="hint" id="${name}-hint">${hint}</p>` : undefined}
+<input id="${name}" name="${name}" required aria-describedby="${described}" ${attributes}><p class="error" id="${name}-error"></p></div>`
+}
+
+type Over = Exclude<Phase, 'open' | 'ended'>
+const over: readonly Over[] = ['paid', 'checking', 'cancelled', 'failed', 'expired']
+
+function resultTemplates(parts: Parts): Html {
+  const unknown = { paid: null, hasAmountMismatch: true, receiptUrl: null }
+  return html`${over.map((phase) => html`<template id="step-${phase}">${result(phase, unknown, parts)}</template>`)}`
+}
+
+type Particulars = Pick<PageState, 'paid' | 'hasAmountMismatch' | 'receiptUrl'>
+
+/** How it ended and what to do next. In a template `paid` is left for the script to fill in. */
+function result(phase: Over, particulars: Particulars, parts: Parts): Html {
+  const { texts, say, referenceId, back } = parts
+  const heading = html`<div class="mark ${phase}" aria-hidden="true"></div><h2 tabindex="-1">${texts[`${phase}Heading`]}</h2>`
+  const way = back
+    ? html`<p><a class="button" href="${back}" target="_top" rel="noopener">${say('back')}</a></p>`
+    : html`<p class="aside">${texts.closePage}</p>`
+  switch (phase) {
+    case 'paid':
+      return html`${heading}<p id="paid">${say('paidText', particulars.paid === null ? {} : { paid: particulars.paid })}</p>
+<p id="mismatch"${particulars.hasAmountMismatch ? undefined : html` hidden`}>${say('paidMismatch')}</p>
+<p id="receipt"${particulars.receiptUrl ? undefined : html` hidden`}><a href="${particulars.receiptUrl ?? ''}" target="_blank" rel="noopener noreferrer">${texts.receipt}</a></p>${way}`
+    case 'checking':
+      return html`${heading}<p>${say('checkingText')}</p><p class="aside">${texts.reference}: ${referenceId}</p>${way}`
+    case 'cancelled':
+    case 'failed':
+    case 'expired':
+      return html`${heading}<p>${say(`${phase}Text`)}</p><p>${say('moneyTaken')}</p>${way}`
+    default:
+      return phase satisfies never
+  }
+}
+
+/** What the script says itself; what it fills in is left as it is. */
+const scriptTexts = [
+  ...(['emailMissing', 'passwordMissing', 'codeMissing', 'wrongLogin', 'wrongCode', 'codeExpired'] as const),
+  ...(['tooManyCodes', 'deviceExpired', 'devicePending', 'insufficientBalance', 'accountBlocked'] as const),
+  ...([
+    'tooManyLogIns',
+    'underWay',
+    'tooManyRequests',
+    'unavailable',
+    'offline',
+    'trouble',
+    'busy',
+    'minutesLeft',
+    'timeOver',
+    'payUntil',
+  ] as const),
+]
+
+function textsForScript({ say }: Parts): { readonly [key: string]: string } {
+  return Object.fromEntries(scriptTexts.map((key) => [key, say(key)]))
+}

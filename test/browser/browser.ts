@@ -1,0 +1,34 @@
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+
+/** CHROMIUM_PATH, or the first of the usual names on PATH. */
+function chromiumPath(): string | undefined {
+  const { CHROMIUM_PATH, PATH = '' } = process.env
+  if (CHROMIUM_PATH) return CHROMIUM_PATH
+  const candidates = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)))
+  return candidates.find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Undefined, having said so, where there is no browser. */
+export async function launchBrowser(): Promise<Browser | undefined> {
+  const executablePath = chromiumPath()
+  if (!executablePath) {
+    console.error('NOT RUN: browser tests; there is no chromium on PATH, and CHROMIUM_PATH names none')
+    return undefined
+  }
+  // Root's containers forbid the sandbox and have a small /dev/shm.
+  const args = [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu']
+  return chromium.launch({ executablePath, args, timeout: 60_000 })
+}

@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:net'
+import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import type { MerchantSettings } from '../../src/domain/merchant/events.js'
+import type { OutboxMessage } from '../../src/http/dependencies.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+export const customer = { email: 'ada@example.com', password: '246813' }
+export const phone = { width: 390, height: 844 }
+const timeoutMs = 60_000
+export const desktop = { width: 1280, height: 800 }
+
+/** What a page did that it must not. */
+export interface Watched {
+  readonly page: Page
+  readonly problems: string[]
+}
+
+/** Violations that the console would not name. */
+const tellViolations = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+  console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`
+
+/** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
+export async function startWorld(t: Test, browser: Browser) {
+  const port = await freePort()
+  const publicUrl = `http://127.0.0.1:${port}`
+  const wallet = new MemoryWallet()
+  const outbox: OutboxMessage[] = []
+  const time = { aheadMs: 0 }
+  const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
+  const service = await startTestService({
+    wallet,
+    clock,
+    overrides: { publicUrl, outbox: async () => outbox },
+  })
+  t.teardown(() => destroyTestService(service))
+  await service.app.listen({ port, host: '127.0.0.1' })
+  wallet.open(customer.email, customer.password, 10_000_00n)
+  const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
+
+  /** Its `url`, and what the log knows of it. */
+  async function deposit(amount = '1234.5', settings: Partial<MerchantSettings> = {}) {
+    const key = JSON.stringify(settings)
+    const merchant = merchants.get(key) ?? (await service.merchant({ name: 'Blue Shop', ...settings }))
+    merchants.set(key, merchant)
+    const body = createBody('hosted', merchant.secretKey, {}, amount)
+    const answer = (await post(service.app, paths.hosted, body, { key: merchant.webApiKey })).json()
+    const { url, trackingId, referenceId } = answer as { url: string; trackingId: string; referenceId: string }
+    const status = async () => (await service.transfers.find(trackingId))!.transfer.status
+    return { url, trackingId, referenceId, status }
+  }
+
+  /** A page in a browser of its own; `problems` are gathered as they come. */
+  async function open(url: string, options: BrowserContextOptions = {}): Promise<Watched> {
+    const context = await browser.newContext({ viewport: phone, locale: 'en-GB', ...options })
+    context.setDefaultTimeout(timeoutMs)
+    t.teardown(() => context.close())
+    const problems: string[] = []
+    await context.addInitScript(tellViolations)
+    context.on('request', (request) => {
+      if (!/^http:\/\/(127\.0\.0\.1|localhost):/.test(request.url())) problems.push(`asked ${request.url()}`)
+    })
+    context.on('page', (page) => watch(page, problems))
+    const page = await context.newPage()
+    await page.goto(url)
+    return { page, problems }
+  }
+
+  /** The customer's device is known already, for every merchant there is. */
+  function trustEverything() {
+    wallet.isTrusted = async () => true
+  }
+
+  return { service, wallet, outbox, time, publicUrl, deposit, open, trustEverything }
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+function watch(page: Page, problems: string[]): void {
+  page.on('pageerror', (error) => problems.push(`threw ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'warning' || /Content Security Policy|Permissions-Policy|Refused to/i.test(message.text()))
+      problems.push(message.text())
+  })
+}
+
+export async function logIn(page: Page | FrameLocator, { email, password } = customer) {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+/** Logs in and waits until the code was sent. */
+export async function logInToCode(page: Page | FrameLocator) {
+  await logIn(page)
+  await page.getByLabel('Code', { exact: true }).waitFor()
+}
+
+/** Waits for what an expression in the page says; the page's policy forbids Playwright's own way of asking. */
+export async function until(page: Page, expression: string): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await page.evaluate(expression))) {
+    if (Date.now() > deadline) throw new Error(`waited in vain for ${expression}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+export async function giveCode(page: Page | FrameLocator, code: string) {
+  await page.getByLabel('Code', { exact: true }).fill(code)
+  await page.getByRole('button', { name: /^Pay / }).click()
+}
+
+/** A page of a shop on another origin that frames the address in its query; `window.messages` is what it was told. */
+export async function startShop(t: Test): Promise<string> {
+  const html = `<!doctype html><html lang="en"><title>Shop</title><body><iframe title="Payment" width="400" height="800"></iframe><script>
+    window.messages = []
+    addEventListener('message', ({ data, origin }) => window.messages.push({ data, origin }))
+    document.querySelector('iframe').src = new URLSearchParams(location.search).get('frame')</script>`
+  const server = createHttpServer((_request, response) => response.setHeader('content-type', 'text/html').end(html))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://localhost:${(server.address() as { port: number }).port}`
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  return port
+}

@@ -1,0 +1,202 @@
+import t, { type Test } from 'tap'
+import type { OutboxMessage } from '../../src/http/dependencies.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+const publicUrl = 'https://pay.example'
+const customer = { email: 'ada@example.com', password: '246813' }
+
+async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | undefined> = async () => undefined) {
+  const wallet = new MemoryWallet()
+  wallet.open(customer.email, customer.password, 1_000_00n)
+  const service = await startTestService({ wallet, overrides: { outbox } })
+  t.teardown(() => destroyTestService(service))
+  const { secretKey } = await service.merchant({ name: 'Blue Shop' })
+  const { app } = service
+  const hosted = async () => {
+    const answer = await post(app, paths.hosted, createBody('hosted', secretKey))
+    const { url, trackingId } = answer.json<{ url: string; trackingId: string }>()
+    return { path: new URL(url).pathname, trackingId }
+  }
+  const step = (
+    path: string,
+    name: string,
+    body: object,
+    headers: Record<string, string> = {},
+    address = '127.0.0.1',
+  ) =>
+    app.inject({
+      method: 'POST',
+      url: `${path}/${name}`,
+      remoteAddress: address,
+      headers: { 'content-type': 'application/json', origin: publicUrl, 'sec-fetch-site': 'same-origin', ...headers },
+      payload: JSON.stringify(body),
+    })
+  return { ...service, wallet, hosted, step }
+}
+
+t.test('the steps lead from the log-in to a paid deposit, without a cookie', async (t) => {
+  const { wallet, hosted, step, transfers, app } = await world(t)
+  const { path, trackingId } = await hosted()
+  const loggedIn = await step(path, 'login', customer)
+  t.equal(loggedIn.headers['set-cookie'], undefined)
+  t.equal(loggedIn.headers['cache-control'], 'no-store')
+  const { next, token } = loggedIn.json()
+  t.equal(next, 'code')
+  const verified = (await step(path, 'code', { token, code: wallet.lastCode() })).json()
+  t.equal(verified.next, 'device')
+  t.same((await step(path, 'device', { token: verified.token })).json(), { next: 'wait' })
+  const link = new URL(wallet.confirmUrls[0]!).pathname
+  const confirmed = await app.inject({ method: 'POST', url: link })
+  t.equal(confirmed.statusCode, 200)
+  t.same((await step(path, 'device', { token: verified.token })).json(), { next: 'result' })
+  t.equal((await transfers.find(trackingId))?.transfer.status, 'Completed')
+  t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '100,50' })
+})
+
+t.test('what another site makes a browser send is refused before it is read', async (t) => {
+  const { hosted, step, app, wallet } = await world(t)
+  const { path } = await hosted()
+  const foreign: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': '', origin: 'https://evil.example' },
+  ]
+  for (const headers of foreign) {
+    for (const name of ['login', 'code', 'device']) {
+      const answer = await step(path, name, { ...customer, token: 'x', code: '111111' }, headers)
+      t.equal(answer.statusCode, 403, JSON.stringify(headers))
+      t.same(answer.json(), { reason: 'trouble' })
+    }
+  }
+  for (const origin of ['https://evil.example', 'null', 'https://pay.example.evil.example', 'http://pay.example']) {
+    const answer = await app.inject({ method: 'POST', url: `${path}/login`, headers: { origin }, payload: customer })
+    t.equal(answer.statusCode, 403, origin)
+  }
+  const { payload, ...form } = { payload: 'email=a&password=1', method: 'POST' as const, url: `${path}/login` }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    const answer = await app.inject({ ...form, payload, headers: { 'content-type': type, origin: publicUrl } })
+    t.equal(answer.statusCode, 415, type)
+  }
+  t.equal(wallet.codes.size, 0, 'nobody was sent a code')
+  t.equal((await app.inject({ method: 'POST', url: `${path}/login`, payload: customer })).statusCode, 200)
+})
+
+t.test('an unknown account and a wrong password are answered alike', async (t) => {
+  const { hosted, step } = await world(t)
+  const { path } = await hosted()
+  const unknown = await step(path, 'login', { email: 'nobody@example.com', password: '246813' })
+  const wrong = await step(path, 'login', { ...customer, password: '000000' })
+  t.equal(unknown.statusCode, 400)
+  t.equal(wrong.statusCode, 400)
+  t.equal(unknown.body, wrong.body)
+  t.same(wrong.json(), { reason: 'wrongLogin' })
+})
+
+t.test('a token of one link is refused at another, and bodies of other shapes everywhere', async (t) => {
+  const { hosted, step, wallet } = await world(t)
+  const [one, other] = [await hosted(), await hosted()]
+  const { token } = (await step(one.path, 'login', customer)).json()
+  const moved = await step(other.path, 'code', { token, code: wallet.lastCode() })
+  t.equal(moved.statusCode, 400)
+  t.same(moved.json(), { reason: 'codeExpired' })
+  t.equal((await step(one.path, 'device', { token })).statusCode, 400, 'nor at another step')
+  const shapes: [string, object][] = [
+    ['login', {}],
+    ['login', { email: ['a'], password: '111111' }],
+    ['login', { email: 'a@b', password: 123456 }],
+    ['login', { email: 'a'.repeat(255), password: '1' }],
+    ['code', { token: { $ne: '' }, code: '1' }],
+    ['device', []],
+  ]
+  for (const [name, body] of shapes) t.equal((await step(one.path, name, body)).statusCode, 400, JSON.stringify(body))
+})
+
+t.test('log-ins and codes are limited by address, whosever links they go to', async (t) => {
+  const { hosted, step } = await world(t)
+  const paths = [await hosted(), await hosted()]
+  const statuses: number[] = []
+  for (let i = 0; i < 64; i++) {
+    const { path } = paths[i % 2]!
+    const answer = await step(path, 'code', { token: 'x', code: '111111' }, {}, '198.51.100.9')
+    statuses.push(answer.statusCode)
+    if (answer.statusCode !== 429) continue
+    t.match(answer.headers['retry-after'], /^\d+$/)
+    t.match(answer.json(), { reason: 'tooManyRequests', retryAfterSeconds: Number })
+  }
+  t.ok(statuses.indexOf(429) >= 60)
+  t.not((await step(paths[0]!.path, 'code', { token: 'x', code: '1' }, {}, '198.51.100.10')).statusCode, 429)
+})
+
+t.test('only the POST of the confirmation page confirms, and not one of another site', async (t) => {
+  const { wallet, hosted, step, app } = await world(t)
+  const { path } = await hosted()
+  const { token } = (await step(path, 'login', customer)).json()
+  await step(path, 'code', { token, code: wallet.lastCode() })
+  const link = new URL(wallet.confirmUrls[0]!).pathname
+  const account = wallet.accounts.get(100_000)!
+  for (const method of ['GET', 'HEAD', 'GET'] as const) {
+    t.equal((await app.inject({ method, url: link })).statusCode, 200)
+  }
+  const page = await app.inject(link)
+  t.match(page.body, 'Do you want to pay Blue Shop')
+  t.match(page.headers['content-security-policy'], /frame-ancestors 'none'$/)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, { origin: 'null' }]) {
+    const answer = await app.inject({ method: 'POST', url: link, headers: { ...form, ...headers } })
+    t.equal(answer.statusCode, 403)
+    t.match(answer.headers['content-type'], /^text\/html/)
+  }
+  t.equal(account.trusted.size, 0)
+  const headers = { ...form, origin: publicUrl, 'sec-fetch-site': 'same-origin' }
+  for (let repeat = 0; repeat < 2; repeat++) {
+    const answer = await app.inject({ method: 'POST', url: link, headers, payload: '' })
+    t.equal(answer.statusCode, 200)
+    t.match(answer.body, 'Confirmed')
+  }
+  t.equal(account.trusted.size, 1)
+  t.match((await app.inject(link)).body, 'Already confirmed')
+  for (const wrong of ['/device/x', link.slice(0, -1), `${link}x`]) {
+    for (const method of ['GET', 'POST'] as const) {
+      const answer = await app.inject({ method, url: wrong })
+      t.equal(answer.statusCode, 404, wrong)
+      t.match(answer.body, 'This link confirms nothing')
+    }
+  }
+})
+
+t.test('the outbox is shown in the sandbox, to callers on this machine, and does not exist otherwise', async (t) => {
+  let messages: OutboxMessage[] | undefined = [
+    { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
+    {
+      kind: 'email',
+      to: '<b>@example.com',
+      code: null,
+      link: 'https://pay.example/device/x',
+      at: '2026-03-01T10:00:00.000Z',
+    },
+  ]
+  const { app } = await world(t, async () => messages)
+  const ask = (headers: Record<string, string> = {}, remoteAddress = '127.0.0.1') =>
+    app.inject({ url: '/sandbox/outbox', remoteAddress, headers: { host: 'localhost:3000', ...headers } })
+  const page = await ask()
+  t.equal(page.statusCode, 200)
+  t.match(page.body, '314159')
+  t.match(page.body, '&#60;b&#62;@example.com')
+  t.equal(page.headers.refresh, '3')
+  t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
+  const refused = [
+    await ask({}, '192.0.2.1'),
+    await ask({ host: 'rebound.example:3000' }),
+    await ask({ 'x-forwarded-for': '127.0.0.1' }),
+    await ask({ forwarded: 'for=127.0.0.1' }),
+    await ask({ via: '1.1 proxy' }),
+  ]
+  messages = undefined
+  refused.push(await ask())
+  for (const answer of refused) {
+    t.equal(answer.statusCode, 404)
+    t.notMatch(answer.body, '314159')
+  }
+})

@@ -1,0 +1,48 @@
+import { announce, data, duration, element, text } from './page-data.js'
+
+/** Said aloud once each as they pass: a clock that speaks every second drowns everything else. */
+const announcedAtSeconds = [600, 300, 120, 60]
+const soonSeconds = 120
+
+let deadlineMs = 0
+let announcedAt = Number.POSITIVE_INFINITY
+let timer: number | undefined
+
+/** Counts down by the service's clock; `onOver` is called every second once the time is up, until the clock stops. */
+export function startClock(onOver: () => void): void {
+  // The customer's own habits, where they are of this language: 14:05 or 2:05 PM.
+  const locale = navigator.languages.find((each) => each.split('-')[0] === data.language) ?? data.language
+  const until = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  element('until').textContent = text('payUntil', { time: until.format(new Date(data.expiresAt)) })
+  timer = setInterval(() => tick(onOver), 1000)
+}
+
+export function setSecondsLeft(seconds: number): void {
+  deadlineMs = Date.now() + seconds * 1000
+  announcedAt = Math.min(announcedAt, seconds)
+  show(seconds)
+}
+
+export function stopClock(): void {
+  clearInterval(timer)
+  element('time').hidden = true
+}
+
+function tick(onOver: () => void): void {
+  const seconds = Math.max(0, Math.ceil((deadlineMs - Date.now()) / 1000))
+  show(seconds)
+  const passed = announcedAtSeconds.find((mark) => seconds <= mark && announcedAt > mark)
+  if (passed !== undefined) {
+    announcedAt = seconds
+    announce(text('minutesLeft', { time: duration(seconds) }))
+  }
+  if (seconds === 0) onOver()
+}
+
+function show(seconds: number): void {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+  const shown = parts[0] === 0 ? parts.slice(1) : parts
+  const clock = element('clock')
+  clock.textContent = shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':')
+  clock.classList.toggle('soon', seconds <= soonSeconds)
+}

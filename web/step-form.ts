@@ -1,0 +1,72 @@
+import { announce, text } from './page-data.js'
+
+/** A form of a step: its fields, its errors and whether an answer is waited for. */
+export class StepForm {
+  private readonly button: HTMLButtonElement
+  private readonly label: string
+  private busy = false
+
+  constructor(readonly form: HTMLFormElement) {
+    this.button = form.querySelector('button[type=submit]') as HTMLButtonElement
+    this.label = this.button.textContent ?? ''
+  }
+
+  field(name: string): HTMLInputElement {
+    return this.form.elements.namedItem(name) as HTMLInputElement
+  }
+
+  /** Runs the work unless the answer to the press before is still waited for. The button keeps the focus meanwhile. */
+  onSubmit(work: () => Promise<void>): void {
+    this.form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      if (!this.busy) void this.whileBusy(work)
+    })
+  }
+
+  /** Shows what is wrong with fields and goes to the first of them. */
+  refuse(problems: readonly { readonly field: string; readonly problem: string }[]): boolean {
+    this.clearErrors()
+    for (const { field, problem } of problems) {
+      this.field(field).setAttribute('aria-invalid', 'true')
+      this.errorOf(field).textContent = problem
+    }
+    const first = problems[0]
+    if (first) this.field(first.field).focus()
+    return first !== undefined
+  }
+
+  /** Shows what is wrong with the whole; screen readers say it at once. */
+  trouble(what: string): void {
+    this.clearErrors()
+    const box = this.form.querySelector('.trouble')
+    if (box) box.textContent = what
+  }
+
+  clearErrors(): void {
+    const box = this.form.querySelector('.trouble')
+    if (box) box.textContent = ''
+    for (const input of this.form.querySelectorAll('input[aria-invalid]')) {
+      input.removeAttribute('aria-invalid')
+      this.errorOf((input as HTMLInputElement).name).textContent = ''
+    }
+  }
+
+  private errorOf(field: string): Element {
+    return this.form.querySelector(`#${field}-error`) as Element
+  }
+
+  private async whileBusy(work: () => Promise<void>): Promise<void> {
+    this.busy = true
+    this.button.setAttribute('aria-disabled', 'true')
+    this.button.textContent = text('busy')
+    announce(text('busy'))
+    try {
+      await work()
+    } finally {
+      this.busy = false
+      this.button.removeAttribute('aria-disabled')
+      this.button.textContent = this.label
+      announce('')
+    }
+  }
+}
