@@ -15,7 +15,7 @@ import {
 } from '../security/wallet-tokens.js'
 import { type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
-import { walletCodesStream } from './ids.js'
+import { deviceIdOf, walletCodesStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
 import type { TransferCommands } from './transfers.js'
 import { type WalletCollections, whyNotPayable } from './wallet-collections.js'
@@ -297,7 +297,7 @@ export class WalletPayments {
 
   /** The native API says nothing else about where a customer pays from (docs/decisions). */
   private deviceOf({ merchantId, userId }: Deposit): string {
-    return this.deps.box.mac('device', `${merchantId}:${userId}`)
+    return deviceIdOf(this.deps.box, merchantId, userId)
   }
 
   private nowMs(): number {

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { MerchantClient } from '../../examples/merchant.js'
+import { type Message, startWalletCore } from '../../examples/wallet-core.js'
+import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const password = '730914'
+const native = '/api/services/app/TransactionRequests'
+
+interface Answer {
+  readonly status: number
+  readonly body: { readonly success: boolean; readonly result: unknown; readonly error: { readonly message: string } }
+}
+
+/** A merchant's server at the native flow. */
+function shop({ baseUrl, sandbox }: ServiceProcess, email: string) {
+  const client = new MerchantClient(baseUrl, sandbox!)
+  const post = async (path: string, body: object): Promise<Answer> => {
+    const headers = { 'content-type': 'application/json', webapikey: sandbox!.webApiKey }
+    const response = await fetch(`${baseUrl}${native}/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    return { status: response.status, body: (await response.json()) as Answer['body'] }
+  }
+  return {
+    async deposit(amount: string) {
+      const { body } = await client.nativeDeposit(randomUUID(), amount)
+      return (body.result as { trackingId: string }).trackingId
+    },
+    logIn: (trackingId: string) => post('WalletCustomerLogin', { trackingId, userName: email, password }),
+    verify: (trackingId: string, token: unknown, code: string) => post('Wallet2Fa', { trackingId, token, code }),
+    validate: (trackingId: string, token: unknown) => post('WalletValidateUserDevice', { trackingId, token }),
+    status: async (trackingId: string) => (await client.get(`/v1/transfers/${trackingId}`)).body.statusDescription,
+  }
+}
+
+t.test('a deposit is paid from the built-in wallet with what the command line sets up and shows', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory })
+  const email = 'ada@example.com'
+  const opening = ['--email', email, '--password', password, '--phone', '+905551234567', '--balance', '150.00']
+  const { accountNumber } = await cliJson<{ accountNumber: number }>(directory, 'wallets', 'open', ...opening)
+  const { merchantId } = service.sandbox!
+  const { deposit, logIn, verify, validate, status } = shop(service, email)
+  const messages = () => cliJson<(Message & { kind: string })[]>(directory, 'outbox', 'list')
+
+  const first = await deposit('100.00')
+  const loggedIn = await logIn(first)
+  t.match(loggedIn, { status: 200, body: { success: true } })
+  const [sms] = await messages()
+  t.match(sms, { kind: 'sms', to: '+905551234567', code: /^\d{6}$/, link: null })
+  const verified = await verify(first, loggedIn.body.result, sms!.code!)
+  const { next_step, token } = verified.body.result as { next_step: string; token: string }
+  t.equal(next_step, 'ValidateUserDevice')
+  const [asked] = await messages()
+  t.match(asked, { kind: 'email', to: email, code: null, link: new RegExp(`^${service.baseUrl}/`) })
+  t.match((await validate(first, token)).body, { success: false }, 'nobody has confirmed yet')
+  t.equal(await status(first), 'Pending')
+  await cliJson(directory, ...['wallets', 'trust-device', `${accountNumber}`, '--merchant', merchantId, '--user', '42'])
+
+  const second = await deposit('50.50')
+  const secondToken = (await logIn(second)).body.result
+  const refused = await verify(second, secondToken, (await messages())[0]!.code!)
+  t.notMatch(refused.body.result, { next_step: 'ValidateUserDevice' }, 'the device is trusted by now')
+  const third = await deposit('150.00')
+  const thirdToken = (await logIn(third)).body.result
+  const completed = await verify(third, thirdToken, (await messages())[0]!.code!)
+  const shown = await cliJson<{ balance: number; movements: object[] }>(
+    directory,
+    'wallets',
+    'show',
+    `${accountNumber}`,
+  )
+  t.match(shown.movements.at(-1), { kind: 'credit', amount: 150 })
+  const completions = [await status(first), await status(second), await status(third)]
+  t.same(completions, ['Pending', 'Completed', 'Pending'])
+  t.match(completed.body, { success: false, error: { message: /balance/i } })
+  t.equal(shown.balance, 99.5)
+  t.match(shown.movements, [
+    { kind: 'refused debit', amount: 150, trackingId: third },
+    { kind: 'debit', amount: 50.5, trackingId: second },
+  ])
+  await service.end('SIGTERM')
+})
+
+/** Stands before a wallet core, and can swallow its answers to requests for money. */
+async function startGateway(core: string) {
+  const requests: string[] = []
+  let swallowed = false
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request.setEncoding('utf8')) body += chunk
+    requests.push(`${request.method} ${request.url}`)
+    const { authorization = '' } = request.headers
+    const { method = '' } = request
+    const answer = await fetch(`${core}${request.url}`, { method, headers: { authorization }, ...(body && { body }) })
+    const text = await answer.text()
+    if (swallowed && method === 'POST' && request.url === '/collections') response.socket?.resetAndDestroy()
+    else response.writeHead(answer.status).end(text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    swallowAnswers: () => {
+      swallowed = true
+    },
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+t.test(
+  'a deposit is paid from a wallet core; when its answer about the money is lost, a person has to look',
+  async (t) => {
+    const messages: Message[] = []
+    const coreToken = 'core-token'
+    const core = await startWalletCore({ token: coreToken, onMessage: (message) => messages.unshift(message) })
+    t.teardown(() => core.stop())
+    const gateway = await startGateway(core.url)
+    t.teardown(() => gateway.stop())
+    const email = 'ada@example.com'
+    const accountNumber = core.openAccount({ email, password, phone: '+905551234567', balanceMinor: 20_000 })
+    const balance = () => core.accounts.get(accountNumber)?.balanceMinor
+    const environment = { WALLET_URL: gateway.url, WALLET_TOKEN: coreToken }
+    const service = await startServiceProcess(t, { directory: temporaryDirectory(t), environment })
+    const { deposit, logIn, verify, status } = shop(service, email)
+    const logInAndVerify = async (trackingId: string) => {
+      const { body } = await logIn(trackingId)
+      return verify(trackingId, body.result, messages[0]!.code!)
+    }
+
+    const unknown = await logInAndVerify(await deposit('100.00'))
+    t.match(unknown.body.result, { next_step: 'ValidateUserDevice', account_number: accountNumber })
+    t.match(messages[0], { to: email, link: new RegExp(`^${service.baseUrl}/`) })
+    // What the customer's confirmation comes to, without the page.
+    const device = gateway.requests
+      .find((line) => line.startsWith('GET /accounts/'))!
+      .split('/')
+      .at(-1)
+    const trusted = await fetch(`${core.url}/accounts/${accountNumber}/devices`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${coreToken}` },
+      body: JSON.stringify({ device }),
+    })
+    t.equal(trusted.status, 200)
+
+    const paid = await deposit('60.00')
+    t.match((await logInAndVerify(paid)).body.result, { next_step: 'Completed' })
+    t.same([await status(paid), balance()], ['Completed', 14_000])
+
+    gateway.swallowAnswers()
+    const lost = await deposit('100.00')
+    t.match(await logInAndVerify(lost), { body: { success: false } })
+    t.same([await status(lost), balance()], ['ManualControl', 4_000], 'the money was taken, and nobody said so')
+    t.equal(gateway.requests.filter((line) => line === 'POST /collections').length, 2, 'it was not asked for again')
+
+    await gateway.stop()
+    // Log-ins of one e-mail are throttled.
+    const other = shop(service, 'eve@example.com')
+    t.match(await other.logIn(await deposit('10.00')), { status: 503, body: { success: false } })
+    await service.end('SIGTERM')
+    t.notMatch(service.log(), new RegExp(`${password}|${coreToken}`))
+  },
+)
