@@ -1,8 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { judgeAppend, noRevision } from './append-rules.js'
+import { LogTransaction } from './log-transaction.js'
 import { answered, type Batch, idInBody } from './messages.js'
 import { RowInserter } from './row-inserter.js'
-import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
+import type { StreamNumbers } from './stream-numbers.js'
 
 /** The log is not what it was written as. Names the place. */
 export class BrokenLogError extends Error {
@@ -35,30 +36,17 @@ type EventRow = [position: number, stream: number, revision: number, recordedAtM
 
 /** Appends batches on one connection, several of them in one transaction: that is the group commit. */
 export class Appender {
+  readonly #transaction: LogTransaction
   readonly #numbers: StreamNumbers
-  readonly #merge: StreamNameMerge
   readonly #rows: RowInserter<EventRow>
-  readonly #lastPosition: Statement<[], number | null>
   readonly #lastRevision: Statement<[number], number | null>
   readonly #idsFrom: Statement<[number, number, number], string>
   readonly #positionOf: Statement<[number, number], number>
-  readonly #commit: Statement<[]>
-  readonly #rollback: Statement<[]>
-  readonly #db: Database
-  /** Position of the last event, of the transaction under way too. */
-  #position = -1
-  #recordedAtMs = 0
-  /** What the transaction under way has changed in memory. */
-  #added: string[] = []
-  #lastNumber = 0
-  #merged: (() => void) | undefined
 
   constructor(db: Database) {
-    this.#db = db
-    this.#numbers = new StreamNumbers(db)
-    this.#merge = new StreamNameMerge(db, this.#numbers)
+    this.#transaction = new LogTransaction(db)
+    this.#numbers = this.#transaction.numbers
     this.#rows = new RowInserter(db, 'INSERT INTO events', 6)
-    this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#lastRevision = db
       .prepare<[number], number | null>('SELECT max(revision) FROM events WHERE stream = ?')
       .pluck()
@@ -71,19 +59,10 @@ export class Appender {
     this.#positionOf = db
       .prepare<[number, number], number>('SELECT position FROM events WHERE stream = ? AND revision = ?')
       .pluck()
-    this.#commit = db.prepare<[]>('COMMIT')
-    this.#rollback = db.prepare<[]>('ROLLBACK')
   }
 
-  /** Call it when the write lock is held (after BEGIN IMMEDIATE): another process may have appended since the last time. */
   begun(nowMs: number): void {
-    this.#added = []
-    this.#recordedAtMs = nowMs
-    const position = this.#lastPosition.get() ?? 0
-    if (position !== this.#position) this.#numbers.refresh()
-    this.#position = position
-    this.#lastNumber = this.#numbers.last
-    this.#merged = this.#merge.step()
+    this.#transaction.begun(nowMs)
   }
 
   /** The answers to a batch, {@link answerLength} numbers for each of its appends. */
@@ -100,20 +79,14 @@ export class Appender {
     return answers
   }
 
-  /** Durable when it returns. Answers the position of the last event. */
   commit(): number {
     this.#rows.flush()
-    this.#commit.run()
-    this.#merged?.()
-    return this.#position
+    return this.#transaction.commit()
   }
 
   rollback(): void {
-    // SQLite has rolled back by itself after some errors (a full disk).
-    if (this.#db.inTransaction) this.#rollback.run()
     this.#rows.clear()
-    this.#numbers.forget(this.#added, this.#lastNumber)
-    this.#position = -1
+    this.#transaction.rollback()
   }
 
   #one(cursor: Cursor, answers: number[], skip: boolean): number {
@@ -134,7 +107,7 @@ export class Appender {
       case 'append':
         this.#write(name, number, current, bodies)
         // No events on no stream: EventStoreDB answers 0, not -1.
-        answers.push(answered.appended, Math.max(0, current + bodies.length), this.#position)
+        answers.push(answered.appended, Math.max(0, current + bodies.length), this.#transaction.position)
         return answered.appended
       case 'already_done':
         answers.push(answered.appended, expected + bodies.length, this.#at(number ?? 0, expected + bodies.length))
@@ -166,16 +139,15 @@ export class Appender {
 
   #write(name: string, known: number | undefined, current: number, bodies: readonly string[]): void {
     if (bodies.length === 0) return
-    const number = known ?? this.#numbers.last + 1
-    if (known === undefined) {
-      this.#numbers.add(name, number)
-      this.#added.push(name)
-    }
+    const number = known ?? this.#transaction.addStream(name)
+    const { nowMs } = this.#transaction
+    let { position } = this.#transaction
     let revision = current
     for (const body of bodies) {
-      this.#position += 1
+      position += 1
       revision += 1
-      this.#rows.add(this.#position, number, revision, this.#recordedAtMs, name, body)
+      this.#rows.add(position, number, revision, nowMs, name, body)
     }
+    this.#transaction.position = position
   }
 }

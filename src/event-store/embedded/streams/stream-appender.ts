@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Database, Statement } from 'better-sqlite3'
-import { StreamNameMerge, StreamNumbers } from '../stream-numbers.js'
+import { LogTransaction } from '../log-transaction.js'
+import type { StreamNumbers } from '../stream-numbers.js'
 import { type Body, decodeBody, encodeBody, idOfBody, parseObject } from './event-body.js'
 import type { Operation, Outcome } from './operations.js'
 import { RecentIds } from './recent-ids.js'
@@ -30,32 +31,21 @@ const none = new Uint8Array(0)
  * the little the service itself needs and must stay quick: both write the same file under the same lock.
  */
 export class StreamAppender {
-  readonly #db: Database
+  readonly #transaction: LogTransaction
   readonly #numbers: StreamNumbers
-  readonly #merge: StreamNameMerge
   readonly #recentIds: RecentIds
   readonly #insert: Statement<[number, number, number, number, string, Body]>
-  readonly #lastPosition: Statement<[], number | null>
   readonly #lastTwo: Statement<[number], number>
   readonly #lastBody: Statement<[number, number], Body>
   readonly #bodies: Statement<[number, number, number], [number, Body]>
   readonly #placeOf: Statement<[number, number], [number, number]>
-  readonly #commit: Statement<[]>
-  readonly #rollback: Statement<[]>
-  #position = -1
-  #nowMs = 0
-  #added: string[] = []
-  #lastNumber = 0
-  #merged: (() => void) | undefined
 
   constructor(db: Database) {
-    this.#db = db
-    this.#numbers = new StreamNumbers(db)
-    this.#merge = new StreamNameMerge(db, this.#numbers)
+    this.#transaction = new LogTransaction(db)
+    this.#numbers = this.#transaction.numbers
     this.#insert = db.prepare(
       'INSERT INTO events (position, stream, revision, recorded_at, name, body) VALUES (?, ?, ?, ?, ?, ?)',
     )
-    this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#lastTwo = db
       .prepare<[number], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2')
       .pluck()
@@ -72,34 +62,20 @@ export class StreamAppender {
         'SELECT position, recorded_at FROM events WHERE stream = ? AND revision = ?',
       )
       .raw()
-    this.#commit = db.prepare('COMMIT')
-    this.#rollback = db.prepare('ROLLBACK')
     this.#recentIds = new RecentIds((stream, from, to) => this.#ids(stream, from, to))
   }
 
-  /** Call it when the write lock is held: another process may have appended since the last time. */
   begun(nowMs: number): void {
-    this.#added = []
-    this.#nowMs = nowMs
-    const position = this.#lastPosition.get() ?? 0
-    if (position !== this.#position) this.#numbers.refresh()
-    this.#position = position
-    this.#lastNumber = this.#numbers.last
-    this.#merged = this.#merge.step()
+    this.#transaction.begun(nowMs)
   }
 
-  /** Durable when it returns. Answers the position of the last event. */
   commit(): number {
-    this.#commit.run()
-    this.#merged?.()
-    return this.#position
+    return this.#transaction.commit()
   }
 
   rollback(): void {
-    if (this.#db.inTransaction) this.#rollback.run()
-    this.#numbers.forget(this.#added, this.#lastNumber)
+    this.#transaction.rollback()
     this.#recentIds.clear()
-    this.#position = -1
   }
 
   execute(operation: Operation): Outcome {
@@ -119,7 +95,7 @@ export class StreamAppender {
             metadata: none,
           })
           this.#write(found, tombstoneRevision, [body])
-          return this.#position
+          return this.#transaction.position
         })
       default:
         return operation satisfies never
@@ -131,7 +107,7 @@ export class StreamAppender {
     switch (verdict.kind) {
       case 'write': {
         this.#write(found, found.current + 1, bodies)
-        const position = this.#position
+        const position = this.#transaction.position
         if (found.isSoftDeleted) this.#recreate(found)
         if (isMetadataStream(found.name)) this.#undelete(found.name.slice(2), bodies)
         return { kind: 'ok', revision: Math.max(0, found.current + bodies.length), position }
@@ -155,7 +131,7 @@ export class StreamAppender {
 
   #softDelete(found: Found): number {
     this.#writeMetadata(found.name, `{"$tb":${softDeletedText}}`)
-    return this.#position
+    return this.#transaction.position
   }
 
   /** A soft-deleted stream that was appended to shows what is new, and nothing older. */
@@ -253,22 +229,18 @@ export class StreamAppender {
       isSoftDeleted ||
       revision < truncateBefore ||
       (maxCount !== undefined && revision <= current - maxCount) ||
-      (maxAgeMs !== undefined && recordedAtMs < this.#nowMs - maxAgeMs)
+      (maxAgeMs !== undefined && recordedAtMs < this.#transaction.nowMs - maxAgeMs)
     return isHidden ? {} : { position }
   }
 
   #write({ name, number: known }: Found, firstRevision: number, bodies: readonly Body[]): void {
     if (bodies.length === 0) return
     // Found again: an event written just now may have been the stream's first.
-    const number = known ?? this.#numbers.find(name) ?? this.#numbers.last + 1
-    if (number > this.#numbers.last) {
-      this.#numbers.add(name, number)
-      this.#added.push(name)
-    }
+    const number = known ?? this.#numbers.find(name) ?? this.#transaction.addStream(name)
     let revision = firstRevision
     for (const body of bodies) {
-      this.#position += 1
-      this.#insert.run(this.#position, number, revision, this.#nowMs, name, body)
+      this.#transaction.position += 1
+      this.#insert.run(this.#transaction.position, number, revision, this.#transaction.nowMs, name, body)
       revision += 1
     }
   }
