@@ -1,0 +1,15 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { killEitherNode } from './two-nodes.js'
+
+const kills = 20
+
+t.setTimeout(900_000)
+
+t.test(`two nodes on one directory, either killed ${kills} times: what holds for one node holds`, async (t) => {
+  const directory = temporaryDirectory(t)
+  const openStore = () => openEmbeddedEventStore({ directory: join(directory, 'data') })
+  await killEitherNode(t, { directory, environment: {}, kills, openStore })
+})

@@ -1,0 +1,198 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { type EventStore, type RecordedEvent, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { projectionStatus } from '../../src/projections/status.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { type Receiver, startReceiver } from '../callbacks/receiver.js'
+import { until } from '../callbacks/world.js'
+import { context } from '../support/embedded-store.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { runCli, type ServiceProcess, startServiceProcess } from '../support/processes.js'
+
+export interface TwoNodes {
+  /** Of the read models, and of the log where it is embedded. */
+  readonly directory: string
+  readonly environment: NodeJS.ProcessEnv
+  /** How often one of the two is killed. */
+  readonly kills: number
+  /** Opens the log for the test: a third process on it. */
+  openStore(): Promise<EventStore>
+}
+
+const transfersPerBurst = 30
+const settledWithinMs = 300_000
+
+/** What was promised while nodes were killed. */
+interface Promised {
+  /** trackingIds of creates that were answered with success. */
+  readonly created: Set<string>
+  /** Of each transfer on which a completion and a cancellation raced: how many of the two changed it; undefined if unknown. */
+  readonly finished: Map<string, number | undefined>
+  cutOff: number
+}
+
+/**
+ * Two nodes on one log and the same read models; one of them is killed again and again under concurrent creates, completions
+ * and cancellations. At the end everything holds that holds for one node.
+ */
+export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
+  const { directory, kills } = scene
+  const environment = { ...scene.environment, SANDBOX: 'off', LOG_LEVEL: 'warn' }
+  const receiver = await startReceiver(t, (_, response) => {
+    // Attempts are in flight when a node dies.
+    setTimeout(() => response.writeHead(200).end('ok'), randomInt(0, 30))
+  })
+  const credentials = await registerMerchant(directory, environment, receiver)
+  const store = await scene.openStore()
+  t.teardown(() => store.close())
+  const start = () => startServiceProcess(t, { directory, environment })
+  const nodes: [ServiceProcess, ServiceProcess] = [await start(), await start()]
+  const promised: Promised = { created: new Set(), finished: new Map(), cutOff: 0 }
+
+  for (let kill = 0; kill < kills; kill++) {
+    const victim = randomInt(2) as 0 | 1
+    const burst = sendBurst(t, nodes, credentials, store, promised)
+    await sleep(randomInt(5, 300))
+    await nodes[victim].end('SIGKILL')
+    await burst
+    const survivor = nodes[1 - victim]!
+    const [restarted] = await Promise.all([start(), sendBurst(t, [survivor, survivor], credentials, store, promised)])
+    nodes[victim] = restarted
+  }
+  t.ok(promised.cutOff > 0, `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`)
+
+  const log = await wholeLog(store)
+  checkLog(t, log, promised)
+  await checkCallbacks(t, log, receiver)
+  await checkReadModels(t, directory, store, nodes)
+}
+
+async function registerMerchant(directory: string, environment: NodeJS.ProcessEnv, receiver: Receiver) {
+  const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create', '--rate-limit', '100000']
+  const { stdout, stderr } = await runCli(
+    directory,
+    ['merchants', 'create', '--name', 'Two', ...options, '--json'],
+    environment,
+  )
+  if (stdout === '') throw new Error(stderr)
+  return JSON.parse(stdout) as Credentials
+}
+
+/** Each create is sent to both nodes at once; what was acknowledged is then completed and cancelled at once. */
+async function sendBurst(
+  t: Test,
+  nodes: readonly [ServiceProcess, ServiceProcess],
+  credentials: Credentials,
+  store: EventStore,
+  promised: Promised,
+): Promise<void> {
+  const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
+  const commands = new TransferCommands(
+    store,
+    () => new Date().toISOString(),
+    async () => settings as never,
+  )
+  const one = async () => {
+    const referenceId = randomUUID()
+    const answers = await Promise.all(
+      nodes.map(({ baseUrl }) => createDeposit(baseUrl, credentials, referenceId).catch(() => undefined)),
+    )
+    promised.cutOff += answers.filter((answer) => answer === undefined).length
+    const ids = answers.flatMap((answer) => (answer?.status === 200 ? [answer.body.result!.trackingId] : []))
+    if (new Set(ids).size > 1) t.fail(`two answers to one create: ${ids}`)
+    const [trackingId] = ids
+    if (trackingId === undefined) return
+    promised.created.add(trackingId)
+    await commands.changeStatus(trackingId, 'SendToManualControl', null, context).catch(unlessAway)
+    const results = await Promise.all([
+      commands.complete(trackingId, {}, context).catch(unlessAway),
+      commands.changeStatus(trackingId, 'Cancel', null, context).catch(unlessAway),
+    ])
+    const unknown = results.includes(undefined)
+    const changes = results.filter((result) => result?.accepted && result.changed).length
+    promised.finished.set(trackingId, unknown ? undefined : changes)
+  }
+  await Promise.all(Array.from({ length: transfersPerBurst }, one))
+}
+
+/** What became of it is not known then. */
+function unlessAway(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailableError)) throw error
+}
+
+const terminal = new Set(['TransferCompleted', 'TransferCancelled', 'TransferFailed'])
+
+function checkLog(t: Test, log: readonly RecordedEvent[], { created, finished }: Promised): void {
+  const creations = log.filter(({ type }) => type === 'DepositCreated').map(({ data }) => data.trackingId)
+  const stored = new Set(creations)
+  t.equal(stored.size, creations.length, 'each transfer is created once')
+  t.strictSame(
+    [...created].filter((trackingId) => !stored.has(trackingId)),
+    [],
+    'every acknowledged create is in the log',
+  )
+  const ends = new Map<unknown, number>()
+  for (const { type, data } of log) {
+    if (terminal.has(type)) ends.set(data.trackingId, (ends.get(data.trackingId) ?? 0) + 1)
+  }
+  t.strictSame(
+    [...ends].filter(([, count]) => count > 1),
+    [],
+    'no transfer ends twice',
+  )
+  const untrue = [...finished].filter(
+    ([trackingId, changes]) => changes !== undefined && (changes !== 1 || ends.get(trackingId) !== 1),
+  )
+  t.strictSame(untrue, [], 'of a completion and a cancellation at once, one was accepted and is in the log')
+}
+
+async function checkCallbacks(t: Test, log: readonly RecordedEvent[], { received }: Receiver): Promise<void> {
+  const expected = new Map<string, number[]>()
+  const owed = new Set<string>()
+  for (const { id, stream, revision, data } of log) {
+    if (!stream.startsWith('transfer-')) continue
+    const trackingId = String(data.trackingId)
+    owed.add(id)
+    expected.set(trackingId, [...(expected.get(trackingId) ?? []), revision])
+  }
+  const missing = () => {
+    const seen = new Set(received.map(({ webhookId }) => webhookId))
+    return [...owed].filter((id) => !seen.has(id))
+  }
+  await until(() => missing().length === 0, settledWithinMs).catch(() => undefined)
+  t.strictSame(missing(), [], `each of ${owed.size} changes was called back; ${received.length} requests in all`)
+  const firsts = new Map<string, Set<number>>()
+  for (const { trackingId, revision } of received) {
+    firsts.set(trackingId, (firsts.get(trackingId) ?? new Set()).add(revision))
+  }
+  const disordered = [...expected].filter(([trackingId, revisions]) => {
+    return JSON.stringify([...(firsts.get(trackingId) ?? [])]) !== JSON.stringify(revisions)
+  })
+  t.strictSame(disordered, [], 'those of one transfer in order, leaving repeats aside')
+}
+
+async function checkReadModels(
+  t: Test,
+  directory: string,
+  store: EventStore,
+  nodes: readonly ServiceProcess[],
+): Promise<void> {
+  const readModels = await openEmbeddedReadModels({ directory: join(directory, 'data') })
+  t.teardown(() => readModels.close())
+  const settled = async () => {
+    const projections = await projectionStatus({ store, readModels })
+    const waiting = await readModels.collection('callbacks').countDocuments({ dueAt: { $exists: true } })
+    return waiting === 0 && projections.every(({ state }) => state === 'current')
+  }
+  await until(settled, settledWithinMs)
+  t.strictSame(await Promise.all(nodes.map((node) => node.end('SIGTERM'))), [0, 0], 'both end in good order')
+  const expected = expectedDocuments(await wholeLog(store))
+  const found = await storedDocuments(readModels)
+  for (const [collection, documents] of Object.entries(expected)) {
+    t.equal(found[collection]?.join('\n'), documents.join('\n'), `${collection} equals the fold of the log`)
+  }
+}
