@@ -51,16 +51,17 @@ export interface HandleOptions<State, Event> {
   readonly onceId?: string
 }
 
+/** `before`: what was known of the stream earlier, so that only what was recorded since is read. */
 export async function loadStream<State, Command, Event extends DomainEvent>(
   store: EventStore,
   decider: Decider<State, Command, Event>,
   stream: string,
   onceId?: string,
+  before: Loaded<State> = { state: decider.initialState, revision: 'no_stream' },
 ): Promise<Loaded<State>> {
-  let state = decider.initialState
-  let revision: ExpectedRevision = 'no_stream'
-  let isDone = false
-  for (const recorded of await store.readStream(stream)) {
+  let { state, revision, isDone = false } = before
+  const fromRevision = revision === 'no_stream' ? 0 : revision + 1
+  for (const recorded of await store.readStream(stream, { fromRevision })) {
     state = decider.evolve(state, decodeEvent(recorded) as Event)
     revision = recorded.revision
     isDone ||= recorded.id === onceId

@@ -14,7 +14,14 @@ import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
 import type { SecretBox } from '../security/secret-box.js'
-import { type Clock, type CommandContext, handleCommand, loadStream, TooMuchContentionError } from './handle-command.js'
+import {
+  type Clock,
+  type CommandContext,
+  handleCommand,
+  type Loaded,
+  loadStream,
+  TooMuchContentionError,
+} from './handle-command.js'
 import { walletAccountStream, walletEmailStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
 
@@ -57,6 +64,7 @@ const contentionRounds = 5
 /** Other processes write to an account too; the pause lets one of them get through. */
 const contentionPauseMs = 50
 const maxWaitingForAccount = 1_000
+const maxKnownAccounts = 1_000
 
 /**
  * All that is done to accounts of the built-in wallet. Every method may throw StoreUnavailableError; those that write, also
@@ -66,6 +74,8 @@ export class WalletAccounts {
   /** This process' own writers of one account wait for one another instead of losing against one another. */
   private readonly queue = new KeyedQueue(maxWaitingForAccount)
   private decoyHash: Promise<string> | undefined
+  /** Accounts as they were when they were last read. */
+  private readonly known = new Map<number, Loaded<WalletAccountState>>()
 
   constructor(
     private readonly store: EventStore,
@@ -116,7 +126,7 @@ export class WalletAccounts {
 
   /** Undefined when there is none. */
   async find(accountNumber: number): Promise<WalletAccount | undefined> {
-    const { state } = await loadStream(this.store, walletAccountDecider, walletAccountStream(accountNumber))
+    const { state } = await this.load(accountNumber)
     return state.accountNumber === null ? undefined : state
   }
 
@@ -212,6 +222,22 @@ export class WalletAccounts {
     return this.box.mac('wallet password', `${emailMac}:${password}`)
   }
 
+  /** An account of thousands of payments would otherwise be read whole for the next one. */
+  private async load(accountNumber: number): Promise<Loaded<WalletAccountState>> {
+    const stream = walletAccountStream(accountNumber)
+    const before = this.known.get(accountNumber)
+    const loaded = await loadStream(this.store, walletAccountDecider, stream, undefined, before)
+    if (loaded.state.accountNumber !== null) this.remember(accountNumber, loaded)
+    return loaded
+  }
+
+  private remember(accountNumber: number, { state, revision }: Loaded<WalletAccountState>): void {
+    // Behind the others: the one not asked for longest is the first.
+    this.known.delete(accountNumber)
+    this.known.set(accountNumber, { state, revision })
+    if (this.known.size > maxKnownAccounts) this.known.delete(this.known.keys().next().value!)
+  }
+
   private execute(
     accountNumber: number,
     command: WalletAccountCommand,
@@ -221,8 +247,11 @@ export class WalletAccounts {
     return this.queue.run(stream, async () => {
       for (let round = 1; ; round++) {
         try {
-          const result = await handleCommand(this.store, walletAccountDecider, stream, command, context)
-          return result.accepted ? opened(result.state, result.events.length > 0) : result
+          const loaded = await this.load(accountNumber)
+          const result = await handleCommand(this.store, walletAccountDecider, stream, command, context, { loaded })
+          if (!result.accepted) return result
+          this.remember(accountNumber, result)
+          return opened(result.state, result.events.length > 0)
         } catch (error) {
           if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error
           await delay(Math.random() * contentionPauseMs)

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
@@ -13,6 +14,7 @@ import {
   readAnswer,
   TrustAnswer,
 } from '../../src/wallet/http/answers.js'
+import { createHttpWallet } from '../../src/wallet/http/http-wallet.js'
 
 interface Schema {
   readonly $ref?: string
@@ -110,4 +112,23 @@ t.test('the example core understands each example of a request, and asks for the
     t.ok(readAnswer(await response.text(), answers[operation.operationId]!), operation.operationId)
     t.equal((await request('wrong')).status, 401)
   }
+})
+
+t.test('the example runs as the page says, and lets its customer in', async (t) => {
+  const page = readFileSync('docs/reference/wallet-core.md', 'utf8')
+  t.match(page, 'WALLET_TOKEN=secret node dist/examples/wallet-core.js\n')
+  const child = spawn(process.execPath, ['dist/examples/wallet-core.js'], {
+    env: { PATH: process.env.PATH, WALLET_TOKEN: 'secret', PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill())
+  let output = ''
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    output += chunk
+    if (output.includes('balance')) break
+  }
+  const url = /WALLET_URL=(\S+)/.exec(output)?.[1] ?? ''
+  const [, email = '', password = ''] = /(\S+@\S+), password (\d{6})/.exec(output) ?? []
+  const wallet = createHttpWallet({ url, token: 'secret', timeoutMs: 30_000 })
+  t.match(await wallet.logIn(email, password), { outcome: 'accepted' })
 })

@@ -5,9 +5,10 @@ import { type Passwords, TooManyPasswordsError } from '../../commands/wallet-acc
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Of the four threads that file access and name look-ups need as well. */
 const maxAtOnce = 2
-const maxWaiting = 100
+/** Ten seconds' worth, about; whoever waits longer is told to come again. */
+const longestQueue = 500
 
-export function createPasswords(): Passwords {
+export function createPasswords(maxWaiting = longestQueue): Passwords {
   let running = 0
   const waiting: (() => void)[] = []
   const inTurn = async <Value>(work: () => Promise<Value>): Promise<Value> => {
