@@ -1,85 +1,109 @@
 /**
- * The whole story in one terminal: a service, a merchant with its receiver, and an operator at the command line. Everything
+ * The whole story in one terminal: a service, a shop, its customer, and an operator at the command line. Everything
  * goes through the HTTP API and the CLI. Ends with exit status 0 only when every answer and every callback was right.
  */
 import { strict as assert } from 'node:assert'
 import { randomUUID } from 'node:crypto'
-import { type Answer, MerchantClient } from './merchant.js'
-import { type Callback, type Credentials, startReceiver } from './receiver.js'
+import { Customer, type Message } from './customer.js'
+import { type Answer, MerchantClient } from './merchant/client.js'
+import type { Callback } from './merchant/receiver.js'
+import { startShop } from './merchant/shop.js'
 import { startService } from './service.js'
 
 const callbackWithinMs = 10_000
 
 const callbacks: Callback[] = []
-const receiver = await startReceiver((callback) => {
-  callbacks.push(callback)
-  const { StatusDescription, Amount, TransactionAmount, HasAmountMismatch } = callback
-  const mismatch = HasAmountMismatch ? ', AMOUNT MISMATCH' : ''
-  say(`  callback: ${StatusDescription}, ${TransactionAmount} of ${Amount}${mismatch}; hash and signature are right`)
-})
 const service = await startService()
+const { baseUrl, sandbox } = service
+const shop = await startShop({ baseUrl, credentials: sandbox, port: 0, onCallback: heard })
 let stopped: number | null = null
 try {
   await play()
 } finally {
   stopped = await service.stop()
-  receiver.close()
+  shop.close()
 }
 assert.equal(stopped, 0, 'the service ended with exit status 0')
-assert.deepEqual(receiver.rejected, [], 'no callback was rejected')
+assert.deepEqual(shop.rejected, [], 'no callback was rejected')
 say(`\n${callbacks.length} callbacks, each verified. The service has shut down cleanly.`)
 
-async function play(): Promise<void> {
-  say(`The service runs at ${service.baseUrl}\n\nAn operator registers a merchant (transferd merchants create):`)
-  const settings = ['--name', 'Demo shop', '--callback-url', receiver.url, '--sandbox', '--allow-ip', '127.0.0.1']
-  const credentials = await service.cli<Credentials & { id: string }>('merchants', 'create', ...settings)
-  receiver.trust(credentials)
-  say(`  merchant ${credentials.id}, callbacks to ${receiver.url}`)
-  const merchant = new MerchantClient(service.baseUrl, credentials)
+function heard(callback: Callback): void {
+  callbacks.push(callback)
+  const { StatusDescription, Amount, TransactionAmount, HasAmountMismatch } = callback
+  const mismatch = HasAmountMismatch ? ', AMOUNT MISMATCH' : ''
+  say(`  callback: ${StatusDescription}, ${TransactionAmount} of ${Amount}${mismatch}; hash and signature are right`)
+}
 
-  const hosted = await hostedDeposit(merchant)
-  const native = await nativeDeposit(merchant)
-  const withdrawal = await withdraw(merchant)
+async function play(): Promise<void> {
+  const { wallet } = sandbox
+  say(`The service runs at ${baseUrl}, with a merchant and a customer to try: ${wallet.email} has ${wallet.balance}.`)
+  say(`A shop runs at ${shop.url}. The operator tells the service where (transferd merchants set):`)
+  const addresses = ['--callback-url', `${shop.url}/callbacks`, '--return-url', `${shop.url}/return`]
+  await service.cli('merchants', 'set', sandbox.merchantId, ...addresses)
+  say(`  callbacks to ${shop.url}/callbacks`)
+  const merchant = new MerchantClient(baseUrl, sandbox)
+  const customer = new Customer(wallet.email, wallet.password, () => service.cli<Message[]>('outbox', 'list'), say)
+
+  const hosted = await hostedDeposit(customer)
+  const native = await nativeDeposit(customer)
+  const mismatch = await mismatchingDeposit(merchant)
+  const withdrawal = await withdraw()
   const cancelled = await cancelledDeposit(merchant)
 
   say('\nThe log has it all (transferd events show):')
-  await showHistory(hosted, ['DepositCreated', 'TransferCompleted'])
-  await showHistory(native, ['DepositCreated', 'TransferCompleted'])
+  for (const paid of [hosted, native, mismatch]) await showHistory(paid, ['DepositCreated', 'TransferCompleted'])
   await showHistory(withdrawal, ['WithdrawalCreated', 'TransferSentToManualControl', 'TransferCompleted'])
   await showHistory(cancelled, ['DepositCreated', 'TransferCancelled'])
 }
 
-async function hostedDeposit(merchant: MerchantClient): Promise<string> {
-  say('\nHosted deposit of 100.00: the customer is sent to the url of the answer.')
-  const referenceId = randomUUID()
-  const { body, trackingId } = created(await merchant.hostedDeposit(referenceId, '100.00'))
-  say(`  ${body.url}`)
-  const page = await fetch(String(body.url))
-  assert.equal(page.status, 200, 'the page opens')
-  const repeat = await merchant.hostedDeposit(referenceId, '100.00')
-  assert.deepEqual(repeat.body, body, 'a repeat is answered as the first time')
-  assert.equal((await merchant.hostedDeposit(referenceId, '100.01')).status, 409, 'a changed repeat is refused')
-  say('  a repeat of the request is answered alike; one with another amount is refused')
-  await settle(trackingId, 'complete', '--receipt-url', 'https://receipts.example.com/1')
-  const callback = await callbackOf(trackingId, 2)
-  assert.equal(callback.ReceiptUrl, 'https://receipts.example.com/1')
-  assert.equal(callback.HasAmountMismatch, false)
+async function hostedDeposit(customer: Customer): Promise<string> {
+  say('\nHosted deposit of 100.00: the shop shows the payment page in a frame.')
+  const { trackingId, url } = await order('hosted', '100.00')
+  say(`  ${url}`)
+  await customer.payOnPage(url)
+  const { HasAmountMismatch, TransactionAmount } = await callbackOf(trackingId, 2)
+  assert.deepEqual([HasAmountMismatch, TransactionAmount], [false, 100])
   return trackingId
 }
 
-async function nativeDeposit(merchant: MerchantClient): Promise<string> {
-  say('\nNative deposit of 250.50, of which 95.00 arrive:')
-  const { trackingId } = created(await merchant.nativeDeposit(randomUUID(), '250.50'))
-  await settle(trackingId, 'complete', '--amount', '95.00')
+async function nativeDeposit(customer: Customer): Promise<string> {
+  say("\nNative deposit of 250.50: the customer stays on the shop's pages, and is known by now.")
+  const { trackingId, referenceId } = await order('native', '250.50')
+  await customer.payInShop(`${shop.url}/orders/${referenceId}`)
+  await callbackOf(trackingId, 2)
+  assert.equal(shop.orders.find(referenceId)?.status, 'Completed', 'the shop knows')
+  return trackingId
+}
+
+/** Orders in the shop as a form of its front page does. */
+async function order(way: string, amount: string) {
+  const body = new URLSearchParams({ way, amount, accountNumber: 'DE89370400440532013000' })
+  const response = await fetch(`${shop.url}/orders`, { method: 'POST', body })
+  assert.equal(response.status, 200, await response.text())
+  const placed = shop.orders.find(response.url.split('/').at(-1)!)
+  assert.ok(placed, 'the shop has the order')
+  say(`  created: trackingId ${placed.trackingId}`)
+  return placed
+}
+
+async function mismatchingDeposit(merchant: MerchantClient): Promise<string> {
+  say('\nDeposit of 250.50 paid by bank, of which 95.00 arrive:')
+  const referenceId = randomUUID()
+  const { body, trackingId } = created(await merchant.hostedDeposit(referenceId, '250.50'))
+  assert.deepEqual((await merchant.hostedDeposit(referenceId, '250.50')).body, body, 'a repeat is answered alike')
+  assert.equal((await merchant.hostedDeposit(referenceId, '250.51')).status, 409, 'a changed repeat is refused')
+  say('  a repeat of the request is answered alike; one with another amount is refused')
+  await settle(trackingId, 'complete', '--amount', '95.00', '--receipt-url', 'https://receipts.example.com/1')
   const callback = await callbackOf(trackingId, 2)
   assert.equal(callback.HasAmountMismatch, true, 'the mismatch is told')
   assert.deepEqual([callback.Amount, callback.TransactionAmount], [250.5, 95])
+  assert.equal(callback.ReceiptUrl, 'https://receipts.example.com/1')
   return trackingId
 }
 
-async function withdraw(merchant: MerchantClient): Promise<string> {
+async function withdraw(): Promise<string> {
   say('\nWithdrawal of 75.25: looked at by somebody first, then paid.')
-  const { trackingId } = created(await merchant.withdrawal(randomUUID(), '75.25', 'DE89370400440532013000'))
+  const { trackingId } = await order('withdrawal', '75.25')
   await settle(trackingId, 'manual', '--message', 'large for a new account')
   await callbackOf(trackingId, 3)
   await settle(trackingId, 'complete')
@@ -119,7 +143,7 @@ async function callbackOf(trackingId: string, status: number): Promise<Callback>
   for (;;) {
     const found = callbacks.find((callback) => callback.TrackingId === trackingId && callback.Status === status)
     if (found) return found
-    assert.ok(Date.now() < deadline, `no callback of ${trackingId} with status ${status} arrived: ${receiver.rejected}`)
+    assert.ok(Date.now() < deadline, `no callback of ${trackingId} with status ${status} arrived: ${shop.rejected}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -5,8 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Credentials } from './merchant/receiver.js'
 
 const transferd = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+
+/** What `transferd serve --json` prints, as far as it is used here. */
+interface Announced {
+  readonly baseUrl: string
+  readonly sandbox: Credentials & {
+    readonly merchantId: string
+    readonly wallet: { readonly email: string; readonly password: string; readonly balance: number }
+  }
+}
 
 /** A service of our own on a free port and in a directory of its own, and its command line. */
 export async function startService() {
@@ -17,7 +27,7 @@ export async function startService() {
     PORT: '0',
     PUBLIC_URL: '',
     LOG_LEVEL: 'error',
-    SANDBOX: 'off',
+    SANDBOX: 'auto',
     EVENT_STORE_URL: `embedded:${directory}`,
     READ_MODEL_URL: `embedded:${directory}`,
   }
@@ -28,9 +38,8 @@ export async function startService() {
   const exited = once(service, 'exit')
   const [announced] = await Promise.race([once(service.stdout, 'data'), exited])
   if (service.exitCode !== null) throw new Error(`the service did not start: exit status ${service.exitCode}`)
-  const { baseUrl } = JSON.parse(String(announced)) as { baseUrl: string }
   return {
-    baseUrl,
+    ...(JSON.parse(String(announced)) as Announced),
     /** Runs a command beside the service and reads its one JSON document. */
     async cli<Answer>(...args: string[]): Promise<Answer> {
       const { stdout } = await promisify(execFile)(process.execPath, [transferd, ...args, '--json'], { env })

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { userInfo } from 'node:os'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant.js'
-import { type Callback, type Credentials, startReceiver } from '../../examples/receiver.js'
+import { MerchantClient } from '../../examples/merchant/client.js'
+import { type Callback, type Credentials, startReceiver } from '../../examples/merchant/receiver.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 interface TransferAnswer {

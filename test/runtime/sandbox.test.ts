@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant.js'
+import { MerchantClient } from '../../examples/merchant/client.js'
 import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant.js'
+import { MerchantClient } from '../../examples/merchant/client.js'
 import { type Message, startWalletCore } from '../../examples/wallet-core.js'
 import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Credentials } from '../../examples/receiver.js'
+import type { Credentials } from '../../examples/merchant/receiver.js'
 import type { SandboxWallet } from '../../src/runtime/sandbox-wallet.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))

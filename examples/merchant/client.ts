@@ -29,20 +29,40 @@ export class MerchantClient {
     return this.post(`${nativePath}/CreateWithdraw`, referenceId, amount, fields)
   }
 
+  /** First step of a native deposit: has a code sent to the customer. Its `result` is the token of the next step. */
+  walletLogIn(trackingId: string, userName: string, password: string): Promise<Answer> {
+    return this.send(`${nativePath}/WalletCustomerLogin`, JSON.stringify({ trackingId, userName, password }))
+  }
+
+  /** Second step. Its `result` says whether that was all (`next_step`), and has the token of the step after. */
+  walletCode(trackingId: string, token: string, code: string): Promise<Answer> {
+    return this.send(`${nativePath}/Wallet2Fa`, JSON.stringify({ trackingId, token, code }))
+  }
+
+  /** Third step, where `next_step` was `ValidateUserDevice`: asked every two seconds until `result` is `Completed`. */
+  walletDevice(trackingId: string, token: string): Promise<Answer> {
+    return this.send(`${nativePath}/WalletValidateUserDevice`, JSON.stringify({ trackingId, token }))
+  }
+
   async get(path: string): Promise<Answer> {
     const response = await fetch(`${this.baseUrl}${path}`, { headers: { WebApiKey: this.credentials.webApiKey } })
     return { status: response.status, body: (await response.json()) as Answer['body'] }
   }
 
-  private async post(path: string, referenceId: string, amount: string, fields: object): Promise<Answer> {
-    const { webApiKey, secretKey } = this.credentials
-    const hashCode = createHash('md5').update(`${secretKey}${amount}${referenceId}`).digest('hex').toUpperCase()
+  private post(path: string, referenceId: string, amount: string, fields: object): Promise<Answer> {
+    const hashed = `${this.credentials.secretKey}${amount}${referenceId}`
+    const hashCode = createHash('md5').update(hashed).digest('hex').toUpperCase()
     const rest = JSON.stringify({ ...fields, referenceId, hashCode })
-    const response = await fetch(`${this.baseUrl}${path}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json-patch+json', accept: 'text/plain', WebApiKey: webApiKey },
-      body: `{"amount":${amount},${rest.slice(1)}`,
-    })
+    return this.send(path, `{"amount":${amount},${rest.slice(1)}`)
+  }
+
+  private async send(path: string, body: string): Promise<Answer> {
+    const headers = {
+      'Content-Type': 'application/json-patch+json',
+      accept: 'text/plain',
+      WebApiKey: this.credentials.webApiKey,
+    }
+    const response = await fetch(`${this.baseUrl}${path}`, { method: 'POST', headers, body })
     return { status: response.status, body: (await response.json()) as Answer['body'] }
   }
 }

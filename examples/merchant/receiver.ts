@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 
 /** What a merchant keeps of the service's credentials. */
 export interface Credentials {
@@ -27,40 +27,52 @@ export interface Callback {
 const maxBodyBytes = 64 * 1024
 const maxAgeSeconds = 300
 
-/** A merchant's endpoint on loopback: verifies each callback, keeps it, and answers 200; 400 to anything else. */
-export async function startReceiver(onCallback: (callback: Callback) => void) {
-  let credentials: Credentials | undefined
-  const seen = new Set<string>()
-  const rejected: string[] = []
-  const server = createServer(async (request, response) => {
+/** A merchant's endpoint: verifies each callback, hands it over once, and answers 200; 400 to anything else. */
+export class CallbackEndpoint {
+  /** Why callbacks were not believed, if any were not. */
+  readonly rejected: string[] = []
+  private readonly seen = new Set<string>()
+  private credentials: Credentials | undefined
+
+  constructor(private readonly onCallback: (callback: Callback) => void) {}
+
+  trust(credentials: Credentials): void {
+    this.credentials = credentials
+  }
+
+  async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (!credentials) throw new Error('there are no credentials yet')
+      if (!this.credentials) throw new Error('there are no credentials yet')
       const body = await read(request)
-      const { webhookId, callback } = verify(body, request.headers, credentials)
+      const { webhookId, callback } = verify(body, request.headers, this.credentials)
       // At least once means sometimes twice: the id tells.
-      if (!seen.has(webhookId)) onCallback(callback)
-      seen.add(webhookId)
+      if (!this.seen.has(webhookId)) this.onCallback(callback)
+      this.seen.add(webhookId)
       response.writeHead(200).end()
     } catch (error) {
-      rejected.push((error as Error).message)
+      this.rejected.push((error as Error).message)
       response.writeHead(400).end()
     }
-  })
+  }
+}
+
+/** A server on loopback with nothing but the endpoint. */
+export async function startReceiver(onCallback: (callback: Callback) => void) {
+  const endpoint = new CallbackEndpoint(onCallback)
+  const server = createServer((request, response) => endpoint.receive(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
   return {
     url: `http://127.0.0.1:${port}/callbacks`,
-    /** Why callbacks were not believed, if any were not. */
-    rejected,
-    trust(trusted: Credentials) {
-      credentials = trusted
-    },
+    rejected: endpoint.rejected,
+    trust: (credentials: Credentials) => endpoint.trust(credentials),
     close: () => server.close(),
   }
 }
 
-async function read(request: IncomingMessage): Promise<string> {
+/** @throws Error when it is larger than anything that is expected */
+export async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
