@@ -3,14 +3,14 @@ import { defaultTiming, startCallbacks } from '../../src/callbacks/callbacks.js'
 import { CallbackCommands } from '../../src/commands/callbacks.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { MerchantCommands } from '../../src/commands/merchants.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels } from '../support/read-models.js'
 
 /** Delivers the callbacks of a directory until it is killed. Arguments: directory, master key in hex. */
 const [path = '', masterKey = ''] = process.argv.slice(2)
 const clock = () => new Date().toISOString()
-const store = await openEmbeddedEventStore({ directory: path })
+const store = await openTestEventStore(path)
 const readModels = await openTestReadModels(path)
 const secretBox = createSecretBox(Buffer.from(masterKey, 'hex'))
 const merchants = new MerchantDirectory(store, secretBox, clock, () => undefined)

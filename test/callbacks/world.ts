@@ -11,11 +11,11 @@ import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { defaultSettings, type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { collections, indexes } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
+import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import type { Teardown } from './receiver.js'
 
@@ -86,7 +86,7 @@ export interface WorldOptions {
 /** A log, read models and commands in a directory of their own, with callbacks that can be started and stopped. */
 export async function openWorld(t: Teardown, options: WorldOptions = {}): Promise<World> {
   const path = mkdtempSync(join(tmpdir(), 'transferd-callbacks-'))
-  const engine = await openEmbeddedEventStore({ directory: path })
+  const engine = await openTestEventStore(path)
   const store = options.wrapStore?.(engine) ?? engine
   const readModels = await openTestReadModels(path)
   await readModels.createIndexes(collections.callbacks, indexes.callbacks)

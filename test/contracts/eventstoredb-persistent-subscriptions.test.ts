@@ -15,13 +15,13 @@ async function open(): Promise<EventStore> {
   const server = await startTestEventsServer()
   // A busy machine starts many servers at once here.
   const store = openEventStoreDb({ url: server.url, deadlineMs: 60_000 })
-  const closeStore = store.close.bind(store)
-  return Object.assign(store, {
+  return {
+    ...store,
     close: async () => {
-      await closeStore()
+      await store.close()
       await server.stop()
     },
-  })
+  }
 }
 
 /** What is killed is the server; the store of before is left as it is. */

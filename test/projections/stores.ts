@@ -3,12 +3,12 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { RunnerDependencies } from '../../src/projections/runner.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { tempDirectory } from '../support/temp-directory.js'
@@ -28,7 +28,7 @@ const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 
 /** A log and read models of their own on disk, and commands that fill the log. */
 export async function testStores(t: Test, directory = tempDirectory(t)): Promise<TestStores> {
-  const store = await openEmbeddedEventStore({ directory })
+  const store = await openTestEventStore(directory)
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
     await readModels.close()

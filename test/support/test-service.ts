@@ -12,7 +12,6 @@ import { WalletCollections } from '../../src/commands/wallet-collections.js'
 import { WalletPayments } from '../../src/commands/wallet-payments.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
@@ -21,6 +20,7 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import type { Wallet } from '../../src/wallet/wallet.js'
+import { openTestEventStore } from './event-store.js'
 import { MemoryWallet } from './memory-wallet.js'
 import { openTestReadModels, removeTestReadModels } from './read-models.js'
 
@@ -105,7 +105,7 @@ export interface TestServiceOptions {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const path = options.path ?? mkdtempSync(join(tmpdir(), 'transferd-http-'))
   const masterKey = options.masterKey ?? randomBytes(32)
-  const engine = await openEmbeddedEventStore({ directory: path })
+  const engine = await openTestEventStore(path)
   const store = options.wrapStore?.(engine) ?? engine
   const readModels = await openTestReadModels(path)
   const clock = options.clock ?? (() => new Date().toISOString())

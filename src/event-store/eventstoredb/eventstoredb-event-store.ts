@@ -34,18 +34,25 @@ const maxPrefixes = 100
  */
 export function openEventStoreDb(options: { readonly url: string; readonly deadlineMs?: number }): EventStore {
   const connection = new Connection(parseConnectionUrl(options.url), options.deadlineMs ?? defaultDeadlineMs)
-  return new EventStoreDbEventStore(connection)
+  const log = new Log(connection)
+  return {
+    append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
+    appendInOrder: (appends) => log.appendInOrder(appends),
+    readStream: (stream, read) => log.readStream(stream, read),
+    readAll: (read) => log.readAll(read),
+    subscribeToAll: (subscribe) => log.subscribeToAll(subscribe),
+    persistentSubscriptions: new EventStoreDbPersistentSubscriptions(connection, (stream, read) =>
+      log.readStream(stream, read),
+    ),
+    close: () => log.close(),
+  }
 }
 
-class EventStoreDbEventStore implements EventStore {
-  readonly persistentSubscriptions: EventStoreDbPersistentSubscriptions
+class Log implements Omit<EventStore, 'persistentSubscriptions'> {
   readonly #appender: Appender
 
   constructor(private readonly connection: Connection) {
     this.#appender = new Appender(connection)
-    this.persistentSubscriptions = new EventStoreDbPersistentSubscriptions(connection, (stream, options) =>
-      this.readStream(stream, options),
-    )
   }
 
   async append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {

@@ -1,0 +1,29 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startTestEventsServer } from './events-server.js'
+
+const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
+
+/**
+ * The log in a directory: the embedded one, or, with TEST_EVENT_STORE=protocol, the EventStoreDB adapter on a server of that log.
+ * The first to open the directory starts the server; whoever opens it meanwhile, in another process too, is its client.
+ */
+export async function openTestEventStore(directory: string): Promise<EventStore> {
+  if (!overProtocol) return openEmbeddedEventStore({ directory })
+  const urlFile = join(directory, 'events.url')
+  if (existsSync(urlFile)) return openEventStoreDb({ url: readFileSync(urlFile, 'utf8') })
+  const server = await startTestEventsServer(directory)
+  writeFileSync(urlFile, server.url)
+  const store = openEventStoreDb({ url: server.url })
+  return {
+    ...store,
+    close: async () => {
+      await store.close()
+      await server.stop()
+      rmSync(urlFile, { force: true })
+    },
+  }
+}
