@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { answer, Refused } from './command.js'
+import { addEventsBackupCommand } from './events-backup.js'
 import { addEventsCopyCommand } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { trackingId } from './options.js'
@@ -16,6 +17,7 @@ export function addEventCommands(program: Command): void {
   )
   addEventsServeCommand(events)
   addEventsCopyCommand(events)
+  addEventsBackupCommand(events)
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {

@@ -1,0 +1,62 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { messageOf, openForReading } from './log-file.js'
+
+/** No backup was made; the message says why. */
+export class BackupFailedError extends Error {
+  override readonly name = 'BackupFailedError'
+}
+
+export interface Backup {
+  readonly bytes: number
+  /** System streams included. */
+  readonly events: number
+}
+
+/**
+ * Writes the log, as it is when this is called, into one file that can take its place as `events.db`: complete up to some commit,
+ * checked and synced. Others may append meanwhile; the write-ahead log cannot be reused until it is done, and grows by what they do.
+ * @throws BackupFailedError
+ */
+export function backUpLog(directory: string, file: string): Backup {
+  if (existsSync(file)) throw new BackupFailedError(`${file} is there already`)
+  const draft = `${file}.part`
+  rmSync(draft, { force: true })
+  try {
+    const log = openForReading(directory)
+    try {
+      // One read transaction. SQLite's backup API begins again whenever another process commits: under load it never ends.
+      log.prepare('VACUUM INTO ?').run(draft)
+    } finally {
+      log.close()
+    }
+    const events = check(draft)
+    sync(draft)
+    renameSync(draft, file)
+    sync(dirname(file))
+    return { bytes: statSync(file).size, events }
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw new BackupFailedError(`${file} could not be written: ${messageOf(error)}`)
+  }
+}
+
+function check(file: string): number {
+  const backup = new Database(file, { fileMustExist: true })
+  try {
+    const found = backup.pragma('quick_check', { simple: true })
+    if (found !== 'ok') throw new Error(`it is damaged: ${found}`)
+    // Kept in the file; a vacuumed copy has another one, in which readers would hold up writers.
+    backup.pragma('journal_mode = WAL')
+    return backup.prepare('SELECT count(*) FROM events').pluck().get() as number
+  } finally {
+    backup.close()
+  }
+}
+
+function sync(path: string): void {
+  const opened = openSync(path, 'r')
+  fsyncSync(opened)
+  closeSync(opened)
+}

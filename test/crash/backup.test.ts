@@ -1,0 +1,111 @@
+import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+t.setTimeout(240_000)
+
+t.test(
+  'a backup under load has every event that was acknowledged before it, and a service goes on from it',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
+    const merchant = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Backup', ...options)
+    const service = await startServiceProcess(t, { directory })
+    const acknowledged: string[] = []
+    let stopping = false
+    const callers = Array.from({ length: 16 }, async () => {
+      while (!stopping) {
+        const { body } = await createDeposit(service.baseUrl, merchant)
+        acknowledged.push(body.result!.trackingId)
+      }
+    })
+    const backups: { file: string; before: string[] }[] = []
+    for (const name of ['first.db', 'second.db']) {
+      const enough = acknowledged.length + 500
+      while (acknowledged.length < enough) await new Promise((resolve) => setTimeout(resolve, 10))
+      const before = [...acknowledged]
+      const { file, events, bytes } = await cliJson<{ file: string; events: number; bytes: number }>(
+        directory,
+        ...['events', 'backup', name],
+      )
+      t.ok(events > before.length * 2)
+      t.equal(bytes, statSync(file).size)
+      t.equal(statSync(file).mode & 0o777, 0o600, 'for its owner only')
+      backups.push({ file, before })
+    }
+    t.ok(acknowledged.length > backups[1]!.before.length, 'the load went on meanwhile')
+    stopping = true
+    await Promise.all(callers)
+    await service.end('SIGTERM')
+    const live = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+    const log = await wholeLog(live)
+    await live.close()
+
+    for (const { file, before } of backups) {
+      const restored = temporaryDirectory(t)
+      const data = join(restored, 'data')
+      mkdirSync(data, { mode: 0o700 })
+      copyFileSync(file, join(data, 'events.db'))
+      copyFileSync(join(directory, 'data', 'master.key'), join(data, 'master.key'))
+      // Of the live service, so ahead of the log: they must notice.
+      copyFileSync(join(directory, 'data', 'read-models.db'), join(data, 'read-models.db'))
+      const store = await openEmbeddedEventStore({ directory: data })
+      const restoredLog = await wholeLog(store)
+      await store.close()
+      const streams = new Set(restoredLog.map(({ stream }) => stream))
+      t.same(
+        before.filter((trackingId) => !streams.has(`transfer-${trackingId}`)),
+        [],
+        'nothing acknowledged is missing',
+      )
+      t.ok(restoredLog.length < log.length)
+      const differing = restoredLog.findIndex(({ id, position }, n) => {
+        return id !== log[n]!.id || position.commit !== log[n]!.position.commit
+      })
+      t.equal(differing, -1, 'it is the beginning of the log, to the position')
+      const db = new Database(join(data, 'events.db'), { readonly: true })
+      t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
+      db.close()
+
+      const again = await startServiceProcess(t, { directory: restored })
+      const answer = await createDeposit(again.baseUrl, merchant)
+      t.equal(answer.status, 200)
+      const status = () => cliJson<{ state: string; lagEvents: number }[]>(restored, 'projections', 'status')
+      for (let waited = 0; (await status()).some(({ state }) => state === 'outdated' || state === 'behind'); waited++) {
+        if (waited > 200) throw new Error(`the read models are not rebuilt: ${JSON.stringify(await status())}`)
+      }
+      await again.end('SIGTERM')
+      const [now, models] = [
+        await openEmbeddedEventStore({ directory: data }),
+        await openEmbeddedReadModels({ directory: data }),
+      ]
+      const transfers = (await wholeLog(now)).filter(({ stream }) => /^(transfer|callback)-/.test(stream))
+      const [stored, expected] = [await storedDocuments(models), expectedDocuments(transfers)]
+      for (const name of ['transfers', 'totals', 'transfer_events', 'callbacks'])
+        t.equal(stored[name]!.join('\n') === expected[name]!.join('\n'), true, name)
+      await now.close()
+      await models.close()
+    }
+  },
+)
+
+t.test('a file that is there is never replaced, and nothing half written is left', async (t) => {
+  const directory = temporaryDirectory(t)
+  const none = await runCli(directory, ['events', 'backup', 'log.db'])
+  t.match(none, { status: 1, stderr: /there is no log in/ })
+  await cliJson(directory, 'merchants', 'create', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/', '--sandbox')
+  writeFileSync(join(directory, 'log.db'), 'mine')
+  const there = await runCli(directory, ['events', 'backup', 'log.db'])
+  t.match(there, { status: 1, stdout: '', stderr: /log\.db is there already/ })
+  const nowhere = await runCli(directory, ['events', 'backup', join('missing', 'log.db')])
+  t.match(nowhere, { status: 1, stdout: '', stderr: /log\.db could not be written/ })
+  writeFileSync(join(directory, 'new.db.part'), 'of a backup that was killed')
+  t.match(await cliJson(directory, 'events', 'backup', 'new.db'), { events: 1 })
+  t.same(readdirSync(directory).sort(), ['data', 'log.db', 'new.db'])
+})
