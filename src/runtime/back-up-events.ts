@@ -1,12 +1,15 @@
 import { resolve } from 'node:path'
 import { type Backup, backUpLog } from '../event-store/embedded/backup.js'
-import { readConfiguration } from './configuration.js'
+import { ConfigurationError, readConfiguration } from './configuration.js'
 import { requireLog } from './stores.js'
 
-/** @throws BackupFailedError, NoLogError, ConfigurationError */
+/** @throws BackupFailedError, NoLogError, ConfigurationError; also when the log is on a server, which has means of its own */
 export function backUpEvents(environment: NodeJS.ProcessEnv, file: string): Backup & { readonly file: string } {
   const configuration = readConfiguration(environment)
+  const { eventStore } = configuration
+  if (eventStore.engine !== 'embedded')
+    throw new ConfigurationError(['EVENT_STORE_URL names a server: back it up by its own means, or with events copy'])
   requireLog(configuration)
   const path = resolve(file)
-  return { file: path, ...backUpLog(configuration.eventStoreDirectory, path) }
+  return { file: path, ...backUpLog(eventStore.directory, path) }
 }

@@ -108,4 +108,6 @@ t.test('a file that is there is never replaced, and nothing half written is left
   writeFileSync(join(directory, 'new.db.part'), 'of a backup that was killed')
   t.match(await cliJson(directory, 'events', 'backup', 'new.db'), { events: 1 })
   t.same(readdirSync(directory).sort(), ['data', 'log.db', 'new.db'])
+  const server = { EVENT_STORE_URL: 'esdb://127.0.0.1:1?tls=false' }
+  t.match(await runCli(directory, ['events', 'backup', 'x.db'], server), { status: 2, stderr: /names a server/ })
 })

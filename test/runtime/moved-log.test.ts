@@ -1,12 +1,18 @@
-import { copyFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openEventStore } from '../../src/runtime/open-event-store.js'
 import { accepts, type Receiver, startReceiver } from '../callbacks/receiver.js'
+import { startEventsServerProcess } from '../support/events-server.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+// Half a minute where nothing else runs; most of it is processes that start.
+t.setTimeout(300_000)
 
 interface Feed {
   readonly items: readonly { readonly eventId: string; readonly type: string }[]
@@ -55,8 +61,11 @@ async function livedService(t: Test, receiver: Receiver) {
   return { directory, merchant, ids, seen, rest }
 }
 
-for (const readModels of ['built anew', 'used again'] as const) {
-  t.test(`a service goes on where its log was copied to, with read models ${readModels}`, async (t) => {
+for (const [engine, readModels] of [
+  ['embedded', 'built anew'],
+  ['EventStoreDB', 'used again'],
+] as const) {
+  t.test(`a service goes on in the ${engine} log it was copied to, with read models ${readModels}`, async (t) => {
     const receiver = await startReceiver(t)
     const before = await livedService(t, receiver)
     const { directory: old, merchant, ids } = before
@@ -65,16 +74,15 @@ for (const readModels of ['built anew', 'used again'] as const) {
 
     const directory = temporaryDirectory(t)
     const [from, to] = [join(old, 'data'), join(directory, 'data')]
-    const environment = {
-      EVENT_STORE_URL: `embedded:${to}`,
-      READ_MODEL_URL: `embedded:${readModels === 'used again' ? from : to}`,
-    }
-    const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
-    const copied = await runCli(directory, args)
-    t.match(copied, { status: 0 })
-    const refused = await runCli(directory, ['serve'], { PORT: '0' })
-    t.match(refused, { status: 1, stderr: /master\.key is missing, but there is a log/ })
-    for (const file of ['master.key', 'sandbox.json']) copyFileSync(join(from, file), join(to, file))
+    const url = engine === 'embedded' ? `embedded:${to}` : (await startEventsServerProcess(t, to)).url
+    const used = readModels === 'used again' ? from : to
+    const stores = { EVENT_STORE_URL: url, READ_MODEL_URL: `embedded:${used}` }
+    const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
+    t.match(copied, { status: 0 }, copied.stderr)
+    const refused = await runCli(directory, ['serve'], { ...stores, PORT: '0' })
+    t.match(refused, { status: 1, stderr: /master\.key/ }, 'not without the key')
+    const key = readFileSync(join(from, 'master.key'), 'utf8').trim()
+    const environment = { ...stores, TRANSFERD_MASTER_KEY: key, SANDBOX: 'off' }
 
     const service = await startServiceProcess(t, { directory, environment })
     for (const id of [ids[0]!, ids[4]!]) {
@@ -90,25 +98,50 @@ for (const readModels of ['built anew', 'used again'] as const) {
     await until(() => receiver.received.filter(({ webhookId }) => webhookId === pending).length === 2)
     for (const id of [ids[4], after]) await until(() => receiver.received.some(({ trackingId }) => trackingId === id))
 
-    const url = `${service.baseUrl}/v1/events?after=${before.seen.next}`
-    await until(async () => (await get<Feed>(url, merchant)).items.length === before.rest.items.length + 4)
-    const feed = await get<Feed>(url, merchant)
+    const feedUrl = `${service.baseUrl}/v1/events?after=${before.seen.next}`
+    await until(async () => (await get<Feed>(feedUrl, merchant)).items.length === before.rest.items.length + 4)
+    const feed = await get<Feed>(feedUrl, merchant)
     t.same(
       feed.items.slice(0, -4).map(({ eventId }) => eventId),
       before.rest.items.map(({ eventId }) => eventId),
       'the feed goes on behind what was read',
     )
+    await documentsAreThoseOf(url, used)
     t.equal(await service.end('SIGTERM'), 0)
     for (const webhookId of delivered)
       t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
     t.equal(receiver.received.length, 7, 'three before, one that failed, and three since')
 
-    const store = await openEmbeddedEventStore({ directory: to })
-    const models = await openEmbeddedReadModels({ directory: readModels === 'used again' ? from : to })
-    t.strictSame(await storedDocuments(models), expectedDocuments(await wholeLogOfTransfers(store)))
-    await models.close()
-    await store.close()
+    if (engine === 'embedded') return
+
+    // And back: the positions are smaller again, so everything that was kept lies beyond the end.
+    const back = `embedded:${join(directory, 'back')}`
+    t.match(await runCli(directory, ['events', 'copy', '--from', url, '--to', back]), { status: 0 })
+    const home = await startServiceProcess(t, { directory, environment: { ...environment, EVENT_STORE_URL: back } })
+    const last = (await createDeposit(home.baseUrl, merchant, 'back-1')).body.result!.trackingId
+    t.equal(
+      (await runCli(directory, ['transfers', 'complete', last], { ...environment, EVENT_STORE_URL: back })).status,
+      0,
+    )
+    await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
+    const more = async () => (await get<Feed>(`${home.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
+    await until(async () => (await more()).length === 2)
+    await documentsAreThoseOf(back, used)
+    t.equal(await home.end('SIGTERM'), 0)
+    t.equal(receiver.received.length, 8, 'one more')
   })
+}
+
+/** The read models come to be what the log says, no event missing and none counted twice. */
+async function documentsAreThoseOf(url: string, readModels: string) {
+  const { eventStore } = await openEventStore(readConfiguration({ EVENT_STORE_URL: url }).eventStore)
+  const models = await openEmbeddedReadModels({ directory: readModels })
+  await until(async () => {
+    const expected = expectedDocuments(await wholeLogOfTransfers(eventStore))
+    return isDeepStrictEqual(await storedDocuments(models), expected)
+  })
+  await models.close()
+  await eventStore.close()
 }
 
 async function wholeLogOfTransfers(store: Parameters<typeof wholeLog>[0]) {

@@ -1,0 +1,43 @@
+# transferd as one container: `docker build -t transferd .`, then
+#   docker run -p 127.0.0.1:3000:3000 -v transferd:/data transferd
+# keeps log, read models and master key in the volume. docker-compose.yml runs it on EventStoreDB and MongoDB.
+
+FROM node:20.19.5-bookworm-slim AS build
+WORKDIR /build
+# better-sqlite3 is compiled where its prebuilt binary cannot be had.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends g++ make python3 \
+ && rm -rf /var/lib/apt/lists/*
+COPY package.json package-lock.json ./
+# The sources are not there yet, so `prepare` must not run; better-sqlite3 is the only package with something to install.
+RUN npm ci --no-audit --no-fund --ignore-scripts && npm rebuild better-sqlite3
+COPY . .
+# What the npm package holds is what the image holds.
+RUN npm run build \
+ && npm pack --ignore-scripts --pack-destination /tmp \
+ && mkdir /app \
+ && tar -xzf /tmp/transferd-*.tgz --strip-components=1 -C /app \
+ && npm prune --omit=dev --ignore-scripts \
+ && mv node_modules /app/
+
+FROM node:20.19.5-bookworm-slim
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=3000 \
+    EVENT_STORE_URL=embedded:/data \
+    READ_MODEL_URL=embedded:/data \
+    DATA_DIRECTORY=/data
+COPY --from=build /app /app
+RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/transferd \
+ && install --directory --owner=node --group=node --mode=0700 /data
+USER node
+WORKDIR /data
+VOLUME /data
+EXPOSE 3000
+# 503 while a store is away or the background thread is being started again.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# node is process 1 and handles SIGTERM itself: what was begun is finished.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "--enable-source-maps", "/app/dist/src/cli/main.js"]
+CMD ["serve"]
