@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
 import { type Message, startWalletCore } from '../../examples/wallet-core.js'
@@ -28,7 +30,8 @@ function shop({ baseUrl, sandbox }: ServiceProcess, email: string) {
       const { body } = await client.nativeDeposit(randomUUID(), amount)
       return (body.result as { trackingId: string }).trackingId
     },
-    logIn: (trackingId: string) => post('WalletCustomerLogin', { trackingId, userName: email, password }),
+    logIn: (trackingId: string, typed = password) =>
+      post('WalletCustomerLogin', { trackingId, userName: email, password: typed }),
     verify: (trackingId: string, token: unknown, code: string) => post('Wallet2Fa', { trackingId, token, code }),
     validate: (trackingId: string, token: unknown) => post('WalletValidateUserDevice', { trackingId, token }),
     status: async (trackingId: string) => (await client.get(`/v1/transfers/${trackingId}`)).body.statusDescription,
@@ -81,8 +84,37 @@ t.test('a deposit is paid from the built-in wallet with what the command line se
     { kind: 'refused debit', amount: 150, trackingId: third },
     { kind: 'debit', amount: 50.5, trackingId: second },
   ])
+
+  const stranger = shop(service, 'eve@example.com')
+  const failures = [
+    refused,
+    completed,
+    await stranger.logIn(third, '580263'),
+    await verify(third, thirdToken, '617042'),
+  ]
+  t.match(failures.at(-2), { status: 400, body: { success: false } })
+  t.match(failures.at(-1), { status: 400, body: { success: false } })
+  const sent = await messages()
+  const secrets = [password, '580263', '617042', ...sent.map(({ code, link }) => code ?? link!.split('/').at(-1)!)]
+  t.equal(secrets.length, 7)
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
   await service.end('SIGTERM')
+  const places = {
+    metrics,
+    log: service.log(),
+    failures: JSON.stringify(failures),
+    ...filesOf(join(directory, 'data')),
+  }
+  for (const [place, text] of Object.entries(places)) {
+    for (const secret of secrets) t.notOk(text.includes(secret), `${secret} in ${place}`)
+  }
 })
+
+/** What each file holds, byte by byte. */
+function filesOf(directory: string): { readonly [name: string]: string } {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name), 'latin1')]))
+}
 
 /** Stands before a wallet core, and can swallow its answers to requests for money. */
 async function startGateway(core: string) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
@@ -111,6 +111,34 @@ t.test('to a server that is not this machine nothing is sent without TLS', async
   const smtp = createSmtp({ url: `smtp://user:pass%20word@0.0.0.0:${port}`, from: 'a@pay.example' })
   await t.rejects(smtp.sendEmail(email), { name: 'MessageNotSentError', message: /ETLS/ })
   t.equal(received.length, 0)
+})
+
+t.test(
+  'a relay on this machine may offer TLS with a certificate of its own; a server over TLS may not have one',
+  async (t) => {
+    const relay = await mailServer(t, { disabledCommands: [] })
+    await createSmtp({ url: `smtp://127.0.0.1:${relay.port}`, from: 'a@pay.example' }).sendEmail(email)
+    t.equal(relay.received.length, 1)
+    const overTls = await mailServer(t, { secure: true })
+    const smtp = createSmtp({ url: `smtps://127.0.0.1:${overTls.port}`, from: 'a@pay.example' })
+    await t.rejects(smtp.sendEmail(email), MessageNotSentError)
+    t.equal(overTls.received.length, 0)
+  },
+)
+
+t.test('a mail server that says nothing, or a byte now and then, is given up in time', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    const drip = setInterval(() => socket.write('2'), 20)
+    socket.on('close', () => clearInterval(drip))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await t.rejects(createSmtp({ url, from: 'a@pay.example' }, 1_000).sendEmail(email), MessageNotSentError)
+  // It hangs unless the connection was given up as well.
+  server.close()
+  await once(server, 'close')
 })
 
 async function gateway(t: Test, respond: (response: ServerResponse) => void) {
