@@ -1,36 +1,109 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { Customer, type Message } from '../../examples/customer.js'
+import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
 
-t.test('the five-minute tour works as pasted, from the first line to the last callback', async (t) => {
+/** Other tests have the usual ports; and `npx transferd` finds the program by the repository, which is not here. */
+function adapted(blocks: readonly string[], servicePort: number, receiverPort: number): string[] {
+  return blocks.map((block) =>
+    block
+      .replaceAll('127.0.0.1:3000', `127.0.0.1:${servicePort}`)
+      .replaceAll('listen(4000)', `listen(${receiverPort})`)
+      .replaceAll(':4000', `:${receiverPort}`)
+      .replaceAll('npx transferd', `node ${join(process.cwd(), 'dist/src/cli/main.js')}`),
+  )
+}
+
+function shellBlocks(page: string): string[] {
+  return [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block!)
+}
+
+/** What the tour asks the reader to do by hand. */
+async function pay(service: ServiceProcess, url: string): Promise<void> {
+  const { email, password } = (service.sandbox as unknown as { wallet: { email: string; password: string } }).wallet
+  const page = await fetch(url)
+  const outbox = async () => (await fetch(`${service.baseUrl}/sandbox/outbox`)).text()
+  const messages = async (): Promise<Message[]> => {
+    const text = await outbox()
+    const code = /class="code">(\d{6})</.exec(text)?.[1] ?? null
+    const link = /href="(http[^"]+\/device\/[^"]+)"/.exec(text)?.[1] ?? null
+    return [
+      { kind: 'sms', to: '', code, link: null },
+      { kind: 'email', to: '', code: null, link },
+    ]
+  }
+  t.equal(page.status, 200)
+  await new Customer(email, password, messages, () => {}).payOnPage(url)
+}
+
+async function appears(file: string): Promise<string> {
+  for (let i = 0; i < 1200; i++) {
+    const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+    if (text.endsWith('}')) return text
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`${file} did not appear`)
+}
+
+t.test('the five-minute tour works as pasted, to a deposit that was paid and a withdrawal', async (t) => {
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
-  const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block)
+  const blocks = adapted(shellBlocks(readme), service.port, await freePort())
   t.equal(blocks.length, 6)
-  const receiverPort = await freePort()
-  // Other tests have the usual ports; and `npx transferd` finds the program by the repository, which is not here.
-  const script = blocks
-    .join('\n')
-    .replaceAll('127.0.0.1:3000', `127.0.0.1:${service.port}`)
-    .replaceAll('listen(4000)', `listen(${receiverPort})`)
-    .replaceAll(':4000', `:${receiverPort}`)
-    .replaceAll('npx transferd', `node ${join(process.cwd(), 'dist/src/cli/main.js')}`)
-  const until = `for i in $(seq 100); do ${`node ${join(process.cwd(), 'dist/src/cli/main.js')}`} callbacks list --transfer "$TRACKING" --status delivered --json | grep -q webhookId && break; done; kill %1`
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${script}\n${until}`], { cwd: directory })
+  const transferd = `node ${join(process.cwd(), 'dist/src/cli/main.js')}`
+  // Where the reader goes to the browser the script waits; at the end, for the callbacks to have been printed.
+  blocks.splice(3, 0, 'until [ -e paid ]; do sleep 0.1; done')
+  const delivered = `${transferd} callbacks list --status delivered --json | grep -o webhookId | wc -l`
+  blocks.push(`for i in $(seq 100); do [ "$(${delivered})" -ge 2 ] && break; done; kill %1`)
+  const finished = run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n')], { cwd: directory })
+  finished.catch(() => {})
+  const { url } = JSON.parse(await appears(join(directory, 'deposit.json'))) as { url: string }
+  await pay(service, url)
+  writeFileSync(join(directory, 'paid'), '')
+  const { stdout } = await finished
   t.match(stdout, /"url":"http:[^"]+\/pay\//, 'the deposit is created')
-  t.match(stdout, /transactionAmount +95\n/, 'it is completed')
-  t.match(stdout, /"hasAmountMismatch":true/, 'the merchant sees the mismatch')
+  t.match(
+    stdout,
+    /"status":2[^\n]*"kind":"deposit"|"kind":"deposit"[^\n]*"status":2/,
+    'the merchant sees that it is paid',
+  )
   t.match(stdout, /TransferCompleted/, 'the log has it')
-  t.match(stdout, /waiting/, 'the callback is kept')
-  t.match(stdout, /"Status":2,"StatusDescription":"Completed"/, 'the callback arrives')
+  for (const referenceId of ['order-1', 'payout-1']) {
+    t.match(
+      stdout,
+      new RegExp(`"Status":2,[^\\n]*"RefereneceId":"${referenceId}"`),
+      `the callback of ${referenceId} arrives`,
+    )
+  }
+  t.equal(await service.end('SIGTERM'), 0)
+})
+
+t.test('the native flow works as pasted from its guide', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory })
+  const blocks = adapted(shellBlocks(readFileSync('docs/merchants/native.md', 'utf8')), service.port, 0)
+  t.equal(blocks.length, 6)
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n')], { cwd: directory })
+  t.match(stdout, /"next_step":"ValidateUserDevice"/)
+  t.match(stdout, /"result":"Completed"/)
+  const created = JSON.parse(readFileSync(join(directory, 'created.json'), 'utf8')) as {
+    result: { trackingId: string }
+  }
+  const shown = await cliJson<{ status: number; amount: number }>(
+    directory,
+    'transfers',
+    'show',
+    created.result.trackingId,
+  )
+  t.match(shown, { statusDescription: 'Completed', transactionAmount: 40 })
   t.equal(await service.end('SIGTERM'), 0)
 })
 
@@ -55,7 +128,14 @@ t.test("the banner's curl line works as pasted, and so does the one of a later s
   }
 })
 
-for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/start/README.md', 'docs/decisions/README.md']) {
+for (const page of [
+  'README.md',
+  'CONTRIBUTING.md',
+  'docs/start/README.md',
+  'docs/decisions/README.md',
+  'docs/merchants/hosted.md',
+  'docs/merchants/native.md',
+]) {
   t.test(`every link of ${page} leads to a file`, async (t) => {
     const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link)
     t.ok(links.length > 0)
