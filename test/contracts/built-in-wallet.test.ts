@@ -3,16 +3,18 @@ import t, { type Test } from 'tap'
 import { readConfiguration } from '../../src/runtime/configuration.js'
 import { createWallet } from '../../src/runtime/wallet.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
-import { context, openTestStore } from '../support/embedded-store.js'
+import { context } from '../support/embedded-store.js'
+import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
 import { tempDirectory } from '../support/temp-directory.js'
 import { type WalletUnderTest, walletContract } from './wallet.contract.js'
 
 async function start(t: Test): Promise<WalletUnderTest> {
-  const eventStore = await openTestStore(t)
   const directory = tempDirectory(t)
+  const eventStore = await openTestEventStore(directory)
   const readModels = await openTestReadModels(directory)
   t.teardown(async () => {
+    await eventStore.close()
     await readModels.close()
     await removeTestReadModels(directory)
   })
