@@ -14,12 +14,13 @@ const reportMs = 2_000
 export interface CallbackTiming {
   /** From resolving the name to the head of the answer. */
   readonly attemptTimeoutMs: number
+  /** Often costs little, as each event is looked at once: this is how long what a dead consumer holds waits. */
   readonly sweepEveryMs: number
   /** The sweep leaves events younger than this to the subscription. */
   readonly sweepBehindMs: number
 }
 
-export const defaultTiming: CallbackTiming = { attemptTimeoutMs: 15_000, sweepEveryMs: 30_000, sweepBehindMs: 5_000 }
+export const defaultTiming: CallbackTiming = { attemptTimeoutMs: 15_000, sweepEveryMs: 5_000, sweepBehindMs: 5_000 }
 
 export type CallbacksDependencies = Omit<DeliveryDependencies, 'attemptTimeoutMs'> & { readonly timing: CallbackTiming }
 

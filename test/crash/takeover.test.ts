@@ -1,18 +1,21 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { projectionStatus } from '../../src/projections/status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { accepts, type Receiver, startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { context } from '../support/embedded-store.js'
+import { startEventsServerProcess } from '../support/events-server.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const generousMs = 60_000
 const projections = ['transfers', 'callbacks', 'totals', 'transfer-events'].map((name) => `projection:${name}`)
@@ -31,14 +34,23 @@ interface Scene {
   settled(): Promise<void>
 }
 
-async function openScene(t: Test): Promise<Scene> {
+const engines = ['the embedded log', 'EventStoreDB'] as const
+
+async function openScene(t: Test, engine: (typeof engines)[number]): Promise<Scene> {
   const directory = temporaryDirectory(t)
   const receiver = await startReceiver(t)
-  const options = ['--callback-url', receiver.url, '--sandbox', '--rate-limit', '100000']
-  const credentials = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Two', ...options)
   const data = join(directory, 'data')
-  const store = await openEmbeddedEventStore({ directory: data })
+  const server = engine === 'EventStoreDB' ? await startEventsServerProcess(t, temporaryDirectory(t)) : undefined
+  const environment = {
+    SANDBOX: 'off',
+    TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex'),
+    ...(server && { EVENT_STORE_URL: server.url }),
+  }
+  const store = server ? openEventStoreDb({ url: server.url }) : await openEmbeddedEventStore({ directory: data })
   t.teardown(() => store.close())
+  const options = ['--callback-url', receiver.url, '--sandbox', '--rate-limit', '100000']
+  const command = ['merchants', 'create', '--name', 'Two', ...options, '--json']
+  const credentials = JSON.parse((await runCli(directory, command, environment)).stdout) as Credentials
   const readModels = await openEmbeddedReadModels({ directory: data })
   t.teardown(() => readModels.close())
   const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
@@ -52,7 +64,7 @@ async function openScene(t: Test): Promise<Scene> {
     store,
     readModels,
     transfers,
-    start: () => startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } }),
+    start: () => startServiceProcess(t, { directory, environment }),
     async deposit(node) {
       const { body } = await createDeposit(node.baseUrl, credentials)
       return body.result!.trackingId
@@ -82,84 +94,91 @@ async function readModelsAreTheFold(t: Test, { store, readModels }: Scene): Prom
   }
 }
 
-t.test('a node that dies is replaced: every lease, and the next callback, within seconds', async (t) => {
-  const scene = await openScene(t)
-  let holder = await scene.start()
-  await scene.holdsAll(holder)
-  for (let round = 0; round < 3; round++) {
-    const standby = await scene.start()
-    const trackingId = await scene.deposit(standby)
-    const before = scene.receiver.received.length
-    const killedMs = performance.now()
-    await holder.end('SIGKILL')
-    await scene.transfers.complete(trackingId, {}, context)
-    await scene.holdsAll(standby)
-    const leasesMs = Math.round(performance.now() - killedMs)
-    await until(() => scene.receiver.received.length > before, generousMs)
-    const callbackMs = Math.round(performance.now() - killedMs)
-    t.equal(scene.receiver.received.at(-1)!.trackingId, trackingId)
-    // Ten on a machine that is not busy with anything else; the figures are there to be looked at.
-    t.ok(callbackMs < 30_000, `leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
-    t.comment(`leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
-    holder = standby
-  }
-  await scene.settled()
-  await readModelsAreTheFold(t, scene)
-  t.equal(await holder.end('SIGTERM'), 0)
-})
+t.setTimeout(600_000)
 
-t.test('a holder that was stopped for longer than its lease undoes nothing when it wakes up', async (t) => {
-  const scene = await openScene(t)
-  const { receiver, store, transfers } = scene
-  const paused = await scene.start()
-  await scene.holdsAll(paused)
-  const standby = await scene.start()
-  const trackingId = await scene.deposit(standby)
+for (const engine of engines) {
+  t.test(`${engine}: a node that dies is replaced: every lease, and the next callback, within seconds`, async (t) => {
+    const scene = await openScene(t, engine)
+    let holder = await scene.start()
+    await scene.holdsAll(holder)
+    for (let round = 0; round < 3; round++) {
+      const standby = await scene.start()
+      const trackingId = await scene.deposit(standby)
+      const before = scene.receiver.received.length
+      const killedMs = performance.now()
+      await holder.end('SIGKILL')
+      await scene.transfers.complete(trackingId, {}, context)
+      await scene.holdsAll(standby)
+      const leasesMs = Math.round(performance.now() - killedMs)
+      await until(() => scene.receiver.received.length > before, generousMs)
+      const callbackMs = Math.round(performance.now() - killedMs)
+      t.equal(scene.receiver.received.at(-1)!.trackingId, trackingId)
+      // Ten on a machine that is not busy with anything else; the figures are there to be looked at.
+      t.ok(callbackMs < 30_000, `leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
+      t.comment(`leases taken over after ${leasesMs} ms, next callback after ${callbackMs} ms`)
+      holder = standby
+    }
+    await scene.settled()
+    await readModelsAreTheFold(t, scene)
+    t.equal(await holder.end('SIGTERM'), 0)
+  })
 
-  // It is waiting for an answer when it is stopped. The one behind is recorded, so that the other node can go on.
-  const held: (() => void)[] = []
-  receiver.behave = (_, response) => void held.push(() => response.writeHead(500).end())
-  await transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
-  await transfers.complete(trackingId, {}, context)
-  const stream = `callback-${trackingId}`
-  await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
-  const stoppedMs = await stopped(scene, paused, standby)
-  t.comment(`a node that says nothing is replaced after ${stoppedMs} ms`)
-  receiver.behave = accepts
-  await until(async () => (await store.readStream(stream)).length === 4, generousMs)
-  for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
-  await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
+  t.test(
+    `${engine}: a holder that was stopped for longer than its lease undoes nothing when it wakes up`,
+    async (t) => {
+      const scene = await openScene(t, engine)
+      const { receiver, store, transfers } = scene
+      const paused = await scene.start()
+      await scene.holdsAll(paused)
+      const standby = await scene.start()
+      const trackingId = await scene.deposit(standby)
 
-  // Now it learns that its attempt has failed, and finds all it knew to be out of date.
-  process.kill(paused.pid, 'SIGCONT')
-  for (const answer of held) answer()
-  t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
-  await scene.holdsAll(standby)
-  await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 22, generousMs)
-  await scene.settled()
-  t.strictSame(
-    (await store.readStream(stream)).map(({ type, data }) => [type, data.attempt]),
-    [
-      ['CallbackRecorded', undefined],
-      ['CallbackRecorded', undefined],
-      ['CallbackDelivered', 1],
-      ['CallbackDelivered', 1],
-    ],
-    'its failure is not in the log',
+      // It is waiting for an answer when it is stopped. The one behind is recorded, so that the other node can go on.
+      const held: (() => void)[] = []
+      receiver.behave = (_, response) => void held.push(() => response.writeHead(500).end())
+      await transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
+      await transfers.complete(trackingId, {}, context)
+      const stream = `callback-${trackingId}`
+      await until(async () => held.length === 1 && (await store.readStream(stream)).length === 2, generousMs)
+      const stoppedMs = await stopped(scene, paused, standby)
+      t.comment(`a node that says nothing is replaced after ${stoppedMs} ms`)
+      receiver.behave = accepts
+      await until(async () => (await store.readStream(stream)).length === 4, generousMs)
+      for (let n = 0; n < 20; n++) await transfers.changeStatus(await scene.deposit(standby), 'Cancel', null, context)
+      await until(async () => (await scene.readModels.collection('transfers').countDocuments({})) === 21, generousMs)
+
+      // Now it learns that its attempt has failed, and finds all it knew to be out of date.
+      process.kill(paused.pid, 'SIGCONT')
+      for (const answer of held) answer()
+      t.equal((await fetch(`${paused.baseUrl}/health/live`)).status, 200)
+      await scene.holdsAll(standby)
+      await until(() => new Set(receiver.received.map(({ webhookId }) => webhookId)).size === 22, generousMs)
+      await scene.settled()
+      t.strictSame(
+        (await store.readStream(stream)).map(({ type, data }) => [type, data.attempt]),
+        [
+          ['CallbackRecorded', undefined],
+          ['CallbackRecorded', undefined],
+          ['CallbackDelivered', 1],
+          ['CallbackDelivered', 1],
+        ],
+        'its failure is not in the log',
+      )
+      const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
+      t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
+      await readModelsAreTheFold(t, scene)
+
+      await standby.end('SIGKILL')
+      await scene.holdsAll(paused)
+      const later = await scene.deposit(paused)
+      await transfers.complete(later, {}, context)
+      await until(() => receiver.received.at(-1)!.trackingId === later, generousMs)
+      await scene.settled()
+      await readModelsAreTheFold(t, scene)
+      t.equal(await paused.end('SIGTERM'), 0, 'and it is a node like any other again')
+    },
   )
-  const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
-  t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
-  await readModelsAreTheFold(t, scene)
-
-  await standby.end('SIGKILL')
-  await scene.holdsAll(paused)
-  const later = await scene.deposit(paused)
-  await transfers.complete(later, {}, context)
-  await until(() => receiver.received.at(-1)!.trackingId === later, generousMs)
-  await scene.settled()
-  await readModelsAreTheFold(t, scene)
-  t.equal(await paused.end('SIGTERM'), 0, 'and it is a node like any other again')
-})
+}
 
 /**
  * Stops the process and waits until the other has every lease; the milliseconds that took. A process that is stopped just as it

@@ -51,6 +51,7 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   t.teardown(() => store.close())
   const start = () => startServiceProcess(t, { directory, environment })
   const nodes: [ServiceProcess, ServiceProcess] = [await start(), await start()]
+  const tell = stopwatch(t)
   const promised: Promised = { created: new Set(), finished: new Map(), cutOff: 0 }
 
   for (let kill = 0; kill < kills; kill++) {
@@ -65,10 +66,22 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
   }
   t.ok(promised.cutOff > 0, `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`)
 
+  tell(`${kills} kills`)
   const log = await wholeLog(store)
   checkLog(t, log, promised)
   await checkCallbacks(t, log, receiver)
+  tell('the last callback')
   await checkReadModels(t, directory, store, nodes)
+  tell('read models compared')
+}
+
+/** Where the time of a slow run went. */
+function stopwatch(t: Test): (what: string) => void {
+  let sinceMs = performance.now()
+  return (what) => {
+    t.comment(`${what}: after ${Math.round(performance.now() - sinceMs)} ms`)
+    sinceMs = performance.now()
+  }
 }
 
 async function registerMerchant(directory: string, environment: NodeJS.ProcessEnv, receiver: Receiver) {

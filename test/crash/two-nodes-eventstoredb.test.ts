@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startEventsServerProcess } from '../support/events-server.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { killEitherNode } from './two-nodes.js'
+
+/** The rest of the twenty are for the nodes that share the embedded log, in two-nodes.test.ts. */
+const kills = 6
+
+t.setTimeout(900_000)
+
+t.test(`two nodes on one EventStoreDB, either killed ${kills} times: what holds for one node holds`, async (t) => {
+  const directory = temporaryDirectory(t)
+  const server = await startEventsServerProcess(t, temporaryDirectory(t))
+  const environment = { EVENT_STORE_URL: server.url, TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex') }
+  const openStore = async () => openEventStoreDb({ url: server.url })
+  await killEitherNode(t, { directory, environment, kills, openStore })
+})
