@@ -1,5 +1,6 @@
 import type { Refusal } from '../domain/decision.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
+import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import type { MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { DepositChannel, TransferEvent } from '../domain/transfer/events.js'
@@ -15,7 +16,7 @@ import {
   loadStream,
   readHistory,
 } from './handle-command.js'
-import { derivedEventId, hashCodeStream, trackingIdOf, transferStream } from './ids.js'
+import { derivedEventId, hashCodeStream, paymentStream, trackingIdOf, transferStream } from './ids.js'
 
 export interface TransferRequest {
   readonly merchantId: string
@@ -129,8 +130,13 @@ export class TransferCommands {
     return this.execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
   }
 
-  /** Cancels the deposit if its time is over; otherwise nothing changes. */
-  expire(trackingId: string, context: CommandContext): Promise<TransferResult> {
+  /** Cancels the deposit if its time is over and no money is being taken for it; otherwise nothing changes. */
+  async expire(trackingId: string, context: CommandContext): Promise<TransferResult> {
+    const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
+    if (openCollection(payment.state)) {
+      const found = await this.find(trackingId)
+      if (found) return { accepted: true, transfer: found.transfer, changed: false }
+    }
     return this.execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 

@@ -87,11 +87,6 @@ export class WalletCollections {
     return this.collect(openCollection(started.state)!, job)
   }
 
-  /** Whether money for it is being taken: its expiry waits for what comes of that. */
-  async isUnderWay(trackingId: string): Promise<boolean> {
-    return openCollection(await this.load(trackingId)) !== undefined
-  }
-
   /**
    * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. Only to be
    * called when nobody is at it any more.

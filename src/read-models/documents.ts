@@ -138,6 +138,8 @@ export const collections = {
   transferEvents: 'transfer_events',
   checkpoints: 'checkpoints',
   rebuilds: 'rebuilds',
+  /** How far the recovery of payments has come: one document. */
+  paymentRecovery: 'payment_recovery',
 } as const
 
 /**
@@ -155,6 +157,7 @@ export const indexes = {
   transferEvents: [],
   checkpoints: [],
   rebuilds: [],
+  paymentRecovery: [],
 } as const satisfies { readonly [name in keyof typeof collections]: readonly Index[] }
 
 export function totalId(merchantId: string, kind: TransferKind, status: Status, day: string): string {

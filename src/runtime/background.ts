@@ -7,6 +7,7 @@ import { CallbackCommands } from '../commands/callbacks.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
+import { WalletCollections } from '../commands/wallet-collections.js'
 import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
 import { startProjections } from '../projections/start.js'
 import { createSecretBox } from '../security/secret-box.js'
@@ -17,6 +18,9 @@ import { createLogger } from './logger.js'
 import { backlogMetrics, callbackMetrics } from './metrics.js'
 import { attachEventStore } from './open-event-store.js'
 import { openReadModels } from './open-read-models.js'
+import { startPaymentRecovery } from './payment-recovery.js'
+import { isSandbox } from './sandbox.js'
+import { createWallet } from './wallet.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
@@ -80,13 +84,31 @@ async function start(
     signal: stopping,
     onUnavailable: (err, retryInMs) => logger.warn({ err, retryInMs }, 'the stores are away'),
   })
-  const transfers = new TransferCommands(store, clock, async (id) => merchants.byId(id)?.settings)
+  const settingsOf = async (merchantId: string) => merchants.byId(merchantId)?.settings
+  const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
   backlogMetrics(registry, { store, readModels })
+  const wallet = () =>
+    createWallet({
+      configuration,
+      eventStore: store,
+      readModels,
+      box,
+      clock,
+      isSandbox: () => configuration.sandbox !== 'off' && isSandbox(merchants),
+    }).wallet
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
     // Here because it goes by the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
+    startPaymentRecovery({
+      store,
+      readModels,
+      payments: new WalletCollections({ store, wallet: wallet(), transfers, settingsOf, clock }),
+      clock,
+      logger,
+      graceMs: paymentGraceMs(configuration),
+    }),
   ]
   const runCallbacks = () => [
     startCallbacks({
@@ -115,6 +137,11 @@ async function start(
     await store.close()
   }
   return { registry, stop }
+}
+
+/** Until then a request that asked the wallet may still get its answer. */
+function paymentGraceMs({ wallet }: Configuration): number {
+  return 15_000 + (wallet.engine === 'http' ? 2 * wallet.timeoutMs : 0)
 }
 
 if (!parentPort) throw new Error('background.js runs as a worker thread')

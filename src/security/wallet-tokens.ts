@@ -36,6 +36,7 @@ interface Claims {
   readonly aud: unknown
   readonly sub: unknown
   readonly jti: unknown
+  readonly iat: unknown
   readonly exp: unknown
   readonly merchant: unknown
 }
@@ -61,10 +62,11 @@ export function createWalletTokens(box: Pick<SecretBox, 'mac'>, nowMs: () => num
     verify(step, bearer, token) {
       const claims = token.length <= maxTokenLength ? claimsOf(verifiers[step], token) : undefined
       if (!claims) return { valid: false, reason: 'bad' }
-      const { aud, sub, jti, exp, merchant } = claims
+      const { aud, sub, jti, iat, exp, merchant } = claims
       // A list of audiences that holds the right one passes the verifier.
       const isOurs = aud === audiences[step] && sub === bearer.trackingId && merchant === bearer.merchantId
-      if (!isOurs || typeof jti !== 'string' || typeof exp !== 'number') return { valid: false, reason: 'bad' }
+      const isTimed = typeof iat === 'number' && typeof exp === 'number'
+      if (!isOurs || !isTimed || typeof jti !== 'string') return { valid: false, reason: 'bad' }
       return nowMs() < exp * 1000 ? { valid: true, challengeId: jti } : { valid: false, reason: 'expired' }
     },
   }

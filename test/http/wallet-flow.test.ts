@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { deviceIdOf } from '../../src/commands/ids.js'
 import type { IssuedCredentials } from '../../src/commands/merchants.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import {
   createBody,
@@ -108,4 +113,474 @@ t.test('a wrong password and an unknown account are told alike', async (t) => {
   t.same(wrong, unknown)
   t.match((await service.transfers.find(trackingId))!.transfer.status, 'Pending')
   t.equal((await flow.logIn(randomUUID())).status, 404)
+})
+
+t.test('the sixth code fails even when it is right', async (t) => {
+  const { wallet, flow, account } = await scene(t)
+  const trackingId = await flow.create()
+  const token = (await flow.logIn(trackingId)).body.result
+  const right = wallet.lastCode()
+  const wrong = right === '000000' ? '000001' : '000000'
+  for (let n = 0; n < 5; n++) {
+    t.match(await flow.verify(trackingId, token, wrong), { status: 400, body: { error: { code: 40010 } } })
+  }
+  t.match(await flow.verify(trackingId, token, right), {
+    status: 400,
+    body: { success: false, error: { code: 40011 } },
+  })
+  t.equal(wallet.compared.length, 5)
+  t.equal(account.balanceMinor, 500_00n)
+  const again = (await flow.logIn(trackingId)).body.result
+  t.equal((await flow.verify(trackingId, again, wallet.lastCode())).status, 200, 'another log-in has codes of its own')
+})
+
+t.test('of a hundred codes at once five are compared', async (t) => {
+  const { wallet, flow, service } = await scene(t)
+  const trackingId = await flow.create()
+  const token = (await flow.logIn(trackingId)).body.result
+  const right = wallet.lastCode()
+  const guesses = Array.from({ length: 100 }, (_, n) => String((Number(right) + 1 + n) % 1_000_000).padStart(6, '0'))
+  const answers = await Promise.all(guesses.map((code) => flow.verify(trackingId, token, code)))
+  const codes = answers.map(({ body }) => body.error.code)
+  t.equal(codes.filter((code) => code === 40010).length, 5)
+  t.equal(codes.filter((code) => code === 40011).length, 95)
+  t.equal(wallet.compared.length, 5)
+  const payment = await service.collections.load(trackingId)
+  t.equal(payment.challenges[0]?.attempts, 5)
+  t.match(await flow.verify(trackingId, token, right), { body: { error: { code: 40011 } } })
+})
+
+t.test('of two right codes at once one uses the token up, and the money is taken once', async (t) => {
+  const { wallet, flow, account } = await trustedScene(t)
+  const trackingId = await flow.create()
+  const token = (await flow.logIn(trackingId)).body.result
+  const code = wallet.lastCode()
+  const answers = await Promise.all(Array.from({ length: 4 }, () => flow.verify(trackingId, token, code)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  for (const { status, body } of answers) {
+    if (status !== 200) t.ok([40009, 40905, 40903].includes(body.error.code), String(body.error.code))
+  }
+  t.equal(wallet.collects, 1)
+  t.equal(account.balanceMinor, 500_00n - 100_50n)
+  const used = await flow.verify(await flow.create(), token, code)
+  t.match(used, { status: 400, body: { error: { code: 40007 } } }, 'not on another deposit either')
+})
+
+/** A scene whose customer's device is trusted already. */
+async function trustedScene(t: Test, options: Parameters<typeof startTestService>[0] = {}) {
+  const all = await scene(t, options)
+  const { merchant, account, service } = all
+  const box = createSecretBox(service.masterKey)
+  account.trusted.add(deviceIdOf(box, merchant.id, '8412'))
+  /** Log-in and right code. */
+  const pay = async (trackingId: string) => {
+    const { result } = (await all.flow.logIn(trackingId)).body
+    return all.flow.verify(trackingId, result, all.wallet.lastCode())
+  }
+  const statusOf = async (trackingId: string) => (await service.transfers.find(trackingId))!.transfer
+  return { ...all, pay, statusOf }
+}
+
+t.test('twenty wrong codes lock an account for all merchants, right codes too', async (t) => {
+  const { wallet, flow, service, account, merchant } = await trustedScene(t)
+  const other = flowOf(service, await service.merchant())
+  const wrongCodes = async (through: typeof flow, times: number) => {
+    const trackingId = await through.create()
+    const token = (await through.logIn(trackingId)).body.result
+    const wrong = wallet.lastCode() === '000000' ? '000001' : '000000'
+    for (let n = 0; n < times; n++) t.equal((await through.verify(trackingId, token, wrong)).body.error.code, 40010)
+  }
+  for (const through of [flow, other, flow, other]) await wrongCodes(through, 5)
+  const trackingId = await flow.create()
+  const token = (await flow.logIn(trackingId)).body.result
+  const locked = await flow.verify(trackingId, token, wallet.lastCode())
+  t.match(locked, { status: 429, body: { error: { code: 42903 } } })
+  t.ok(Number(locked.retryAfter) > 86_000 && Number(locked.retryAfter) <= 86_400)
+  t.equal(wallet.compared.length, 20)
+  t.equal(account.balanceMinor, 500_00n)
+  wallet
+    .open('other@example.com', password, 500_00n)
+    .trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412'))
+  const free = await flow.send(walletPaths.logIn, { trackingId, userName: 'other@example.com', password })
+  t.equal((await flow.verify(trackingId, free.body.result, wallet.lastCode())).status, 200, 'other accounts are not')
+})
+
+t.test('a token is refused at another step, transfer and merchant, and after its time', async (t) => {
+  let nowMs = Date.now()
+  const { wallet, flow, service } = await scene(t, { clock: () => new Date(nowMs).toISOString() })
+  const other = flowOf(service, await service.merchant())
+  const [trackingId, second, foreign] = [await flow.create(), await flow.create(), await other.create()]
+  const token = (await flow.logIn(trackingId)).body.result
+  const code = wallet.lastCode()
+  const isBad = (answer: object, what: string) =>
+    t.match(answer, { status: 400, body: { error: { code: 40007 } } }, what)
+  isBad(await flow.validate(trackingId, token), 'of the first step at the second')
+  isBad(await flow.verify(second, token, code), 'of another transfer')
+  isBad(await other.verify(foreign, token, code), 'of another merchant')
+  isBad(await flow.verify(trackingId, 'nonsense', code), 'none')
+  for (const answer of [await other.verify(trackingId, token, code), await other.logIn(trackingId)]) {
+    t.match(answer, { status: 404, body: { error: { code: 40402 } } }, "another merchant's transfer")
+  }
+  t.equal(wallet.compared.length, 0, 'no code was compared')
+  const device = (await flow.verify(trackingId, token, code)).body.result.token
+  isBad(await flow.verify(trackingId, device, code), 'of the second step at the first')
+  t.match(await other.validate(trackingId, device), { status: 404 })
+  t.match(await flow.verify(trackingId, token, code), { status: 400, body: { error: { code: 40009 } } }, 'used')
+  nowMs += 10 * 60_000 + 1_000
+  t.match(await flow.validate(trackingId, device), { status: 400, body: { error: { code: 40008 } } })
+  const later = (await flow.logIn(trackingId)).body.result
+  nowMs += 5 * 60_000
+  const late = await flow.verify(trackingId, later, wallet.lastCode())
+  t.match(late, { status: 400, body: { error: { code: 40008 } } })
+})
+
+t.test('what is no Pending native deposit says so in each step', async (t) => {
+  let nowMs = Date.now()
+  const { flow, service, wallet } = await trustedScene(t, { clock: () => new Date(nowMs).toISOString() })
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  const token = async (trackingId: string) => (await flow.logIn(trackingId)).body.result
+  const hosted = await flow.logIn(await flow.create('10', 'hosted'))
+  t.match(hosted, { status: 409, body: { error: { code: 40903, details: /hosted/ } } })
+  const withdrawal = await flow.logIn(await flow.create('10', 'withdrawal'))
+  t.match(withdrawal, { status: 409, body: { error: { code: 40903, details: /withdrawal/ } } })
+  for (const status of ['Cancelled', 'Completed', 'ManualControl', 'Failed'] as const) {
+    const trackingId = await flow.create()
+    const open = await token(trackingId)
+    const code = wallet.lastCode()
+    if (status === 'Completed') await service.transfers.complete(trackingId, {}, context)
+    else {
+      const change = { Cancelled: 'Cancel', ManualControl: 'SendToManualControl', Failed: 'Fail' } as const
+      await service.transfers.changeStatus(trackingId, change[status], null, context)
+    }
+    for (const answer of [await flow.logIn(trackingId), await flow.verify(trackingId, open, code)]) {
+      t.match(answer, { status: 409, body: { error: { code: 40903, details: new RegExp(status) } } })
+    }
+  }
+  const trackingId = await flow.create()
+  const open = await token(trackingId)
+  nowMs += 30 * 60_000
+  t.match(await flow.logIn(trackingId), { status: 409, body: { error: { code: 40904 } } })
+  t.match(await flow.verify(trackingId, open, wallet.lastCode()), { status: 409, body: { error: { code: 40904 } } })
+  t.equal(wallet.collects, 0)
+})
+
+t.test('log-ins are throttled by account, however it is spelled, and not by merchant', async (t) => {
+  const taken: string[] = []
+  const { flow, service } = await scene(t, {
+    takeLogIn: (account) => (taken.push(account) > 2 ? 7 : 0),
+  })
+  const other = flowOf(service, await service.merchant())
+  const [mine, theirs] = [await flow.create(), await other.create()]
+  await flow.logIn(mine)
+  await other.logIn(theirs, '000000')
+  const limited = await flow.send(walletPaths.logIn, {
+    trackingId: mine,
+    userName: ' ADA@example.COM'.trim(),
+    password,
+  })
+  t.match(limited, { status: 429, body: { error: { code: 42902 } }, retryAfter: '7' })
+  t.equal(new Set(taken).size, 1)
+  t.notOk(taken[0]!.includes('ada'), 'the throttle does not learn who it is')
+})
+
+t.test('polls of once a second count against no limit; what is no poll does', async (t) => {
+  const { service, wallet } = await scene(t)
+  const merchant = await service.merchant({ rateLimitPerSecond: 1 })
+  const flow = flowOf(service, merchant)
+  const trackingId = await flow.create()
+  const token = (await flow.verify(trackingId, (await flow.logIn(trackingId)).body.result, wallet.lastCode())).body
+    .result.token
+  // The burst of 5 is down to 2; the free polls are 2 at once.
+  const statuses: number[] = []
+  for (let n = 0; n < 6; n++) statuses.push((await flow.validate(trackingId, token)).status)
+  t.same(statuses, [200, 200, 200, 200, 429, 429])
+  t.equal((await flow.validate(trackingId, 'nonsense')).status, 429, 'without a token it is no poll')
+  t.equal((await flow.send(walletPaths.device, { trackingId })).status, 429, 'nor is a broken one')
+})
+
+t.test('a balance that is too small leaves the deposit Pending, and it can be paid after a top-up', async (t) => {
+  const { flow, pay, account, statusOf } = await trustedScene(t)
+  const trackingId = await flow.create('500.01')
+  t.match(await pay(trackingId), { status: 409, body: { success: false, error: { code: 40906 } } })
+  t.equal((await statusOf(trackingId)).status, 'Pending')
+  t.equal(account.balanceMinor, 500_00n)
+  account.balanceMinor += 1n
+  t.match(await pay(trackingId), { status: 200, body: { result: { next_step: 'Completed' } } })
+  t.equal((await statusOf(trackingId)).status, 'Completed')
+  t.equal(account.balanceMinor, 0n)
+})
+
+t.test('the real amount completes the deposit; a merchant with automatic cancellation gets it cancelled', async (t) => {
+  const { flow, pay, statusOf, wallet, service, account } = await trustedScene(t)
+  wallet.taken = (amountMinor) => amountMinor - 50n
+  const trackingId = await flow.create()
+  t.equal((await pay(trackingId)).body.result.next_step, 'Completed')
+  const real = { status: 'Completed', transactionAmountMinor: 100_00n, hasAmountMismatch: true }
+  t.match(await statusOf(trackingId), real)
+  const strict = await service.merchant({ autoCancelMismatch: true })
+  account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), strict.id, '8412'))
+  const strictFlow = flowOf(service, strict)
+  const cancelled = await strictFlow.create()
+  const token = (await strictFlow.logIn(cancelled)).body.result
+  const answer = await strictFlow.verify(cancelled, token, wallet.lastCode())
+  t.match(answer, { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
+  t.match(await statusOf(cancelled), { status: 'Cancelled', transactionAmountMinor: 100_00n, hasAmountMismatch: true })
+})
+
+t.test(
+  'above the amount a person looks at, the money is kept for them and the deposit is in ManualControl',
+  async (t) => {
+    const { service, wallet, account } = await trustedScene(t)
+    const merchant = await service.merchant({ manualControlAboveMinor: 100_00n })
+    account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412'))
+    const flow = flowOf(service, merchant)
+    const [exact, above] = [await flow.create('100.00'), await flow.create('100.01')]
+    const pay = async (trackingId: string) => {
+      const token = (await flow.logIn(trackingId)).body.result
+      return flow.verify(trackingId, token, wallet.lastCode())
+    }
+    t.match(await pay(exact), { status: 200 })
+    t.match(await pay(above), { status: 409, body: { error: { code: 40908 } } })
+    const headers = { webapikey: merchant.webApiKey }
+    const shown = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
+    t.match(shown.json(), {
+      statusDescription: 'ManualControl',
+      needsAttention: true,
+      lateFunds: 100.01,
+      transactionAmount: 0,
+    })
+    const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+    await service.transfers.complete(above, {}, context)
+    const done = await service.app.inject({ url: `/v1/transfers/${above}`, headers, remoteAddress: '127.0.0.1' })
+    t.match(done.json(), {
+      statusDescription: 'Completed',
+      needsAttention: false,
+      lateFunds: 0,
+      transactionAmount: 100.01,
+    })
+    const events = await service.app.inject({
+      url: `/v1/transfers/${above}/events`,
+      headers,
+      remoteAddress: '127.0.0.1',
+    })
+    t.match(events.json().items[2], { type: 'LateFundsReceived', data: { receivedAmount: 100.01 } })
+  },
+)
+
+t.test('a wallet that does not say what it did: ManualControl, and it is not asked for the money again', async (t) => {
+  const { flow, pay, statusOf, wallet } = await trustedScene(t)
+  wallet.before = (call) => {
+    if (call === 'collect') throw new WalletOutcomeUnknownError('no answer in time')
+  }
+  const trackingId = await flow.create()
+  t.match(await pay(trackingId), { status: 409, body: { error: { code: 40908 } } })
+  t.match(await statusOf(trackingId), { status: 'ManualControl' })
+  wallet.before = () => {}
+  t.match(await flow.logIn(trackingId), { status: 409, body: { error: { code: 40903 } } })
+  t.equal(wallet.collects, 1)
+})
+
+t.test('a wallet that is away: 503, nothing taken, and it may be tried again', async (t) => {
+  const { flow, pay, statusOf, wallet } = await trustedScene(t)
+  const trackingId = await flow.create()
+  for (const call of ['logIn', 'sendCode', 'verifyCode', 'isTrusted', 'collect'] as const) {
+    wallet.before = (now) => {
+      if (now === call) throw new WalletUnavailableError('away')
+    }
+    const answer = call === 'logIn' || call === 'sendCode' ? await flow.logIn(trackingId) : await pay(trackingId)
+    t.match(answer, { status: 503, body: { error: { code: 50302 } }, retryAfter: /^\d+$/ }, call)
+  }
+  wallet.before = () => {}
+  t.match(await statusOf(trackingId), { status: 'Pending' })
+  t.match(await pay(trackingId), { status: 200 })
+  t.match(await statusOf(trackingId), { status: 'Completed' })
+})
+
+t.test('money for a deposit that was ended meanwhile is recorded, and the deposit can be reopened', async (t) => {
+  const { flow, pay, statusOf, wallet, service } = await trustedScene(t)
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  const trackingId = await flow.create()
+  wallet.before = async (call) => {
+    if (call === 'collect') await service.transfers.changeStatus(trackingId, 'Cancel', 'by hand', context)
+  }
+  t.match(await pay(trackingId), { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
+  wallet.before = () => {}
+  t.match(await statusOf(trackingId), { status: 'Cancelled', lateFundsMinor: 100_50n, transactionAmountMinor: 0n })
+  const reopened = await service.transfers.reopen(trackingId, 'the money came', context)
+  t.match(reopened, { accepted: true, transfer: { status: 'ManualControl', message: 'the money came' } })
+  const completed = await service.transfers.complete(trackingId, {}, context)
+  t.match(completed, { accepted: true, transfer: { status: 'Completed', transactionAmountMinor: 100_50n } })
+  t.equal((await statusOf(trackingId)).lateFundsMinor, undefined)
+})
+
+t.test('a deposit does not expire while its money is being taken, and is not collected after its time', async (t) => {
+  let nowMs = Date.now()
+  const { flow, pay, statusOf, wallet, service } = await trustedScene(t, { clock: () => new Date(nowMs).toISOString() })
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  const trackingId = await flow.create()
+  wallet.before = async (call) => {
+    if (call !== 'collect') return
+    nowMs += 31 * 60_000
+    t.match(await service.transfers.expire(trackingId, context), { accepted: true, changed: false })
+  }
+  t.match(await pay(trackingId), { status: 200, body: { result: { next_step: 'Completed' } } })
+  t.match(await statusOf(trackingId), { status: 'Completed' })
+  const late = await flow.create()
+  wallet.before = async (call) => {
+    if (call === 'isTrusted') nowMs += 31 * 60_000
+  }
+  t.match(await pay(late), { status: 409, body: { error: { code: 40904 } } })
+  t.equal(wallet.collects, 1)
+  t.match(await service.transfers.expire(late, context), { accepted: true, changed: true })
+})
+
+const wrongs: { readonly [field: string]: readonly unknown[] } = {
+  trackingId: [undefined, null, 5, '', 'x', 'urn:uuid:0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60', '../..', [], {}, true],
+  userName: [undefined, null, 5, '', 'ada', 'a b@c', `${'x'.repeat(250)}@example.com`, ['a@b'], { $ne: '' }, true],
+  password: [
+    undefined,
+    null,
+    734219,
+    '',
+    '73421',
+    '7342190',
+    '73421a',
+    '７３４２１９',
+    ' 73421',
+    '734219\n',
+    [],
+    {},
+    true,
+  ],
+  token: [undefined, null, 5, '', 'x'.repeat(1025), [], {}, true],
+  code: [undefined, null, 123456, '', '12345', '1234567', '12345a', '١٢٣٤٥٦', '123456\n', ['123456'], {}, true],
+}
+
+const fieldsOf = {
+  logIn: ['trackingId', 'userName', 'password'],
+  code: ['trackingId', 'token', 'code'],
+  device: ['token', 'trackingId'],
+}
+
+t.test('a wrong or missing value of each field is refused by name, whatever the content type', async (t) => {
+  const { flow, service, merchant } = await scene(t)
+  const trackingId = await flow.create()
+  const good = { trackingId, userName: email, password, token: 'x', code: '123456' }
+  const before = (await service.log()).length
+  for (const [step, fields] of Object.entries(fieldsOf) as [keyof typeof walletPaths, string[]][]) {
+    for (const field of fields) {
+      for (const value of wrongs[field]!) {
+        for (const contentType of ['application/json', 'application/json-patch+json']) {
+          const body = JSON.stringify({
+            ...Object.fromEntries(fields.map((name) => [name, good[name as never]])),
+            [field]: value,
+          })
+          const answer = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey, contentType })
+          const what = `${step} ${field} ${JSON.stringify(value)}`.slice(0, 80)
+          t.match(answer.json(), { success: false, result: null, error: { code: 40001 }, __abp: true }, what)
+          t.same(answer.json().error.validationErrors[0].members, [field], what)
+          t.notOk(
+            typeof value === 'string' && value.length > 4 && answer.body.includes(value),
+            'the value is not repeated',
+          )
+        }
+      }
+    }
+    for (const body of ['', 'null', '[]', '{', `{"trackingId":"${trackingId}","trackingId":"${trackingId}"}`]) {
+      const answer = await post(service.app, walletPaths[step], body, { key: merchant.webApiKey })
+      t.equal(answer.statusCode, 400, `${step} ${body}`)
+    }
+    const plain = await post(service.app, walletPaths[step], '{}', {
+      key: merchant.webApiKey,
+      contentType: 'text/plain',
+    })
+    t.equal(plain.statusCode, 415)
+    const large = await post(service.app, walletPaths[step], JSON.stringify({ pad: 'x'.repeat(17_000) }), {
+      key: merchant.webApiKey,
+    })
+    t.equal(large.statusCode, 413)
+    t.equal((await post(service.app, walletPaths[step], '{}')).statusCode, 401)
+    t.equal(
+      (await post(service.app, walletPaths[step], '{}', { key: merchant.webApiKey, address: '10.0.0.1' })).statusCode,
+      403,
+    )
+  }
+  t.equal((await service.log()).length, before)
+  t.same((await service.collections.load(trackingId)).challenges, [])
+})
+
+t.test('a trackingId in capitals is the same transfer; unknown fields are ignored', async (t) => {
+  const { flow, wallet, account } = await trustedScene(t)
+  const trackingId = await flow.create()
+  const shouted = trackingId.toUpperCase()
+  const body = { trackingId: shouted, userName: email, password, more: { nested: true } }
+  const token = (await flow.send(walletPaths.logIn, body)).body.result
+  t.equal((await flow.verify(shouted, token, wallet.lastCode())).status, 200)
+  t.equal(account.balanceMinor, 399_50n)
+})
+
+t.test("another merchant's transfer is not there, whatever is sent about it", async (t) => {
+  const { flow, service, wallet } = await scene(t)
+  const other = flowOf(service, await service.merchant())
+  const trackingId = await flow.create()
+  const token = (await flow.logIn(trackingId)).body.result
+  const code = wallet.lastCode()
+  const device = (await flow.verify(trackingId, token, code)).body.result.token
+  const missing = randomUUID()
+  const before = await service.store.readStream(`payment-${trackingId}`)
+  for (const id of [trackingId, missing]) {
+    const answers = [
+      await other.logIn(id),
+      await other.verify(id, token, code),
+      await other.verify(id, device, code),
+      await other.validate(id, device),
+    ]
+    for (const { status, body } of answers) {
+      t.equal(status, 404)
+      t.match(body, { result: null, success: false, error: { code: 40402 } })
+    }
+  }
+  t.equal((await service.store.readStream(`payment-${trackingId}`)).length, before.length, 'nothing was recorded')
+})
+
+t.test('passwords and codes are found nowhere: log lines, answers, metrics, files', async (t) => {
+  const { flow, service, wallet, pay, account } = await trustedScene(t)
+  const canary = '918273'
+  const bodies: string[] = []
+  const send = flow.send
+  const keep = async (url: string, body: object) => {
+    const answer = await send(url, body)
+    bodies.push(JSON.stringify(answer.body))
+    return answer
+  }
+  const secrets = new Set([canary, password])
+  const trackingId = await flow.create()
+  await keep(walletPaths.logIn, { trackingId, userName: email, password: canary })
+  await keep(walletPaths.logIn, { trackingId, userName: `${canary}`, password: canary })
+  wallet.before = (call) => {
+    if (call === 'collect' || call === 'logIn') throw new Error(`the wallet is broken`)
+  }
+  t.equal((await keep(walletPaths.logIn, { trackingId, userName: email, password })).status, 500)
+  wallet.before = () => {}
+  const token = (await flow.logIn(trackingId)).body.result
+  await keep(walletPaths.code, { trackingId, token, code: canary })
+  await keep(walletPaths.code, { trackingId, token: `${canary}.${canary}.${canary}`, code: canary })
+  wallet.before = (call) => {
+    if (call === 'collect') throw new Error('the wallet is broken')
+  }
+  const code = wallet.lastCode()
+  t.equal((await keep(walletPaths.code, { trackingId, token, code })).status, 500)
+  wallet.before = () => {}
+  account.balanceMinor = 0n
+  await pay(await flow.create())
+  for (const each of wallet.codes.values()) secrets.add(each)
+  bodies.push((await service.app.inject('/metrics')).body)
+
+  const files = readdirSync(service.path).map((name) => readFileSync(join(service.path, name), 'latin1'))
+  t.ok(files.length >= 2 && files.some((text) => text.includes('WalletCodeAttempted')), 'these are the files')
+  for (const secret of secrets) {
+    // Six digits on their own; longer numbers and ids may hold any six.
+    const alone = new RegExp(`(?<![0-9A-Za-z.-])${secret}(?![0-9A-Za-z-])`)
+    for (const text of [...service.logLines, ...bodies, ...files]) t.notMatch(text, alone)
+  }
 })

@@ -27,6 +27,7 @@ t.test('each node does what its roles say and nothing else; together they are th
   }
   const names = [
     'expiry',
+    'payments',
     'projection:callbacks',
     'projection:totals',
     'projection:transfer-events',

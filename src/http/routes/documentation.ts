@@ -19,7 +19,7 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
       },
       servers: [{ url: publicUrl }],
       tags: [
-        { name: 'Merchant API', description: 'The creates.' },
+        { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
         { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
         { name: 'Payment page', description: 'What customers see.' },
         { name: 'Health', description: 'For operators.' },
@@ -32,8 +32,8 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
     transform: ({ schema, url, route }) => {
       const text = textAnswers[url]
       if (text) return { url, schema: { ...schema, response: text } }
-      const isCreate = route.method === 'POST' && schema?.security?.length !== 0
-      return { url, schema: isCreate ? { ...schema, headers: createHeaders } : schema }
+      if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema }
+      return { url, schema: { ...schema, headers: /Create/.test(url) ? createHeaders : postHeaders } }
     },
   })
   // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
@@ -75,6 +75,17 @@ const textAnswers: { readonly [url: string]: object } = {
 }
 
 /** For the document only: checking headers by schema would cost every request, and the routes read them strictly. */
+const postHeaders = {
+  type: 'object',
+  properties: {
+    'X-Request-Id': {
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{1,64}$',
+      description: 'Comes back in the answer and as correlationId in the history; made up when absent.',
+    },
+  },
+}
+
 const createHeaders = {
   type: 'object',
   properties: {
@@ -84,10 +95,6 @@ const createHeaders = {
       description:
         'Optional unless your settings require it: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>", keyed with the SecretKey>`; at most five minutes old.',
     },
-    'X-Request-Id': {
-      type: 'string',
-      pattern: '^[A-Za-z0-9._-]{1,64}$',
-      description: 'Comes back in the answer and as correlationId in the history; made up when absent.',
-    },
+    ...postHeaders.properties,
   },
 }

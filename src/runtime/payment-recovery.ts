@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { type Clock, TooMuchContentionError } from '../commands/handle-command.js'
+import { paymentStream } from '../commands/ids.js'
+import type { WalletCollections } from '../commands/wallet-collections.js'
+import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { StoreUnavailableError } from '../event-store/event-store.js'
+import { collections } from '../read-models/documents.js'
+import { runWithLease } from '../read-models/leases.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
+import { WalletUnavailableError } from '../wallet/wallet.js'
+
+const tickMs = 1_000
+const pageSize = 500
+const parallel = 10
+/** Beyond it the log waits: each is a payment that moved within the grace, or one whose wallet is away. */
+const maxWaiting = 50_000
+const againAfterMs = 10_000
+const prefix = paymentStream('')
+const checkpointId = 'payments'
+
+export interface PaymentRecoveryDependencies {
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly payments: Pick<WalletCollections, 'recover'>
+  readonly clock: Clock
+  readonly logger: Logger
+  /** How long a collection is left to the request that began it; longer than a wallet may take to answer. */
+  readonly graceMs: number
+}
+
+/** Finishes what requests began with customers' money and did not end, in one process at a time, until it is stopped. */
+export function startPaymentRecovery(deps: PaymentRecoveryDependencies): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const ended = runAgain(deps, stopping.signal)
+  return {
+    stop: async () => {
+      stopping.abort()
+      await ended
+    },
+  }
+}
+
+async function runAgain(deps: PaymentRecoveryDependencies, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await runWithLease(deps.readModels, 'payments', { signal }, (lease) => new Recovery(deps).run(lease.signal))
+    } catch (error) {
+      deps.logger.error({ err: error }, 'payment recovery ended; it begins again')
+      await pause(tickMs, signal)
+    }
+  }
+}
+
+/** An event, by what outlasts a move of the log. */
+interface Place {
+  readonly stream: string
+  readonly revision: number
+}
+
+interface Waiting {
+  /** The last event before the payment's first one that waits: where to begin again after a restart. */
+  readonly before: Place | undefined
+  dueMs: number
+}
+
+class Recovery {
+  /** By trackingId; the one that waits longest first. */
+  readonly #waiting = new Map<string, Waiting>()
+  #after: Position | undefined
+  #last: Place | undefined
+  #kept: Place | undefined
+
+  constructor(private readonly deps: PaymentRecoveryDependencies) {}
+
+  async run(signal: AbortSignal): Promise<void> {
+    const onUnavailable = (err: Error, retryInMs: number) =>
+      this.deps.logger.warn({ err, retryInMs }, 'a store is away')
+    const options = { signal, onUnavailable }
+    await retryWhileUnavailable(() => this.#load(), options)
+    while (!signal.aborted) {
+      await retryWhileUnavailable(() => this.#tick(signal), options)
+      await pause(tickMs, signal)
+    }
+  }
+
+  /** Lost with the read models, it is made anew by looking at every payment again: what is done stays as it is. */
+  async #load(): Promise<void> {
+    const stored = await this.deps.readModels.collection(collections.paymentRecovery).findOne({ _id: checkpointId })
+    if (!stored) return
+    const place = { stream: String(stored.stream), revision: Number(stored.revision) }
+    const [event] = await this.deps.store.readStream(place.stream, { fromRevision: place.revision, maxCount: 1 })
+    if (!event) return
+    this.#after = event.position
+    this.#last = place
+    this.#kept = place
+  }
+
+  async #tick(signal: AbortSignal): Promise<void> {
+    await this.#look(signal)
+    const nowMs = this.#nowMs()
+    const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= nowMs).map(([trackingId]) => trackingId)
+    for (let n = 0; n < due.length && !signal.aborted; n += parallel) {
+      await Promise.all(due.slice(n, n + parallel).map((trackingId) => this.#recover(trackingId)))
+    }
+    await this.#keep()
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#waiting.size < maxWaiting) {
+      const after = this.#after && { after: this.#after }
+      const page = await this.deps.store.readAll({ ...after, streamPrefixes: [prefix], maxCount: pageSize })
+      for (const event of page.events) {
+        this.#note(event)
+        this.#last = { stream: event.stream, revision: event.revision }
+      }
+      this.#after = page.checkpoint ?? this.#after
+      if (page.atEnd) return
+    }
+  }
+
+  #note({ stream, type, data, recordedAtMs }: RecordedEvent): void {
+    if (type !== 'WalletCollectionStarted' && type !== 'WalletCollectionEnded') return
+    const trackingId = stream.slice(prefix.length)
+    // Nothing was taken, so there is nothing that a transfer had to be told.
+    if (data.outcome === 'refused' || data.outcome === 'not-taken') {
+      this.#waiting.delete(trackingId)
+      return
+    }
+    const { before } = this.#waiting.get(trackingId) ?? { before: this.#last }
+    this.#waiting.set(trackingId, { before, dueMs: recordedAtMs + this.deps.graceMs })
+  }
+
+  async #recover(trackingId: string): Promise<void> {
+    const { payments, logger } = this.deps
+    const id = randomUUID()
+    try {
+      await payments.recover(trackingId, { actor: 'system:payments', $correlationId: id, $causationId: id })
+      this.#waiting.delete(trackingId)
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) throw error
+      // One that cannot be read, or whose wallet is away, must not keep the others.
+      const isPassing = error instanceof WalletUnavailableError || error instanceof TooMuchContentionError
+      logger[isPassing ? 'warn' : 'error']({ err: error, trackingId }, 'a payment could not be finished yet')
+      this.#waiting.get(trackingId)!.dueMs = this.#nowMs() + againAfterMs
+    }
+  }
+
+  /** Up to the first payment that waits. A process that lost the lease may write once more: what it leaves behind is done. */
+  async #keep(): Promise<void> {
+    const first = this.#waiting.values().next()
+    const place = first.done ? this.#last : first.value.before
+    if (!place || (place.stream === this.#kept?.stream && place.revision === this.#kept.revision)) return
+    const update = { $set: { ...place, updatedAt: this.deps.clock() } }
+    await this.deps.readModels
+      .collection(collections.paymentRecovery)
+      .bulkWrite([{ updateOne: { filter: { _id: checkpointId }, update, upsert: true } }])
+    this.#kept = place
+  }
+
+  #nowMs(): number {
+    return Date.parse(this.deps.clock())
+  }
+}

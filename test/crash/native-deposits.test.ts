@@ -1,0 +1,258 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { deviceIdOf } from '../../src/commands/ids.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import type { TransferState } from '../../src/domain/transfer/transfer.js'
+import { decodeEvent } from '../../src/event-store/event-codec.js'
+import type { RecordedEvent } from '../../src/event-store/event-store.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openStores } from '../../src/runtime/stores.js'
+import { createWalletAccounts } from '../../src/runtime/wallet.js'
+import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
+import { wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const depositsEach = 20
+const accountCount = 10
+const kills = 12
+const path = '/api/services/app/TransactionRequests'
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+interface Customer {
+  readonly accountNumber: number
+  readonly email: string
+  readonly password: string
+  readonly openingMinor: bigint
+}
+
+// About two minutes on an idle machine; log-ins are limited to five a minute for each account.
+t.setTimeout(900_000)
+
+t.test(
+  `${depositsEach * accountCount} native deposits on ${accountCount} accounts, killed ${kills} times: money debited is money completed`,
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const options = ['--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--rate-limit', '100000']
+    const merchant = await cliJson<Credentials>(directory, 'merchants', 'create', '--name', 'Crash', ...options)
+    const url = `embedded:${join(directory, 'data')}`
+    const stores = await openStores(readConfiguration({ EVENT_STORE_URL: url, READ_MODEL_URL: url }))
+    t.teardown(() => stores.close())
+    const { eventStore, box } = stores
+    const accounts = createWalletAccounts({ eventStore, box, clock: () => new Date().toISOString() })
+    let sent = ''
+    const messages = {
+      sendSms: async ({ text }: { readonly text: string }) => {
+        sent = text
+      },
+      sendEmail: async () => {},
+    }
+    const wallet = createBuiltInWallet({ accounts, box, messages: messages as never, isSandbox: () => true })
+    // As the customer's phone shows it: sending the same challenge's code again sends the same code.
+    const codeFor = async (token: string, { accountNumber }: Customer) => {
+      const { jti } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+      await wallet.sendCode({ id: jti, accountNumber })
+      return /\b\d{6}\b/.exec(sent)![0]
+    }
+    // The devices are those of the userId that every create of the test names.
+    const trust = ({ accountNumber }: Customer) =>
+      accounts.trustDevice(accountNumber, deviceIdOf(box, merchant.id, '42'), context)
+
+    const customers: Customer[] = []
+    for (let n = 0; n < accountCount; n++) {
+      const email = `customer${n}@example.com`
+      const password = String(randomInt(1_000_000)).padStart(6, '0')
+      // Three of them cannot pay for all they order.
+      const openingMinor = n < 3 ? 100_00n : 1_000_00n
+      const opened = await accounts.open(
+        { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor },
+        context,
+      )
+      if (!opened.accepted) throw new Error(opened.refusal.message)
+      const customer = { accountNumber: opened.account.accountNumber, email, password, openingMinor }
+      customers.push(customer)
+      if (n % 3 !== 0) await trust(customer)
+    }
+
+    let service: ServiceProcess = await startServiceProcess(t, { directory })
+    const { port } = service
+    const baseUrl = service.baseUrl
+    let isOver = false
+    const acknowledged = new Set<string>()
+    const retries = { cut: 0 }
+    // Codes are held back and sent all at once, so that the kill finds many payments half done.
+    let gate = newGate()
+
+    const post = async (step: string, body: object) => {
+      const response = await fetch(`${baseUrl}${path}/${step}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', WebApiKey: merchant.webApiKey },
+        body: JSON.stringify(body),
+      })
+      const { result, error } = (await response.json()) as { result: never; error: { code: number } | null }
+      return {
+        status: response.status,
+        code: error?.code ?? 0,
+        result,
+        waitMs: Number(response.headers.get('retry-after') ?? 1) * 1000,
+      }
+    }
+    /** Until it is answered: what became of a request whose connection broke is unknown. */
+    const insist = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+      for (;;) {
+        try {
+          return await ask()
+        } catch {
+          retries.cut++
+          await sleep(200 + randomInt(200))
+        }
+      }
+    }
+
+    const pollDevice = async (trackingId: string, token: string, customer: Customer): Promise<string> => {
+      for (;;) {
+        const { code, result, waitMs } = await insist(() => post('WalletValidateUserDevice', { trackingId, token }))
+        if (result) return 'completed'
+        if (code === 20001) await trust(customer)
+        else if (code !== 20002 && code !== 50301) return String(code)
+        await sleep(Math.min(waitMs, 1_000))
+      }
+    }
+    const tryOnce = async (trackingId: string, customer: Customer): Promise<string> => {
+      const { email: userName, password } = customer
+      const loggedIn = await insist(() => post('WalletCustomerLogin', { trackingId, userName, password }))
+      if (!loggedIn.result) {
+        // The throttle is forgotten at a kill, so waiting for all of it would be slower than asking again.
+        if (loggedIn.code === 42902) await sleep(1_000 + randomInt(1_000))
+        return String(loggedIn.code)
+      }
+      const token: string = loggedIn.result
+      const code = await codeFor(token, customer)
+      await gate.passed
+      for (;;) {
+        const verified = await insist(() => post('Wallet2Fa', { trackingId, token, code }))
+        if (verified.code === 50301 || verified.code === 50302) continue
+        if (!verified.result) return String(verified.code)
+        const { next_step: nextStep, token: next } = verified.result as { next_step: string; token: string }
+        return nextStep === 'Completed' ? 'completed' : pollDevice(trackingId, next, customer)
+      }
+    }
+    const outcomes = new Map<string, string>()
+    const client = async (customer: Customer) => {
+      const amount = `${randomInt(1, 20)}.${randomInt(10, 99)}`
+      const referenceId = randomUUID()
+      const { body } = await insist(() => createDeposit(baseUrl, merchant, referenceId, amount))
+      const { trackingId } = body.result!
+      let refusedForBalance = 0
+      while (!isOver) {
+        const outcome = await tryOnce(trackingId, customer)
+        outcomes.set(trackingId, outcome)
+        if (outcome === 'completed') acknowledged.add(trackingId)
+        // Paid by a request whose answer was lost, perhaps.
+        if (outcome === 'completed' || outcome === '40903') return
+        if (outcome === '40906' && ++refusedForBalance === 2) return
+        await sleep(100 + randomInt(400))
+      }
+    }
+    const clients = customers.flatMap((customer) => Array.from({ length: depositsEach }, () => client(customer)))
+    const allDone = Promise.all(clients)
+
+    for (let kill = 0; kill < kills; kill++) {
+      await sleep(2_500)
+      gate.open()
+      await sleep(randomInt(20, 500))
+      gate = newGate()
+      await service.end('SIGKILL')
+      service = await startServiceProcess(t, { directory, port })
+    }
+    gate.open()
+    const timer = setTimeout(() => {
+      isOver = true
+    }, 500_000)
+    await allDone
+    clearTimeout(timer)
+    t.notOk(isOver, 'every client came to an end')
+    t.ok(retries.cut > kills, `${retries.cut} requests were cut off`)
+
+    // Payments that were cut off are finished, whether anybody asks or not.
+    const unfinished = async () => unfinishedPayments(await wholeLog(eventStore))
+    for (let n = 0; n < 600 && (await unfinished()).length > 0; n++) await sleep(200)
+    t.strictSame(await unfinished(), [])
+    t.equal(await service.end('SIGTERM'), 0)
+    const log = await wholeLog(eventStore)
+
+    const debited = new Map<string, bigint>()
+    for (const { accountNumber, openingMinor } of customers) {
+      let balance = 0n
+      for (const { type, data } of log.filter(({ stream }) => stream === `wallet-${accountNumber}`)) {
+        if (type === 'WalletAccountCredited') balance += BigInt(String(data.amountMinor))
+        if (type !== 'WalletAccountDebited') continue
+        const amount = BigInt(String(data.amountMinor))
+        balance -= amount
+        t.ok(balance >= 0n, 'no balance is ever negative')
+        t.notOk(debited.has(String(data.trackingId)), 'debited once')
+        debited.set(String(data.trackingId), amount)
+      }
+      t.ok(balance >= 0n && balance < openingMinor)
+    }
+    const completed = new Map<string, bigint>()
+    const transfers = transfersOf(log)
+    t.equal(transfers.length, depositsEach * accountCount)
+    for (const transfer of transfers) {
+      if (transfer.kind === 'none') continue
+      t.ok(transfer.status === 'Completed' || transfer.status === 'Pending', transfer.status)
+      t.equal(transfer.lateFundsMinor, undefined)
+      if (transfer.status === 'Completed') completed.set(transfer.trackingId, transfer.transactionAmountMinor)
+    }
+    t.strictSame(
+      [...debited].sort(),
+      [...completed].sort(),
+      'each debit is a completion of the same amount, and no other',
+    )
+    const sum = (amounts: Iterable<bigint>) => [...amounts].reduce((total, amount) => total + amount, 0n)
+    t.equal(sum(debited.values()), sum(completed.values()))
+    for (const trackingId of acknowledged) t.ok(completed.has(trackingId), 'what a client was told is so')
+    const refused = [...outcomes.values()].filter((outcome) => outcome === '40906').length
+    t.ok(refused > 0, 'some could not pay')
+    const recovered = log.filter(
+      ({ type, metadata }) => type.startsWith('Transfer') && metadata.actor === 'system:payments',
+    )
+    t.comment(
+      `${completed.size} completed, ${acknowledged.size} of them acknowledged, ${refused} refused, ${recovered.length} recovered; ${retries.cut} requests cut off`,
+    )
+  },
+)
+
+/** What waits at `passed` goes on when it is opened. */
+function newGate(): { readonly passed: Promise<void>; open(): void } {
+  let open = () => {}
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { passed, open: () => open() }
+}
+
+/** Collections that are open, or whose money the transfer was not told of. */
+function unfinishedPayments(log: readonly RecordedEvent[]): string[] {
+  const open = new Set<string>()
+  for (const { stream, type, data } of log) {
+    const trackingId = stream.replace(/^\w+-/, '')
+    if (type === 'WalletCollectionStarted') open.add(trackingId)
+    if (type === 'WalletCollectionEnded' && data.outcome !== 'collected') open.delete(trackingId)
+    if (type === 'TransferCompleted') open.delete(trackingId)
+  }
+  return [...open]
+}
+
+function transfersOf(log: readonly RecordedEvent[]): TransferState[] {
+  const states = new Map<string, TransferState>()
+  for (const recorded of log) {
+    if (!recorded.stream.startsWith('transfer-')) continue
+    const before = states.get(recorded.stream) ?? transferDecider.initialState
+    states.set(recorded.stream, transferDecider.evolve(before, decodeEvent(recorded) as TransferEvent))
+  }
+  return [...states.values()]
+}

@@ -1,0 +1,172 @@
+import t from 'tap'
+import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment/code-cap.js'
+import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/events.js'
+import {
+  findChallenge,
+  maxCodeAttempts,
+  maxLogIns,
+  type Payment,
+  type PaymentCommand,
+  type PaymentRefusal,
+  paymentDecider,
+} from '../../src/domain/payment/payment.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(paymentDecider)
+const at = '2026-03-01T10:01:00.000Z'
+const of = { trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10', merchantId: 'm', at }
+const one = { ...of, challengeId: 'one' }
+const other = { ...of, challengeId: 'other' }
+
+const loggedIn = (challenge = one, accountNumber = 7): PaymentEvent => ({
+  type: 'WalletLoggedIn',
+  data: { ...challenge, accountNumber },
+})
+const attempted = (attempt: number, challenge = one): PaymentEvent => ({
+  type: 'WalletCodeAttempted',
+  data: { ...challenge, attempt },
+})
+const verified = (challenge = one): PaymentEvent => ({ type: 'WalletCodeVerified', data: challenge })
+const started = (collection = 1, challenge = one): PaymentEvent => ({
+  type: 'WalletCollectionStarted',
+  data: { ...challenge, collection, accountNumber: 7, amountMinor: 100n },
+})
+const ended = (outcome: CollectionOutcome, collection = 1): PaymentEvent => ({
+  type: 'WalletCollectionEnded',
+  data: { ...of, ...ending(outcome, collection) },
+})
+const ending = (outcome: CollectionOutcome, collection = 1) => ({
+  collection,
+  outcome,
+  collectedAmountMinor: outcome === 'collected' ? 100n : 0n,
+  receiptUrl: null,
+  reason: outcome === 'refused' ? 'insufficient-balance' : null,
+})
+
+const logIn: PaymentCommand = { type: 'LogIn', ...one, accountNumber: 7 }
+const attempt: PaymentCommand = { type: 'AttemptCode', ...one }
+const verify: PaymentCommand = { type: 'VerifyCode', ...one }
+const start: PaymentCommand = { type: 'StartCollection', ...one, amountMinor: 100n }
+const end = (outcome: CollectionOutcome, collection = 1): PaymentCommand => ({
+  type: 'EndCollection',
+  ...of,
+  ...ending(outcome, collection),
+})
+
+function refuses(history: readonly PaymentEvent[], command: PaymentCommand): PaymentRefusal | undefined {
+  const decision = paymentDecider.decide(command, fold(history))
+  return decision.accepted ? undefined : (decision.refusal.rule as PaymentRefusal)
+}
+
+t.test('a log-in, its codes and its device are recorded one by one', async () => {
+  given().when(logIn).then([loggedIn()])
+  given(loggedIn())
+    .when(attempt)
+    .then([attempted(1)])
+  given(loggedIn(), attempted(1))
+    .when(attempt)
+    .then([attempted(2)])
+  given(loggedIn(), attempted(1)).when(verify).then([verified()])
+  const expiresAt = '2026-03-01T10:11:00.000Z'
+  const question: PaymentCommand = { type: 'QuestionDevice', ...one, expiresAt }
+  const questioned: PaymentEvent = { type: 'WalletDeviceQuestioned', data: { ...one, expiresAt } }
+  const confirm: PaymentCommand = { type: 'ConfirmDevice', ...one }
+  const confirmed: PaymentEvent = { type: 'WalletDeviceConfirmed', data: one }
+  given(loggedIn(), verified()).when(question).then([questioned])
+  given(loggedIn(), verified(), questioned).when(question).then([])
+  given(loggedIn(), verified(), questioned).when(confirm).then([confirmed])
+  given(loggedIn(), verified(), questioned, confirmed).when(confirm).then([])
+  given(loggedIn(), verified()).when(confirm).then('conflict')
+  given(loggedIn()).when(question).then('conflict')
+})
+
+t.test('a log-in has five codes, and another log-in five of its own', async (t) => {
+  const five = [1, 2, 3, 4, 5].map((n) => attempted(n))
+  t.equal(maxCodeAttempts, 5)
+  t.equal(refuses([loggedIn(), ...five], attempt), 'too-many-attempts')
+  given(loggedIn(), ...five, loggedIn(other))
+    .when({ ...attempt, challengeId: 'other' } as PaymentCommand)
+    .then([attempted(1, other)])
+  t.equal(findChallenge(fold([loggedIn(), ...five]), 'one')?.attempts, 5)
+})
+
+t.test('a code is verified once: of two right ones sent at once, one', async (t) => {
+  t.equal(refuses([loggedIn(), attempted(1), attempted(2), verified()], verify), 'already-verified')
+  t.equal(refuses([loggedIn(), attempted(1), verified()], attempt), 'already-verified')
+})
+
+t.test('nothing is done with a log-in that is not of this deposit', async (t) => {
+  for (const command of [attempt, verify, start]) t.equal(refuses([loggedIn(other)], command), 'unknown-challenge')
+  t.equal(refuses([], end('collected')), 'unknown-challenge')
+})
+
+t.test(`after ${maxLogIns} log-ins there is no other`, async (t) => {
+  const many = Array.from({ length: maxLogIns }, (_, n) => loggedIn({ ...of, challengeId: `c${n}` }))
+  given(...many.slice(1))
+    .when(logIn)
+    .then([loggedIn()])
+  t.equal(refuses(many, logIn), 'too-many-log-ins')
+})
+
+t.test('money is asked for only behind a right code, and by one collection at a time', async (t) => {
+  const ready = [loggedIn(), attempted(1), verified()]
+  t.equal(refuses([loggedIn(), attempted(1)], start), 'not-verified')
+  given(...ready)
+    .when(start)
+    .then([started()])
+  const busy = [...ready, started()]
+  const two = [...busy, loggedIn(other), verified(other)]
+  for (const command of [start, logIn]) t.equal(refuses(busy, command), 'collecting')
+  t.equal(refuses(two, { ...start, challengeId: 'other' } as PaymentCommand), 'collecting')
+  for (const outcome of ['collected', 'unknown'] as const) {
+    for (const command of [start, logIn]) t.equal(refuses([...busy, ended(outcome)], command), 'collected', outcome)
+  }
+  for (const outcome of ['refused', 'not-taken'] as const) {
+    given(...busy, ended(outcome))
+      .when(start)
+      .then([started(2)])
+  }
+})
+
+t.test('the first outcome stays, but money that was taken is recorded whenever that is known', async (t) => {
+  const busy = [loggedIn(), verified(), started()]
+  const outcomes = ['collected', 'refused', 'unknown', 'not-taken'] as const
+  for (const first of outcomes) {
+    given(...busy)
+      .when(end(first))
+      .then([ended(first)])
+    for (const second of outcomes) {
+      const expected = second === 'collected' && first !== 'collected' ? [ended('collected')] : []
+      given(...busy, ended(first))
+        .when(end(second))
+        .then(expected, `${second} after ${first}`)
+    }
+  }
+  const late: Payment = fold([...busy, ended('not-taken'), started(2), ended('collected', 2), ended('collected', 1)])
+  t.strictSame(
+    late.collections.map(({ outcome, collectedAmountMinor }) => [outcome, collectedAmountMinor]),
+    [
+      ['collected', 100n],
+      ['collected', 100n],
+    ],
+  )
+})
+
+t.test('the twentieth wrong code in a day locks an account until the first is a day old', async (t) => {
+  const wrong = (n: number) => {
+    const time = new Date(Date.parse(at) + n * 60_000).toISOString()
+    return { type: 'RefuseCode', ...one, accountNumber: 7, attempt: 1, at: time } as const
+  }
+  let state = codeCapDecider.initialState
+  for (let n = 0; n < maxWrongCodes; n++) {
+    t.equal(codesLockedUntilMs(state, Date.parse(at)), undefined, `after ${n}`)
+    const decision = codeCapDecider.decide(wrong(n), state)
+    if (!decision.accepted) throw new Error('refused')
+    state = decision.events.reduce(codeCapDecider.evolve, state)
+  }
+  const dayMs = 24 * 60 * 60_000
+  const firstMs = Date.parse(at)
+  t.equal(codesLockedUntilMs(state, firstMs + 19 * 60_000), firstMs + dayMs)
+  t.equal(codesLockedUntilMs(state, firstMs + dayMs - 1), firstMs + dayMs)
+  t.equal(codesLockedUntilMs(state, firstMs + dayMs), undefined)
+})
