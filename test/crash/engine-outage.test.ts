@@ -1,0 +1,109 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { startEventsServerProcess } from '../support/events-server.js'
+import { wholeLog } from '../support/expected-documents.js'
+import { type Credentials, createDeposit } from '../support/merchant-client.js'
+import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const awayMs = 30_000
+const patienceMs = 120_000
+const password = 'never-to-be-seen'
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  const giveUpAt = Date.now() + patienceMs
+  while (!(await holds())) {
+    if (Date.now() > giveUpAt) return false
+    await sleep(100)
+  }
+  return true
+}
+
+// The half minute itself, and as long again around it; several minutes where other work goes on.
+t.setTimeout(600_000)
+
+t.test(
+  'the event store is killed, stays away for 30 s and comes back: 503 meanwhile, nothing lost, no restart',
+  async (t) => {
+    const [directory, log] = [temporaryDirectory(t), temporaryDirectory(t)]
+    const receiver = await startReceiver(t)
+    let server = await startEventsServerProcess(t, log)
+    const environment = {
+      EVENT_STORE_URL: `esdb://operator:${password}@127.0.0.1:${server.port}?tls=false`,
+      TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex'),
+    }
+    const cli = (...args: string[]) => runCli(directory, [...args, '--json'], environment)
+    const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create', '--rate-limit', '100000']
+    const made = await cli('merchants', 'create', '--name', 'Outage', ...options)
+    t.equal(made.status, 0, made.stderr)
+    const credentials = JSON.parse(made.stdout) as Credentials
+    const service = await startServiceProcess(t, { directory, environment })
+
+    /** Every reference of a create, and whether one was acknowledged. */
+    const creates = new Map<string, boolean>()
+    const answers = { ok: 0, unavailable: 0, other: [] as unknown[] }
+    const create = async (referenceId: string = randomUUID()) => {
+      creates.set(referenceId, creates.get(referenceId) ?? false)
+      const { status, retryAfter, body } = await createDeposit(service.baseUrl, credentials, referenceId)
+      if (status === 200 && body.success) {
+        answers.ok++
+        creates.set(referenceId, true)
+      } else if (status === 503 && Number(retryAfter) > 0) answers.unavailable++
+      else answers.other.push({ status, retryAfter, body })
+    }
+    const merchant = async (stop: AbortSignal) => {
+      while (!stop.aborted) {
+        await create()
+        await sleep(250)
+      }
+    }
+    const stop = new AbortController()
+    const merchants = Array.from({ length: 4 }, () => merchant(stop.signal))
+
+    t.ok(await until(() => answers.ok >= 50), 'creates are taken')
+    await server.end('SIGKILL')
+    await sleep(1_000)
+    const before = answers.ok
+    await sleep(awayMs - 1_000)
+    t.equal(answers.ok, before, 'none is acknowledged while the event store is away')
+    t.ok(answers.unavailable >= 50, `${answers.unavailable} were answered 503 with Retry-After`)
+    t.equal((await fetch(`${service.baseUrl}/health/ready`)).status, 503)
+    t.equal((await fetch(`${service.baseUrl}/health/live`)).status, 200)
+
+    const port = server.port
+    server = await startEventsServerProcess(t, log, port)
+    const back = performance.now()
+    t.ok(await until(() => answers.ok >= before + 50), 'creates are taken again')
+    t.comment(`${((performance.now() - back) / 1000).toFixed(1)} s until fifty creates were taken again`)
+    stop.abort()
+    await Promise.all(merchants)
+    // As merchants do: what was not acknowledged is asked for again.
+    for (const [referenceId, acknowledged] of creates) if (!acknowledged) await create(referenceId)
+    t.strictSame(answers.other, [], 'nothing but 200 and 503 with Retry-After')
+    t.ok([...creates.values()].every(Boolean), 'in the end every create was taken')
+
+    const store = await openEmbeddedEventStore({ directory: log })
+    t.teardown(() => store.close())
+    const created = (await wholeLog(store)).filter(({ type }) => type === 'DepositCreated')
+    const stored = created.map(({ data }) => String(data.referenceId)).sort()
+    t.strictSame(stored, [...creates.keys()].sort(), 'each create is in the log, once')
+    const calledBack = () => {
+      const called = new Set(receiver.received.map(({ webhookId }) => webhookId))
+      return created.every(({ id }) => called.has(id))
+    }
+    t.ok(await until(calledBack), `all ${created.length} were called back`)
+    const caughtUp = async () => {
+      const { stdout } = await cli('projections', 'status')
+      return (JSON.parse(stdout) as { lagEvents: number }[]).every(({ lagEvents }) => lagEvents === 0)
+    }
+    t.ok(await until(caughtUp), 'the projections catch up')
+    t.ok(await until(async () => (await fetch(`${service.baseUrl}/health/ready`)).ok), 'ready again')
+
+    t.equal(await service.end('SIGTERM'), 0, 'it was the same process all the time, and ends gracefully')
+    t.notMatch(service.log(), password)
+    t.notMatch(service.log(), /"level":60/)
+    await server.end('SIGTERM')
+  },
+)

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type EventStore, type NewEvent, StoreUnavailableError } from '../../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { startEventsServerProcess, startTestEventsServer } from '../../support/events-server.js'
+import { temporaryDirectory } from '../../support/processes.js'
+import { severableProxy } from '../../support/severable-proxy.js'
+
+const unavailable = { name: 'StoreUnavailableError' }
+
+function event(): NewEvent {
+  return { id: randomUUID(), type: 'T', data: { some: 'data' }, metadata: {} }
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const giveUpAt = Date.now() + 60_000
+  while (!(await holds())) {
+    if (Date.now() > giveUpAt) throw new Error(`did not happen within a minute: ${what}`)
+    await sleep(20)
+  }
+}
+
+async function isThere(store: EventStore): Promise<boolean> {
+  try {
+    await store.readAll({ maxCount: 1 })
+    return true
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return false
+    throw error
+  }
+}
+
+t.test(
+  'appends under way when the server is killed fail or are stored, and are stored once when repeated',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const server = await startEventsServerProcess(t, directory)
+    const store = openEventStoreDb({ url: server.url })
+    const appends = Array.from({ length: 2_000 }, () => ({ stream: `x-${randomUUID()}`, events: [event(), event()] }))
+    let answered = 0
+    const outcomes = appends.map(({ stream, events }) =>
+      store.append(stream, 'no_stream', events).then(
+        ({ revision }) => {
+          answered += 1
+          return revision
+        },
+        (error: unknown) => error,
+      ),
+    )
+    await until(() => answered > 0, 'a first answer')
+    await server.end('SIGKILL')
+    const results = await Promise.all(outcomes)
+    const failed = results.filter((result) => result !== 1)
+    t.ok(failed.length > 0, `${failed.length} of ${appends.length} failed`)
+    t.ok(
+      failed.every((error) => error instanceof StoreUnavailableError),
+      'with StoreUnavailableError, every one',
+    )
+    await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
+
+    const again = await startEventsServerProcess(t, directory, server.port)
+    await until(() => isThere(store), 'the store is there again')
+    for (const [n, { stream }] of appends.entries()) {
+      if (results[n] === 1) t.equal((await store.readStream(stream)).length, 2, 'what was acknowledged is there')
+    }
+    const repeated = await Promise.all(
+      appends.map(async ({ stream, events }) => (await store.append(stream, 'no_stream', events)).revision),
+    )
+    t.ok(repeated.every((revision) => revision === 1))
+    const stored = (await store.readAll({ maxCount: 5_000, streamPrefixes: ['x-'] })).events
+    t.equal(new Set(stored.map(({ id }) => id)).size, stored.length)
+    await store.close()
+    await again.end('SIGTERM')
+  },
+)
+
+t.test('a server that says nothing any more counts as away after the deadline, and is found again', async (t) => {
+  const server = await startEventsServerProcess(t, temporaryDirectory(t))
+  const store = openEventStoreDb({ url: server.url, deadlineMs: 1_000 })
+  const stop = new AbortController()
+  const following = (async () => {
+    for await (const _ of store.subscribeToAll({ signal: stop.signal }));
+  })()
+  following.catch(() => undefined)
+  const [one, two] = [event(), event()]
+  await store.append('frozen', 'no_stream', [one])
+  process.kill(server.pid, 'SIGSTOP')
+  const waiting = store.append('frozen', 0, [two])
+  await t.rejects(waiting, unavailable)
+  await t.rejects(following, unavailable, 'who follows the log is told')
+  await t.rejects(store.readStream('frozen'), unavailable)
+  process.kill(server.pid, 'SIGCONT')
+  await until(() => isThere(store), 'the store is there again')
+  await store.append('frozen', 0, [two])
+  t.same(
+    (await store.readStream('frozen')).map(({ id }) => id),
+    [one.id, two.id],
+  )
+  stop.abort()
+  await store.close()
+  await server.end('SIGKILL')
+})
+
+t.test('nothing waits for a server that was never there; a store opened before its server finds it', async (t) => {
+  const target = await startTestEventsServer()
+  const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
+  const store = openEventStoreDb({ url: `esdb://127.0.0.1:${proxy.port}?tls=false` })
+  await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
+  await t.rejects(store.readStream('x'), unavailable)
+  await t.rejects(store.readAll({ maxCount: 1 }), unavailable)
+  await t.rejects(store.persistentSubscriptions.info('x'), unavailable)
+  await t.rejects(
+    store.persistentSubscriptions.consume('x', { bufferSize: 1, signal: new AbortController().signal }),
+    unavailable,
+  )
+  await proxy.restore()
+  await until(() => isThere(store), 'the store is there')
+  await store.append('x', 'no_stream', [event()])
+  await proxy.sever()
+  await t.rejects(store.append('x', 0, [event()]), unavailable)
+  await store.close()
+  await target.stop()
+})
+
+t.test('a subscription taken up again after a lost connection goes on without gap or doublet', async (t) => {
+  const target = await startTestEventsServer()
+  const direct = openEventStoreDb({ url: target.url })
+  const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
+  await proxy.restore()
+  const store = openEventStoreDb({ url: `esdb://127.0.0.1:${proxy.port}?tls=false` })
+  const stop = new AbortController()
+  const seen: number[] = []
+  let losses = 0
+  const following = (async () => {
+    let after: { commit: bigint; prepare: bigint } | undefined
+    while (!stop.signal.aborted) {
+      try {
+        for await (const page of store.subscribeToAll({
+          ...(after && { after }),
+          streamPrefixes: ['n-'],
+          pageSize: 7,
+          signal: stop.signal,
+        })) {
+          seen.push(...page.events.map(({ data }) => data.n as number))
+          after = page.checkpoint ?? after
+        }
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error
+        losses += 1
+        await sleep(50)
+      }
+    }
+  })()
+  for (let n = 0; n < 300; n += 1) {
+    await direct.append(`n-${n}`, 'no_stream', [{ ...event(), data: { n } }])
+    await direct.append(`other-${n}`, 'no_stream', [event()])
+    if (n % 100 === 50) {
+      await proxy.sever()
+      await proxy.restore()
+    }
+  }
+  await until(() => seen.length >= 300, 'all events')
+  stop.abort()
+  await following
+  t.ok(losses >= 3, `${losses} losses`)
+  t.same(
+    seen,
+    Array.from({ length: 300 }, (_, n) => n),
+  )
+  await store.close()
+  await proxy.sever()
+  await direct.close()
+  await target.stop()
+})
+
+t.test('one store of a thread that loses its server does not disturb another', async (t) => {
+  const [mortal, other] = [await startEventsServerProcess(t, temporaryDirectory(t)), await startTestEventsServer()]
+  const [lost, kept] = [openEventStoreDb({ url: mortal.url }), openEventStoreDb({ url: other.url })]
+  await lost.append('x', 'no_stream', [event()])
+  const appending = (store: EventStore) =>
+    Array.from({ length: 300 }, () => store.append(`x-${randomUUID()}`, 'no_stream', [event()]))
+  const [losing, keeping] = [appending(lost), appending(kept)]
+  const fates = Promise.allSettled(losing)
+  await mortal.end('SIGKILL')
+  await t.resolves(Promise.all(keeping))
+  await fates
+  await t.rejects(lost.append('x', 0, [event()]), unavailable)
+  await t.resolves(kept.append('x', 'no_stream', [event()]))
+  await Promise.all([lost.close(), kept.close()])
+  await other.stop()
+})
+
+t.test('closing answers what was asked for before; afterwards everything is refused', async (t) => {
+  const server = await startTestEventsServer()
+  const store = openEventStoreDb({ url: server.url })
+  const following = (async () => {
+    for await (const _ of store.subscribeToAll({ signal: new AbortController().signal }));
+  })()
+  following.catch(() => undefined)
+  await store.append('x', 'no_stream', [event()])
+  const pending = Array.from({ length: 100 }, (_, n) => store.append(`x-${n}`, 'no_stream', [event()]))
+  await store.close()
+  await t.resolves(Promise.all(pending))
+  await t.rejects(following, unavailable)
+  await t.rejects(store.append('x', 0, [event()]), unavailable)
+  await t.rejects(store.readAll({ maxCount: 1 }), unavailable)
+  await server.stop()
+})
