@@ -28,7 +28,8 @@ if (phase === 'open') {
 }
 tellParent(status)
 setInterval(() => {
-  if (!document.hidden && (phase === 'open' || phase === 'checking')) void refresh()
+  // A payment under way may outlast the time to pay.
+  if (!document.hidden && (status === 'Pending' || status === 'ManualControl')) void refresh()
 }, statePollMs)
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) void refresh()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
@@ -160,4 +161,11 @@ t.test('what the page loads is immutable under its version, and never kept under
   for (const file of ['package.json', '..%2fpackage.json', 'constructor']) {
     t.equal((await app.inject(`/pay/assets/x/${file}`)).statusCode, 404, file)
   }
+})
+
+t.test('what is installed has what the page loads', async (t) => {
+  const { files, scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+  t.ok(files.includes('dist/web'))
+  t.match(scripts.build, 'web/tsconfig.json')
+  t.match(scripts.prepare, 'build')
 })

@@ -11,7 +11,7 @@ async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | u
   wallet.open(customer.email, customer.password, 1_000_00n)
   const service = await startTestService({ wallet, overrides: { outbox } })
   t.teardown(() => destroyTestService(service))
-  const { secretKey } = await service.merchant({ name: 'Blue Shop' })
+  const { secretKey, id: merchantId } = await service.merchant({ name: 'Blue Shop' })
   const { app } = service
   const hosted = async () => {
     const answer = await post(app, paths.hosted, createBody('hosted', secretKey))
@@ -32,7 +32,7 @@ async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | u
       headers: { 'content-type': 'application/json', origin: publicUrl, 'sec-fetch-site': 'same-origin', ...headers },
       payload: JSON.stringify(body),
     })
-  return { ...service, wallet, hosted, step }
+  return { ...service, wallet, hosted, step, merchantId }
 }
 
 t.test('the steps lead from the log-in to a paid deposit, without a cookie', async (t) => {
@@ -95,13 +95,16 @@ t.test('an unknown account and a wrong password are answered alike', async (t) =
 })
 
 t.test('a token of one link is refused at another, and bodies of other shapes everywhere', async (t) => {
-  const { hosted, step, wallet } = await world(t)
+  const { hosted, step, wallet, merchantId } = await world(t)
   const [one, other] = [await hosted(), await hosted()]
   const { token } = (await step(one.path, 'login', customer)).json()
   const moved = await step(other.path, 'code', { token, code: wallet.lastCode() })
   t.equal(moved.statusCode, 400)
   t.same(moved.json(), { reason: 'codeExpired' })
   t.equal((await step(one.path, 'device', { token })).statusCode, 400, 'nor at another step')
+  const named = { trackingId: one.trackingId, merchantId, channel: 'hosted' }
+  const lured = await step(other.path, 'code', { token, code: wallet.lastCode(), ...named })
+  t.same(lured.json(), { reason: 'codeExpired' }, 'the link says which deposit it is, whatever the body says')
   const shapes: [string, object][] = [
     ['login', {}],
     ['login', { email: ['a'], password: '111111' }],
@@ -200,3 +203,32 @@ t.test('the outbox is shown in the sandbox, to callers on this machine, and does
     t.notMatch(answer.body, '314159')
   }
 })
+
+t.test(
+  'neither password nor code nor token is in a log line, a metric or an answer, whatever goes wrong',
+  async (t) => {
+    const { hosted, step, wallet, app, logLines } = await world(t)
+    const { path } = await hosted()
+    const { token } = (await step(path, 'login', customer)).json()
+    const code = wallet.lastCode()
+    const answers = [
+      await step(path, 'login', { email: customer.email, password: [customer.password] }),
+      await step('/pay/nothing', 'login', customer),
+      await step(path, 'login', customer, { 'sec-fetch-site': 'cross-site' }),
+      await step(path, 'code', { token, code, more: 1 }, { 'content-type': 'text/plain' }),
+      await step(path, 'code', { token: [token], code }),
+    ]
+    wallet.before = () => {
+      throw new Error('broken')
+    }
+    answers.push(await step(path, 'login', customer), await step(path, 'code', { token, code }))
+    t.strictSame(
+      answers.map(({ statusCode }) => statusCode),
+      [400, 404, 403, 415, 400, 500, 500],
+    )
+    const metrics = await app.inject('/metrics')
+    for (const secret of [customer.password, code, token, customer.email]) {
+      for (const text of [...answers.map(({ body }) => body), ...logLines, metrics.body]) t.notOk(text.includes(secret))
+    }
+  },
+)

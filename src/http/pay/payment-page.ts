@@ -103,7 +103,9 @@ function result(phase: Over, particulars: Particulars, parts: Parts): Html {
   const heading = html`<div class="mark ${phase}" aria-hidden="true"></div><h2 tabindex="-1">${texts[`${phase}Heading`]}</h2>`
   const way = back
     ? html`<p><a class="button" href="${back}" target="_top" rel="noopener">${say('back')}</a></p>`
-    : html`<p class="aside">${texts.closePage}</p>`
+    : phase === 'checking'
+      ? undefined
+      : html`<p class="aside">${texts.closePage}</p>`
   switch (phase) {
     case 'paid':
       return html`${heading}<p id="paid">${say('paidText', particulars.paid === null ? {} : { paid: particulars.paid })}</p>

@@ -74,18 +74,23 @@ type Next = Static<typeof NextStep>
 
 const Token = Type.String({ minLength: 1, maxLength: 4096 })
 
+const common = { tags: ['Payment page'], security: [], params: Link }
+
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
 /** What the page's script asks. The link is the credential; there are no cookies. */
 export function registerPaySteps(app: App, deps: HttpDependencies, gate: Gate, failWith: FailWith): void {
-  const { walletPayments } = deps
-  const errorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const errorHandler: ErrorHandler = (error, request, reply) => {
     const { failure, particulars } = failWith(error, request, reply)
     const { retryAfterSeconds } = particulars
-    reply
-      .type('application/json; charset=utf-8')
-      .send({ reason: reasonOf(failure), ...(retryAfterSeconds && { retryAfterSeconds }) })
+    const refused = { reason: reasonOf(failure), ...(retryAfterSeconds && { retryAfterSeconds }) }
+    reply.type('application/json; charset=utf-8').send(refused)
   }
-  const common = { tags: ['Payment page'], security: [], params: Link }
+  registerState(app, deps, gate, errorHandler)
+  registerSteps(app, deps, gate, errorHandler)
+}
 
+function registerState(app: App, deps: HttpDependencies, gate: Gate, errorHandler: ErrorHandler): void {
   app.route({
     method: 'GET',
     url: '/pay/:link/state',
@@ -102,7 +107,11 @@ export function registerPaySteps(app: App, deps: HttpDependencies, gate: Gate, f
       return pageState(deposit, requestLanguage(request), deps.clock())
     },
   })
+}
 
+/** What a body names beside its own fields is never passed on: the link says which deposit it is. */
+function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandler: ErrorHandler): void {
+  const { walletPayments } = deps
   const step = (operationId: string, summary: string) => ({
     schema: { ...common, operationId, summary, response: { 200: NextStep, ...refusals } },
     errorHandler,
@@ -135,7 +144,8 @@ export function registerPaySteps(app: App, deps: HttpDependencies, gate: Gate, f
     handler: async (request, reply): Promise<Next> => {
       gate.chargePayment(request)
       const of = await customer(deps, request, request.params.link)
-      const result = await walletPayments.verifyCode({ ...of.deposit, ...request.body }, of.context)
+      const { token, code } = request.body
+      const result = await walletPayments.verifyCode({ ...of.deposit, token, code }, of.context)
       if (!result.ok) return instead(result, reply)
       return result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
     },
