@@ -28,7 +28,7 @@ export type DomainEvent =
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export interface EventMetadata {
-  /** `merchant:<id>`, `cli:<login>`, `system:<part>`. */
+  /** `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   readonly actor: string
   /** The request or job that everything it caused shares. */
   readonly $correlationId: string

@@ -82,9 +82,13 @@ else {
   t.test('a link whose time is over, before and while it is looked at; one that nobody made', async (t) => {
     const { deposit, open, time, publicUrl, service } = await startWorld(t, browser)
     const { url } = await deposit('20', { returnUrl: 'http://127.0.0.1:9/' })
-    time.aheadMs = 30 * minutes - 4_000
-    const watching = await open(url)
+    const watching = await open('about:blank')
+    await watching.page.clock.install()
+    await watching.page.goto(url)
     await logIn(watching.page, { ...customer, password: '000000' })
+    await watching.page.getByRole('alert').filter({ hasText: 'not right' }).waitFor()
+    time.aheadMs = 30 * minutes
+    await watching.page.clock.fastForward('30:00')
     await watching.page.getByRole('heading', { name: 'The time for this payment is over' }).waitFor()
     const answer = await watching.page.goto(url)
     t.equal(answer?.status(), 410)

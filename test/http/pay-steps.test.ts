@@ -6,10 +6,13 @@ import { createBody, destroyTestService, paths, post, startTestService } from '.
 const publicUrl = 'https://pay.example'
 const customer = { email: 'ada@example.com', password: '246813' }
 
+const time = { aheadMs: 0 }
+const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
+
 async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | undefined> = async () => undefined) {
   const wallet = new MemoryWallet()
   wallet.open(customer.email, customer.password, 1_000_00n)
-  const service = await startTestService({ wallet, overrides: { outbox } })
+  const service = await startTestService({ wallet, clock, overrides: { outbox } })
   t.teardown(() => destroyTestService(service))
   const { secretKey, id: merchantId } = await service.merchant({ name: 'Blue Shop' })
   const { app } = service
@@ -167,6 +170,42 @@ t.test('only the POST of the confirmation page confirms, and not one of another 
       t.match(answer.body, 'This link confirms nothing')
     }
   }
+})
+
+t.test('a confirmation link is too old after ten minutes, and then confirms nothing', async (t) => {
+  const { wallet, hosted, step, app } = await world(t)
+  const { path } = await hosted()
+  const { token } = (await step(path, 'login', customer)).json()
+  const verified = (await step(path, 'code', { token, code: wallet.lastCode() })).json()
+  const link = new URL(wallet.confirmUrls[0]!).pathname
+  time.aheadMs = 10 * 60_000 + 1_000
+  for (const method of ['GET', 'POST'] as const) {
+    const answer = await app.inject({ method, url: link })
+    t.equal(answer.statusCode, 410)
+    t.match(answer.body, 'This confirmation link is too old')
+  }
+  t.equal(wallet.accounts.get(100_000)!.trusted.size, 0)
+  t.same((await step(path, 'device', { token: verified.token })).json(), { reason: 'codeExpired' })
+  time.aheadMs = 0
+})
+
+t.test('nothing is paid to a merchant that is suspended', async (t) => {
+  const { wallet, hosted, step, merchants, merchantId, directory, until, app } = await world(t)
+  const { path } = await hosted()
+  const { token } = (await step(path, 'login', customer)).json()
+  await merchants.suspend(merchantId, { actor: 'test', $correlationId: 'test', $causationId: 'test' })
+  await until(() => directory.byId(merchantId)?.suspended === true)
+  for (const [name, body] of [
+    ['login', customer],
+    ['code', { token, code: wallet.lastCode() }],
+    ['device', { token }],
+  ] as const) {
+    const answer = await step(path, name, body)
+    t.equal(answer.statusCode, 403)
+    t.same(answer.json(), { reason: 'suspended' })
+  }
+  t.equal(wallet.debits.size, 0)
+  t.equal((await app.inject(path)).statusCode, 200)
 })
 
 t.test('the outbox is shown in the sandbox, to callers on this machine, and does not exist otherwise', async (t) => {

@@ -15,6 +15,8 @@ export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'exp
 export interface FoundDeposit {
   readonly deposit: Deposit
   readonly settings: MerchantSettings
+  /** The merchant is suspended: the state is shown, and nothing more is paid. */
+  readonly suspended: boolean
 }
 
 /**
@@ -24,9 +26,9 @@ export interface FoundDeposit {
 export async function depositOfLink(deps: HttpDependencies, link: string): Promise<FoundDeposit> {
   const trackingId = trackingIdOfLink(deps, link)
   const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
-  const settings = transfer && deps.directory.byId(transfer.merchantId)?.settings
-  if (!settings || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
-  return { deposit: transfer, settings }
+  const merchant = transfer && deps.directory.byId(transfer.merchantId)
+  if (!merchant || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
+  return { deposit: transfer, settings: merchant.settings, suspended: merchant.suspended }
 }
 
 function isHosted(transfer: Transfer): transfer is Deposit {

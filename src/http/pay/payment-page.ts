@@ -129,6 +129,7 @@ const scriptTexts = [
   ...([
     'tooManyLogIns',
     'underWay',
+    'suspended',
     'tooManyRequests',
     'unavailable',
     'offline',

@@ -94,6 +94,7 @@ export const english = {
     'Your wallet does not allow this payment, and nothing was taken. Contact your wallet, or go back to {merchant}.',
   tooManyLogIns: 'Too many log-ins for this payment. Go back to {merchant} and start a new one.',
   underWay: 'Your payment is being carried out. This page shows the result in a moment.',
+  suspended: '{merchant} cannot take payments right now, and nothing was taken. Go back and choose another way to pay.',
   tooManyRequests: 'Too many attempts. Try again in {time}.',
   unavailable: 'Your wallet does not answer right now. Wait a moment and try again.',
   offline: 'There is no connection. Check that you are online and try again.',

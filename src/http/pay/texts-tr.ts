@@ -96,6 +96,7 @@ export const turkish: Texts = {
     'Cüzdanınız bu ödemeye izin vermiyor ve para çekilmedi. Cüzdanınızla iletişime geçin ya da {merchant} sayfasına dönün.',
   tooManyLogIns: 'Bu ödeme için çok fazla giriş yapıldı. {merchant} sayfasına dönüp yeni bir ödeme başlatın.',
   underWay: 'Ödemeniz gerçekleştiriliyor. Sonuç birazdan bu sayfada görünür.',
+  suspended: '{merchant} şu anda ödeme alamıyor ve para çekilmedi. Geri dönüp başka bir ödeme yolu seçin.',
   tooManyRequests: 'Çok fazla deneme yapıldı. {time} sonra yeniden deneyin.',
   unavailable: 'Cüzdanınız şu anda yanıt vermiyor. Biraz bekleyip yeniden deneyin.',
   offline: 'Bağlantı yok. İnternete bağlı olduğunuzu kontrol edip yeniden deneyin.',

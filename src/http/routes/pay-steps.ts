@@ -5,7 +5,7 @@ import type { WalletFailure, WalletFailureReason } from '../../commands/wallet-f
 import type { Deposit } from '../../domain/transfer/transfer.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
-import { type Failure, failures } from '../errors.js'
+import { type Failure, failures, RequestError } from '../errors.js'
 import { depositOfLink, pageState } from '../pay/deposit-view.js'
 import { refuseCrossSite } from '../pay/same-origin.js'
 import type { FailWith } from '../plugins/failing.js'
@@ -53,7 +53,7 @@ const Refused = (description: string) =>
 
 const refusals = {
   400: Refused('Not valid: wrong log-in, wrong code, or a token that is no longer good.'),
-  403: Refused('Sent by a page of another site.'),
+  403: Refused('Sent by a page of another site, or the merchant is suspended.'),
   404: Refused('There is no such link.'),
   409: Refused('The wallet refused the payment, or the deposit is over.'),
   413: Refused('The body is larger than 16 KiB.'),
@@ -166,7 +166,8 @@ function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandle
 }
 
 async function customer(deps: HttpDependencies, request: FastifyRequest, link: string) {
-  const { deposit } = await depositOfLink(deps, link)
+  const { deposit, suspended } = await depositOfLink(deps, link)
+  if (suspended) throw new RequestError(failures.merchantSuspended)
   const { trackingId, merchantId }: Deposit = deposit
   const context: CommandContext = { actor: 'customer', $correlationId: request.id, $causationId: request.id }
   return { deposit: { trackingId, merchantId, channel: 'hosted' as const }, context }
@@ -191,5 +192,6 @@ function instead({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyRep
 function reasonOf(failure: Failure): string {
   if (failure === failures.tooManyRequests) return 'tooManyRequests'
   if (failure === failures.unavailable) return 'unavailable'
+  if (failure === failures.merchantSuspended) return 'suspended'
   return failure === failures.unknownTransfer ? 'over' : 'trouble'
 }
