@@ -101,7 +101,7 @@ for (const engine of engines) {
     const scene = await openScene(t, engine)
     let holder = await scene.start()
     await scene.holdsAll(holder)
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const standby = await scene.start()
       const trackingId = await scene.deposit(standby)
       const before = scene.receiver.received.length
