@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeCertificate } from '../support/certificate.js'
 import { ask } from './runners.js'
 import { groupOf, isFirstGroup, isRestart, reasonToDiffer, recorded } from './scenarios.js'
 import { ServerUnderTest } from './server-under-test.js'
@@ -54,7 +54,7 @@ function runs(): Run[] {
       isAsked: (name) => !isQuick || isRestart(name),
     },
   ]
-  const certificate = makeCertificate()
+  const certificate = makeCertificate(work)
   if (!certificate) {
     console.log('NOT RUN: secure, as there is no openssl to make a certificate with')
     return list
@@ -120,17 +120,4 @@ function fail(trouble: string | undefined): void {
   if (trouble === undefined) return
   failed += 1
   console.log(`  ${trouble}`)
-}
-
-function makeCertificate(): { key: string; cert: string } | undefined {
-  const key = join(work, 'server.key')
-  const cert = join(work, 'server.crt')
-  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost']
-  try {
-    execFileSync('openssl', [...request, '-addext', names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-    return { key, cert }
-  } catch {
-    return undefined
-  }
 }

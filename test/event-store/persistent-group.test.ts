@@ -26,7 +26,7 @@ const at = (n: number) => n + 1
 
 /** Event number n is at place n + 1, with its number as its id. */
 function itemOf(n: number, stream = 's'): Item<TestEvent> {
-  return { event: { id: `${n}`, stream }, id: `${n}`, place: at(n), lane: stream }
+  return { event: { id: `${n}`, stream }, id: `${n}`, place: at(n), lane: stream, size: 0 }
 }
 
 /** A group together with the log it reads and what came of it. */

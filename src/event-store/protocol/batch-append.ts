@@ -12,10 +12,12 @@ import { protobufAny, shared, status as statusMessages, streams } from './genera
 import { ProposedEvents } from './proposed-events.js'
 import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from './wire.js'
 
-/** Appends of one call that are being written; then reading from the client pauses. */
+/** Appends of one call that are being written, or whose answers the client has not taken; then reading from it pauses. */
 const maxWriting = 1_000
+const maxWritingBytes = 16 * 1024 * 1024
 /** Appends of one call of which only a part has come. */
 const maxPartial = 1_000
+const maxPartialBytes = 128 * 1024 * 1024
 
 type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>
 
@@ -44,7 +46,9 @@ export function batchAppendCall(context: ServerContext): handleBidiStreamingCall
 
 class BatchAppend {
   readonly #partial = new Map<string, Partial>()
+  #partialBytes = 0
   #writing = 0
+  #writingBytes = 0
   #hasEnded = false
 
   constructor(
@@ -58,6 +62,7 @@ class BatchAppend {
       try {
         this.#take(request)
       } catch (error) {
+        this.call.removeAllListeners('data')
         endWith(this.call, toCallError(error, this.context.onFault))
       }
     })
@@ -76,24 +81,36 @@ class BatchAppend {
     const partial = this.#partial.get(id) ?? (options && { options, proposed: new ProposedEvents() })
     if (partial === undefined) return // its first part was answered already
     this.#partial.set(id, partial)
-    if (this.#partial.size > maxPartial) throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many unfinished appends.')
+    const before = partial.proposed.bytes
     for (const message of request.getProposedMessagesList()) partial.proposed.add(message)
+    this.#partialBytes += partial.proposed.bytes - before
+    if (this.#partial.size > maxPartial || this.#partialBytes > maxPartialBytes)
+      throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many unfinished appends.')
     if (!request.getIsFinal()) return
     this.#partial.delete(id)
+    this.#partialBytes -= partial.proposed.bytes
     this.#write(correlation, partial)
   }
 
   #write(correlation: UUID, partial: Partial): void {
+    const { bytes } = partial.proposed
     this.#writing += 1
-    if (this.#writing >= maxWriting) this.call.pause()
+    this.#writingBytes += bytes
+    if (this.#isBusy) this.call.pause()
     this.#answer(partial)
-      .then((response) => this.call.write(response.setCorrelationId(correlation)))
+      .then((response) => this.call.write(response.setCorrelationId(correlation), () => this.#written(bytes)))
       .catch((error) => endWith(this.call, toCallError(error, this.context.onFault)))
-      .finally(() => {
-        this.#writing -= 1
-        if (this.#writing < maxWriting) this.call.resume()
-        this.#endWhenDone()
-      })
+  }
+
+  #written(bytes: number): void {
+    this.#writing -= 1
+    this.#writingBytes -= bytes
+    if (!this.#isBusy) this.call.resume()
+    this.#endWhenDone()
+  }
+
+  get #isBusy(): boolean {
+    return this.#writing >= maxWriting || this.#writingBytes >= maxWritingBytes
   }
 
   #endWhenDone(): void {

@@ -1,9 +1,14 @@
+import { createContext, Script } from 'node:vm'
+import { status } from '@grpc/grpc-js'
 import type { EventFilter } from '../embedded/persistent/group-definition.js'
 import type { StoredEvent } from '../embedded/streams/stream-reader.js'
-import { unforeseen } from './call-error.js'
+import { CallError, unforeseen } from './call-error.js'
 
 const maxRegexLength = 4_096
 const maxPrefixes = 1_000
+/** For one page of events. */
+const maxMatchingMs = 250
+const quickTextLength = 256
 
 interface Expression {
   getRegex(): string
@@ -27,16 +32,23 @@ export function filterSpecOf(options: FilterOptions | undefined): EventFilter | 
   return { on: options.hasEventType() ? 'type' : 'stream', ...(regex !== '' && { regex }), prefixes }
 }
 
+/** Says of each event whether it is wanted. @throws CallError where an expression takes too long */
+export type Matcher = (events: readonly Named[]) => readonly boolean[]
+
+type Named = Pick<StoredEvent, 'stream' | 'type'>
+
 /** Prefixes are or-ed; neither expression nor prefixes: nothing matches. @throws CallError when the expression is none */
-export function matcherOf({
-  on,
-  regex,
-  prefixes,
-}: EventFilter): (event: Pick<StoredEvent, 'stream' | 'type'>) => boolean {
-  const expression = regex === undefined ? undefined : parseRegex(regex)
-  return ({ stream, type }) => {
-    const text = on === 'stream' ? stream : type
-    return expression === undefined ? prefixes.some((prefix) => text.startsWith(prefix)) : expression.test(text)
+export function matcherOf({ on, regex, prefixes }: EventFilter): Matcher {
+  const textOf = ({ stream, type }: Named) => (on === 'stream' ? stream : type)
+  if (regex === undefined) {
+    return (events) => events.map((event) => prefixes.some((prefix) => textOf(event).startsWith(prefix)))
+  }
+  const expression = parseRegex(regex)
+  const quick = isQuick(regex)
+  return (events) => {
+    const texts = events.map(textOf)
+    const isShort = texts.every((text) => text.length <= quickTextLength)
+    return quick && isShort ? texts.map((text) => expression.test(text)) : testInTime(expression, texts)
   }
 }
 
@@ -45,5 +57,32 @@ function parseRegex(text: string): RegExp {
     return new RegExp(text)
   } catch {
     throw unforeseen()
+  }
+}
+
+/**
+ * Whether an expression cannot take long with a short text: backtracking multiplies with every repetition, and most of
+ * all with those of groups. `^[^$].*`, which leaves out system events, is of this kind.
+ */
+function isQuick(regex: string): boolean {
+  if (/\\[1-9k]/.test(regex)) return false
+  const bare = regex.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x')
+  const repetitions = bare.match(/[*+{]/g)?.length ?? 0
+  const options = bare.match(/\?/g)?.length ?? 0
+  return repetitions <= 1 && options <= 4 && !/\)[*+?{]/.test(bare)
+}
+
+const guarded = createContext({ expression: /./, texts: [] as string[] })
+const testAll = new Script('texts.map((text) => expression.test(text))')
+
+/** An expression of a client that backtracks for ever must not stop the server: it is broken off. */
+function testInTime(expression: RegExp, texts: readonly string[]): readonly boolean[] {
+  try {
+    Object.assign(guarded, { expression, texts })
+    return testAll.runInContext(guarded, { timeout: maxMatchingMs }) as boolean[]
+  } catch {
+    throw new CallError(status.RESOURCE_EXHAUSTED, 'The expression of the filter takes too long.')
+  } finally {
+    Object.assign(guarded, { texts: [] })
   }
 }

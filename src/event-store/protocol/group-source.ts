@@ -4,7 +4,7 @@ import { parseObject } from '../embedded/streams/event-body.js'
 import { tombstoneRevision } from '../embedded/streams/stream-metadata.js'
 import { asFollowed, type StoredEvent } from '../embedded/streams/stream-reader.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
-import { matcherOf } from './event-filter.js'
+import { type Matcher, matcherOf } from './event-filter.js'
 import { placeOfResolved, type ResolvedEvent, resolve } from './recorded-event.js'
 
 /** Events looked at in one go, matching or not. */
@@ -49,37 +49,55 @@ abstract class Source implements GroupSource<ResolvedEvent> {
 
   protected itemOf(event: StoredEvent, place: number): Item<ResolvedEvent> {
     const resolved = this.stored.settings.resolveLinks ? resolve(event, this.store.reader) : { event }
-    return { event: resolved, id: event.id, place, lane: this.laneOf(resolved) }
+    const size = event.data.length + event.metadata.length + (resolved.event?.data.length ?? 0)
+    return { event: resolved, id: event.id, place, lane: this.laneOf(resolved), size }
   }
+}
+
+interface Ahead {
+  readonly from: number
+  readonly events: readonly StoredEvent[]
 }
 
 class WholeLogSource extends Source {
   readonly isOver = false
-  readonly #matches: (event: StoredEvent) => boolean
+  readonly #matches: Matcher
+  /** Read already, as a group that fills up takes less than a page. */
+  #ahead: Ahead | undefined
 
   constructor(store: StreamStore, stored: StoredGroup) {
     super(store, stored)
     const { filter, madeBy } = stored
     if (filter) this.#matches = matcherOf(filter)
     // The service's groups are never given system events.
-    else this.#matches = madeBy === 'service' ? ({ stream }) => !stream.startsWith('$') : () => true
+    else this.#matches = (events) => events.map(({ stream }) => madeBy === 'protocol' || !stream.startsWith('$'))
   }
 
   async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
     await new Promise(setImmediate) // a page may hold nothing that matches: others have their turn
-    const events = this.store.reader.allPage('forwards', after + 1, scanEvents)
+    const { events } = this.#from(after + 1)
+    const wanted = this.#matches(events)
     const items: Item<ResolvedEvent>[] = []
     let through = after
     let passed = 0
-    for (const event of events) {
+    for (const [i, event] of events.entries()) {
       const isOwn = event.stream.startsWith(ownStreams) || event.stream.startsWith(`$$${ownStreams}`)
-      if (!isOwn && this.#matches(event)) {
-        if (items.length === maxCount) return { items, through, passed, atEnd: false }
+      if (!isOwn && wanted[i]) {
+        if (items.length === maxCount) {
+          this.#ahead = { from: event.position, events: events.slice(i) }
+          return { items, through, passed, atEnd: false }
+        }
         items.push(this.itemOf(event, event.position))
       } else if (!isOwn) passed += 1 // what such groups cause must not count, or it would go round for ever
       through = event.position
     }
     return { items, through, passed, atEnd: through >= this.store.reader.lastPosition() }
+  }
+
+  #from(from: number): Ahead {
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    return ahead?.from === from ? ahead : { from, events: this.store.reader.allPage('forwards', from, scanEvents) }
   }
 
   async listen(wake: () => void, signal: AbortSignal): Promise<void> {

@@ -23,6 +23,11 @@ export class ProposedEvents {
   #dataBytes = 0
   #otherBytes = 0
 
+  /** Held in memory. */
+  get bytes(): number {
+    return this.refusal === 'too_large' ? 0 : this.#dataBytes + this.#otherBytes
+  }
+
   add(message: ProposedMessage): void {
     if (this.refusal === 'too_large') return
     const data = message.getData_asU8()

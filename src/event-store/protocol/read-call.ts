@@ -130,8 +130,9 @@ async function readAll(
   let count = 0
   while (count < maxCount && at >= 1) {
     const events = reader.allPage(direction, at, pageEvents)
-    for (const event of events) {
-      if (matches !== undefined && !matches(event)) continue
+    const wanted = matches?.(events)
+    for (const [i, event] of events.entries()) {
+      if (wanted?.[i] === false) continue
       if (!send(event) && !(await outlet.drained())) return
       count += 1
       if (count === maxCount) return

@@ -19,6 +19,8 @@ import { deleteStream, tombstoneStream } from './removal-calls.js'
 import { addUsers } from './users.js'
 
 const maxMessageBytes = 16 * 1024 * 1024
+const maxCallsOfConnection = 1_000
+const keepAliveMs = 10_000
 
 export interface ProtocolOptions {
   readonly store: StreamStore
@@ -70,6 +72,10 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxCallsOfConnection,
+    // A client that was cut off would keep its place in a group, and be given events until they are parked.
+    'grpc.keepalive_time_ms': keepAliveMs,
+    'grpc.keepalive_timeout_ms': keepAliveMs,
   })
   server.addService(streamsServices.StreamsService, {
     read: readCall(context),

@@ -27,8 +27,9 @@ export async function subscribeToAll(
   let hasCaughtUp = false
   while (!signal.aborted) {
     const events = reader.allPage('forwards', next, pageEvents)
-    for (const event of events) {
-      if ((matches === undefined || matches(event)) && !send(event) && !(await outlet.drained())) return
+    const wanted = matches?.(events)
+    for (const [i, event] of events.entries()) {
+      if (wanted?.[i] !== false && !send(event) && !(await outlet.drained())) return
       const checkpoint = checkpoints?.passed(event)
       if (checkpoint && !outlet.write(checkpoint) && !(await outlet.drained())) return
       next = event.position + 1

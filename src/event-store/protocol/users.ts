@@ -64,9 +64,11 @@ export function addUsers(server: Server, context: ServerContext): void {
     changePassword: unary(context, async (request: ChangePasswordReq, metadata: Metadata) => {
       const options = given(request.getOptions())
       const caller = await access.caller(metadata)
-      const { user } = existing(context, options.getLoginName())
+      // Looked at first: nobody else may learn from the answer who there is, or try passwords.
+      if (!context.isWritable || caller?.login !== options.getLoginName()) throw accessDenied()
+      const { user } = existing(context, caller.login)
       const isRight = (await hashPassword(options.getCurrentPassword(), user.salt)) === user.hash
-      if (!context.isWritable || caller?.login !== user.login || !isRight) throw accessDenied()
+      if (!isRight) throw accessDenied()
       await change(user.login, await newPassword(options.getNewPassword()))
       return new users.ChangePasswordResp()
     }),

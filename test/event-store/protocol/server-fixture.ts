@@ -1,10 +1,20 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { StreamStore } from '../../../src/event-store/embedded/streams/stream-store.js'
 import { startProtocolServer } from '../../../src/event-store/protocol/server.js'
+import type { Certificate } from '../../support/certificate.js'
+
+export interface ServeOptions {
+  readonly directory?: string
+  readonly isWritable?: boolean
+  /** Without it nothing is encrypted, and nobody is asked who they are. */
+  readonly certificate?: Certificate
+}
+
+/** The administrator of a server with a certificate. */
+export const administrator = { login: 'admin', password: 'changeit', groups: ['$admins'] }
 
 /** A server on a free port and a client of it; faults of the server are collected. */
-export async function serve(options: { readonly directory?: string; readonly isWritable?: boolean } = {}) {
-  const { directory, isWritable = true } = options
+export async function serve({ directory, isWritable = true, certificate }: ServeOptions = {}) {
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   const faults: unknown[] = []
   const server = await startProtocolServer({
@@ -12,11 +22,16 @@ export async function serve(options: { readonly directory?: string; readonly isW
     host: '127.0.0.1',
     port: 0,
     isWritable,
-    accounts: [],
+    accounts: [administrator],
     onFault: (error) => faults.push(error),
+    ...(certificate && { tls: { certFile: certificate.cert, keyFile: certificate.key } }),
   })
-  const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${server.port}?tls=false`)
+  const url = certificate
+    ? `esdb://admin:changeit@localhost:${server.port}?tls=true&tlsCAFile=${certificate.cert}`
+    : `esdb://127.0.0.1:${server.port}?tls=false`
+  const client = EventStoreDBClient.connectionString(url)
   return {
+    url,
     port: server.port,
     store,
     client,

@@ -9,6 +9,8 @@ export interface Item<E> {
   readonly place: number
   /** What belongs together: a Pinned group gives one lane to one consumer. */
   readonly lane: string
+  /** Bytes it takes in memory, about. */
+  readonly size: number
 }
 
 export interface SourcePage<E> {

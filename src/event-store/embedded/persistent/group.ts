@@ -35,6 +35,7 @@ export interface Park<E> {
 
 interface Entry<E> {
   readonly event: E
+  readonly size: number
   readonly lane: string
   /** Place in the retry queue: the order of reading; replayed ones behind all others, by parked revision. */
   readonly order: number
@@ -56,6 +57,10 @@ type ParkedEntry<E> = Park<E> & { readonly entry: Entry<E> }
 const replayOrder = 2 ** 52
 /** What the real server reads when a group's readBatchSize is 0. */
 const fallbackBatchSize = 20
+/** With so many bytes read and not finished it reads no further, whatever its buffers are set to. */
+const maxHeldBytes = 64 * 1024 * 1024
+/** What an event takes beside its content. */
+const entryBytes = 512
 /** With so many parks not yet durable the group stops delivering: each could free a slot for one more. */
 const maxParksUnwritten = 1_000
 
@@ -84,6 +89,7 @@ export class Group<E> {
   #parksUnwritten = 0
   #replaysDone: number[] = []
   #nextOrder = 0
+  #heldBytes = 0
   #freeSlots = 0
   #duplicates = 0
 
@@ -234,7 +240,7 @@ export class Group<E> {
 
   /** Asks for events as long as there is room for them: never waits for an ack while a consumer has slots. */
   nextRead(): ReadRequest | undefined {
-    if (this.#reading) return undefined
+    if (this.#reading || this.#heldBytes >= maxHeldBytes) return undefined
     const buffered = this.#fresh.length
     const { historyBufferSize, liveBufferSize, readBatchSize } = this.#settings
     const batch = readBatchSize > 0 ? readBatchSize : fallbackBatchSize
@@ -281,7 +287,7 @@ export class Group<E> {
   replay(events: readonly ReplayedEvent<E>[]): void {
     this.#requeue(
       events.map(({ event, lane, parkedRevision, parkedId }) =>
-        newEntry({ event, lane, id: parkedId, place: 0 }, replayOrder + parkedRevision, 0, parkedRevision),
+        newEntry({ event, lane, id: parkedId, place: 0, size: 0 }, replayOrder + parkedRevision, 0, parkedRevision),
       ),
     )
   }
@@ -355,6 +361,7 @@ export class Group<E> {
     if (this.#highest) this.#highest.next = entry
     else this.#lowest = entry
     this.#highest = entry
+    this.#heldBytes += entry.size + entryBytes
     this.#fresh.push(entry)
   }
 
@@ -426,6 +433,7 @@ export class Group<E> {
     else this.#lowest = entry.next
     if (entry.next) entry.next.previous = entry.previous
     else this.#highest = entry.previous
+    this.#heldBytes -= entry.size + entryBytes
     this.#doneSinceCheckpoint += 1
   }
 
@@ -477,13 +485,14 @@ export class Group<E> {
 }
 
 function newEntry<E>(
-  { event, lane, id }: Item<E>,
+  { event, lane, id, size }: Item<E>,
   order: number,
   before: number,
   parkedRevision: number | undefined,
 ): Entry<E> {
   return {
     event,
+    size,
     lane,
     order,
     before,

@@ -3,6 +3,9 @@ import type { EmbeddedLog } from '../embedded-event-store.js'
 import type { StoredEvent } from '../streams/stream-reader.js'
 import type { GroupSource, SourcePage } from './group-source.js'
 
+/** What an event of the service takes, about: they are much alike, and measuring each would cost more than it tells. */
+const serviceEventSize = 2_048
+
 /** Events of the service's own reads: those of streams whose names start with one of the prefixes, or all but system ones. */
 export class PrefixSource implements GroupSource<RecordedEvent> {
   readonly isOver = false
@@ -24,6 +27,7 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
         id: event.id,
         place: Number(event.position.commit),
         lane: event.stream,
+        size: serviceEventSize,
       })),
       through: Math.max(after, Number(page.checkpoint?.commit ?? 0n)),
       passed: 0,
