@@ -29,6 +29,10 @@ export class ServerUnderTest {
     })
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
   async restart(): Promise<void> {
     const child = this.#child
     this.#child = undefined

@@ -13,7 +13,7 @@ import {
 } from './stream-metadata.js'
 
 /** Bytes of bodies after which a page ends. */
-const pageBytes = 4 * 1024 * 1024
+const pageBytes = 1024 * 1024
 const rowsAtOnce = 100
 
 export interface StoredEvent extends EventContent {
