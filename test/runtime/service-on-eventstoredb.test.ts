@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { MerchantClient } from '../../examples/merchant/client.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { startEventsServerProcess } from '../support/events-server.js'
+import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const masterKey = () => randomBytes(32).toString('hex')
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('it did not come about within 60 s')
+    await sleep(100)
+  }
+}
+
+t.test('a server that is not there ends the start with status 1 and the reason', async (t) => {
+  const EVENT_STORE_URL = 'esdb://user:hunter2@127.0.0.1:1?tls=false'
+  const environment = { EVENT_STORE_URL, TRANSFERD_MASTER_KEY: masterKey(), PORT: '0' }
+  for (const args of [['serve'], ['transfers', 'list']]) {
+    const { status, stderr } = await runCli(temporaryDirectory(t), args, environment)
+    t.equal(status, 1)
+    t.match(stderr, /reading the log: .*ECONNREFUSED/)
+    t.notMatch(stderr, /hunter2/)
+  }
+})
+
+t.test('a URL that makes no sense ends with status 2, and is not repeated', async (t) => {
+  const environment = { EVENT_STORE_URL: 'esdb://user:hunter2@host?tls=hunter2', TRANSFERD_MASTER_KEY: masterKey() }
+  const { status, stderr } = await runCli(temporaryDirectory(t), ['serve'], environment)
+  t.equal(status, 2)
+  t.match(stderr, /EVENT_STORE_URL must have tls as true or false/)
+  t.notMatch(stderr, /hunter2/)
+})
+
+t.test('no master key is made for a log that nodes share; one that is provided is taken', async (t) => {
+  const server = await startEventsServerProcess(t, temporaryDirectory(t))
+  const directory = temporaryDirectory(t)
+  const environment = { EVENT_STORE_URL: server.url, DATA_DIRECTORY: directory }
+  const { status, stderr } = await runCli(directory, ['merchants', 'list'], environment)
+  t.equal(status, 1)
+  t.match(stderr, /set TRANSFERD_MASTER_KEY/)
+  t.notOk(existsSync(join(directory, 'master.key')))
+  writeFileSync(join(directory, 'master.key'), masterKey(), { mode: 0o600 })
+  t.equal((await runCli(directory, ['merchants', 'list'], environment)).status, 0)
+  await server.end('SIGTERM')
+})
+
+t.test('deposits, callbacks, lists and the command line, end to end; stopped while the server is away', async (t) => {
+  const server = await startEventsServerProcess(t, temporaryDirectory(t))
+  const directory = temporaryDirectory(t)
+  const receiver = await startReceiver(t)
+  const environment = { EVENT_STORE_URL: server.url, TRANSFERD_MASTER_KEY: masterKey() }
+  const service = await startServiceProcess(t, { directory, environment })
+  t.equal(service.directory, join(directory, 'data'))
+  t.ok(existsSync(join(directory, 'data', 'sandbox.json')))
+  t.notOk(existsSync(join(directory, 'data', 'events.db')))
+  const cli = async <Answer>(...args: string[]): Promise<Answer> => {
+    const { status, stdout, stderr } = await runCli(directory, [...args, '--json'], environment)
+    t.equal(status, 0, `${args.join(' ')} ${stderr}`)
+    return JSON.parse(stdout) as Answer
+  }
+  const { merchantId } = service.sandbox!
+  await cli('merchants', 'set', merchantId, '--callback-url', receiver.url)
+  await cli('callbacks', 'enable', merchantId)
+  const client = new MerchantClient(service.baseUrl, service.sandbox!)
+  const { status, body } = await client.hostedDeposit('first', '100.00')
+  t.equal(status, 200)
+  const trackingId = String(body.trackingId)
+  t.match(await cli('transfers', 'complete', trackingId), { changed: true, statusDescription: 'Completed' })
+  await until(() => receiver.received.length === 1)
+  t.match(receiver.received[0]?.body, { TrackingId: trackingId, Status: 2 })
+  const events = await cli<{ type: string }[]>('events', 'show', trackingId)
+  t.same(
+    events.map(({ type }) => type),
+    ['DepositCreated', 'TransferCompleted'],
+  )
+  const list = async () => {
+    const headers = { webapikey: service.sandbox!.webApiKey }
+    return (await (await fetch(`${service.baseUrl}/v1/transfers`, { headers })).json()) as { items: object[] }
+  }
+  await until(async () => (await list()).items.length === 1)
+  await until(async () => (await cli<{ status: string }[]>('callbacks', 'list')).every((c) => c.status === 'delivered'))
+  t.match(await cli('projections', 'rebuild', 'totals'), { name: 'totals', state: 'done' })
+  const projections = await cli<{ lagEvents: number }[]>('projections', 'status')
+  t.ok(projections.length > 0 && projections.every(({ lagEvents }) => lagEvents === 0))
+
+  await server.end('SIGKILL')
+  await until(async () => (await client.hostedDeposit('second', '100.00')).status === 503)
+  t.equal(await service.end('SIGTERM'), 0, 'it does not wait for the server')
+})
