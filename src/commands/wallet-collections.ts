@@ -88,24 +88,26 @@ export class WalletCollections {
   }
 
   /**
-   * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. Only to be
-   * called when nobody is at it any more.
+   * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. A wallet that
+   * did not say what it did is asked again, so that whoever looks at the deposit sees what came. Only to be called when nobody
+   * is at it any more. @throws WalletUnavailableError
    */
   async recover(trackingId: string, context: CommandContext): Promise<void> {
     const payment = await this.load(trackingId)
     const found = await this.deps.transfers.find(trackingId)
     if (!found) throw new Error(`payment ${trackingId} has no transfer`)
     const job = { trackingId, merchantId: found.transfer.merchantId, context }
-    const open = openCollection(payment)
-    if (!open) {
+    const doubtful = payment.collections.find(({ outcome }) => outcome === 'open' || outcome === 'unknown')
+    if (!doubtful) {
       await this.settle(job, payment)
       return
     }
-    const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber: open.accountNumber })
-    if (known) await this.conclude(open, known, job)
-    else if (this.deps.wallet.absenceIsProof) await this.collect(open, job)
+    const { accountNumber, outcome } = doubtful
+    const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
+    if (known) await this.conclude(doubtful, known, job)
+    else if (outcome === 'open' && this.deps.wallet.absenceIsProof) await this.collect(doubtful, job)
     else {
-      await this.end(open, { ...nothingTaken, outcome: 'unknown' }, job)
+      await this.end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
       await this.settle(job)
     }
   }

@@ -63,6 +63,8 @@ t.test('set changes what it names, takes it back with --no-…, and says when no
     name: 'Shop',
   })
   t.match(await set('--require-native-hash'), { changed: false })
+  t.match(await set('--manual-control-above', '500.00'), { changed: true, manualControlAbove: 500 })
+  t.match(await set('--no-manual-control-above'), { changed: true, manualControlAbove: null })
   t.match(await set('--no-require-native-hash', '--no-allow-ip', '--mismatch-tolerance', '0'), {
     changed: true,
     allowIps: [],

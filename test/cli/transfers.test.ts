@@ -57,6 +57,18 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
   t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
 })
 
+t.test('a cancelled deposit is reopened with a reason, and nothing else is', async (t) => {
+  const trackingId = await deposit('reopen')
+  const refused = await runCli(directory, ['transfers', 'reopen', trackingId, '--reason', 'too early'])
+  t.same([refused.status, refused.stdout], [1, ''])
+  t.match(refused.stderr, /Only a cancelled or failed deposit/)
+  await transfers('cancel', trackingId)
+  const unexplained = await runCli(directory, ['transfers', 'reopen', trackingId, '--reason', ' '])
+  t.equal(unexplained.status, 2)
+  const expected = { changed: true, statusDescription: 'ManualControl', message: 'it came', needsAttention: false }
+  t.match(await transfers('reopen', trackingId, '--reason', 'it came'), { ...expected, lateFunds: 0, revision: 2 })
+})
+
 t.test('manual, cancel and fail lead where they say', async (t) => {
   const [manual, cancelled, failed] = [await deposit('manual'), await deposit('cancel'), await deposit('fail')]
   t.match(await transfers('manual', manual, '--message', 'why'), { statusDescription: 'ManualControl', message: 'why' })

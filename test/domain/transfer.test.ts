@@ -1,10 +1,12 @@
 import t from 'tap'
-import type { Complete, TransferCommand } from '../../src/domain/transfer/commands.js'
+import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/transfer/commands.js'
 import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { isTerminal, type Status, statusCodes, transactionType } from '../../src/domain/transfer/transfer.js'
 import { specification } from '../support/given-when-then.js'
 import {
   cancelled,
+  common,
   complete,
   completed,
   create,
@@ -272,6 +274,103 @@ t.test('money that comes after the time but before the expiry ran still complete
     .when({ ...complete, at: '2026-03-01T11:00:00.000Z' })
     .then([completed('deposit', { at: '2026-03-01T11:00:00.000Z' })])
 })
+
+const receive: ReceiveFunds = {
+  type: 'ReceiveFunds',
+  receivedAmountMinor: 10_000n,
+  receiptUrl: null,
+  mismatchPolicy: { toleranceMinor: 0n, autoCancel: false },
+  manualControlAboveMinor: null,
+  at: later,
+}
+const received = (receivedAmountMinor = 10_000n): TransferEvent => ({
+  type: 'LateFundsReceived',
+  data: { ...common('deposit'), receivedAmountMinor, receiptUrl: null },
+})
+const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
+const reopened: TransferEvent = { type: 'TransferReopened', data: { ...common('deposit'), reason: 'it came' } }
+
+t.test(
+  'money completes a pending deposit as a completion would: mismatch, tolerance and automatic cancellation',
+  async () => {
+    const amounts = [9_999n, 10_000n, 10_001n]
+    const policies = [0n, 1n].flatMap((toleranceMinor) =>
+      [true, false].map((autoCancel) => ({ toleranceMinor, autoCancel })),
+    )
+    for (const receivedAmountMinor of amounts) {
+      for (const mismatchPolicy of policies) {
+        const completion = { ...complete, transactionAmountMinor: receivedAmountMinor, mismatchPolicy }
+        const expected = transferDecider.decide(completion, fold([depositCreated]))
+        if (!expected.accepted) throw new Error('refused')
+        given(depositCreated)
+          .when({ ...receive, receivedAmountMinor, mismatchPolicy })
+          .then(expected.events)
+      }
+    }
+  },
+)
+
+t.test(
+  'above the amount that a person looks at, money or request, the deposit is held and the money recorded',
+  async () => {
+    const held = (message: string): TransferEvent => ({
+      type: 'TransferSentToManualControl',
+      data: { ...common('deposit'), message },
+    })
+    given(depositCreated)
+      .when({ ...receive, manualControlAboveMinor: 10_000n })
+      .then([completed('deposit')])
+    given(depositCreated)
+      .when({ ...receive, manualControlAboveMinor: 9_999n })
+      .then([held('100.00 was received; amounts above 99.99 are checked'), received()])
+    given(depositCreated)
+      .when({ ...receive, receivedAmountMinor: 5n, manualControlAboveMinor: 9_999n })
+      .then([held('0.05 was received; amounts above 99.99 are checked'), received(5n)])
+    given(depositCreated)
+      .when({ ...receive, receivedAmountMinor: 10_001n, manualControlAboveMinor: 10_000n })
+      .then([held('100.01 was received; amounts above 100.00 are checked'), received(10_001n)])
+  },
+)
+
+t.test('money for any other deposit is recorded and its status stays', async (t) => {
+  for (const status of ['ManualControl', 'Completed', 'Cancelled', 'Failed'] as const) {
+    const history = [depositCreated, ...eventsTo('deposit')[status]]
+    given(...history)
+      .when(receive)
+      .then([received()])
+    const state = fold([...history, received(), received(7n)])
+    t.match(state, { status, lateFundsMinor: 10_007n })
+    t.equal('lateFundsMinor' in fold(history), false)
+  }
+  given(withdrawalCreated).when(receive).then('conflict')
+})
+
+t.test('a cancelled or failed deposit is reopened into ManualControl, and nothing else is', async (t) => {
+  for (const status of statuses) {
+    const expected = status === 'Cancelled' || status === 'Failed' ? [reopened] : 'conflict'
+    given(depositCreated, ...eventsTo('deposit')[status])
+      .when(reopen)
+      .then(expected, status)
+    given(withdrawalCreated, ...eventsTo('withdrawal')[status])
+      .when(reopen)
+      .then('conflict')
+  }
+  const state = fold([depositCreated, cancelled('deposit'), received(9_000n), reopened])
+  t.match(state, { status: 'ManualControl', message: 'it came', lateFundsMinor: 9_000n })
+})
+
+t.test(
+  'who completes a deposit without naming an amount means the money that came; a cancellation leaves it to be given back',
+  async (t) => {
+    const history = [depositCreated, cancelled('deposit'), received(9_000n), reopened]
+    const completion = completed('deposit', { transactionAmountMinor: 9_000n, hasAmountMismatch: true })
+    given(...history)
+      .when(complete)
+      .then([completion])
+    t.equal('lateFundsMinor' in fold([...history, completion]), false)
+    t.match(fold([...history, cancelled('deposit')]), { status: 'Cancelled', lateFundsMinor: 9_000n })
+  },
+)
 
 t.test('a history that begins with a change is damage, not a state', async (t) => {
   for (const kind of kinds as readonly Kind[]) {

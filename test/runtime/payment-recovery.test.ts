@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { startPaymentRecovery } from '../../src/runtime/payment-recovery.js'
-import { WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -153,6 +153,28 @@ t.test('a collection that was given up and took the money after all is counted',
   }
   t.same(await collections.pay(transfer, challengeId, context), { ok: true })
   t.match(await transferOf(trackingId), { status: 'Completed' })
+})
+
+t.test('what a wallet did when it gave no answer is found out for the person who looks at the deposit', async (t) => {
+  const { collections, verifiedDeposit, transferOf, transfers, wallet } = await scene(t)
+  const unanswered = async (when: 'before' | 'after') => {
+    const { transfer, challengeId, trackingId } = await verifiedDeposit()
+    const collect = wallet.collect.bind(wallet)
+    wallet.collect = async (request) => {
+      if (when === 'after') await collect(request)
+      throw new WalletOutcomeUnknownError('no answer in time')
+    }
+    t.match(await collections.pay(transfer, challengeId, context), { ok: false, reason: 'manual-control' })
+    wallet.collect = collect
+    return trackingId
+  }
+  const taken = await unanswered('after')
+  const notTaken = await unanswered('before')
+  for (let n = 0; n < 2; n++) for (const trackingId of [taken, notTaken]) await collections.recover(trackingId, context)
+  t.match(await transferOf(taken), { status: 'ManualControl', lateFundsMinor: 100_50n })
+  t.match(await transferOf(notTaken), { status: 'ManualControl', lateFundsMinor: undefined })
+  t.match(await transfers.complete(taken, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
+  t.equal(wallet.collects, 1)
 })
 
 t.test('the worker finishes what it finds in the log, and begins behind it after a restart', async (t) => {

@@ -83,8 +83,13 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         ? { type: 'CreateWithdrawal', ...request, ...customer, accountNumber: 'IBAN', identityNumber: message }
         : { type: 'CreateDeposit', ...request, ...customer, channel: 'hosted', expiresAt: at }
     case 2:
+      if (amount % 3 === 0) {
+        const received = { receivedAmountMinor: BigInt(amount), receiptUrl: null, manualControlAboveMinor: 50_000_00n }
+        return { type: 'ReceiveFunds', ...received, mismatchPolicy, at }
+      }
       return { type: 'Complete', transactionAmountMinor: BigInt(amount), receiptUrl: null, message, mismatchPolicy, at }
     case 3:
+      if (amount % 3 === 0) return { type: 'Reopen', reason: 'it came', at }
       return { type: 'SendToManualControl', message, at }
     case 4:
       return { type: 'Cancel', message, at }
