@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { here, runsAlone } from './scenarios.js'
+import { here } from './scenarios.js'
 import type { ServerUnderTest } from './server-under-test.js'
-
-/** Processes that run scenarios at the same time: most of a scenario is waiting. */
-const processes = 6
 
 export interface Question {
   readonly answers: string
@@ -20,22 +17,18 @@ export interface Answers {
 }
 
 /**
- * Runs scenarios and compares their answers. In several processes, as the official client knows the appends under way of
- * all clients of a process in one list, which the first of them that is cut off clears. What restarts something runs
- * alone; so does, once more, what differs in company: it was recorded alone, and waits a second or two where it expects
- * nothing to happen.
+ * Runs scenarios and compares their answers. In several processes, as most of a scenario is waiting, and the official
+ * client knows the appends under way of all clients of a process in one list, which the first that is cut off clears.
  */
-export async function ask(server: ServerUnderTest, question: Question): Promise<Answers> {
+export async function ask(server: ServerUnderTest, question: Question, processes: number): Promise<Answers> {
   const control = await listenForRestarts(server)
-  const run = (names: readonly string[]) => compare({ ...question, names }, control)
-  const together = question.names.filter((name) => !runsAlone(name))
-  const shares = Array.from({ length: processes }, (_, i) => together.filter((_, at) => at % processes === i))
-  const first = await Promise.all(shares.map(run))
-  const again = first.flatMap(({ differing }) => [...differing.keys()])
-  const alone = await run([...question.names.filter(runsAlone), ...again])
+  const shares = Array.from({ length: processes }, (_, i) => question.names.filter((_, at) => at % processes === i))
+  const answers = await Promise.all(shares.map((names) => compare({ ...question, names }, control)))
   control.close()
-  const compared = [...first, alone].reduce((sum, one) => sum + one.compared, 0) - again.length
-  return { differing: alone.differing, compared }
+  return {
+    differing: new Map(answers.flatMap(({ differing }) => [...differing])),
+    compared: answers.reduce((sum, { compared }) => sum + compared, 0),
+  }
 }
 
 function compare({ answers, url, names }: Question, control: Server): Promise<Answers> {
