@@ -39,7 +39,7 @@ t.test('a copy that is killed again and again is complete in the end, and says w
   }
   const { status, stdout, stderr } = await runCli(directory, args)
   t.equal(status, 0, stderr)
-  t.same(JSON.parse(stdout), { events: total, streams: total, copied: total - stored })
+  t.same(JSON.parse(stdout), { events: total, streams: total, copied: total - stored, verified: total })
   for (const line of stderr.split('\n').slice(0, -1))
     t.match(line, /^(comparing|copying|verifying): \d+ events, \d{1,2} %, \d+ a second$/)
   t.same(

@@ -1,7 +1,7 @@
 import { endOfLog } from '../end-of-log.js'
 import { type EventStore, type Position, type RecordedEvent, WrongExpectedRevisionError } from '../event-store.js'
 import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize } from './compare-logs.js'
-import { CopyRecord } from './copy-record.js'
+import { CopyRecord, copiedStream, verifiedStream } from './copy-record.js'
 
 /** The copy cannot be made, or go on, as things are; the message says what to change. */
 export class CopyRefusedError extends Error {
@@ -18,11 +18,13 @@ export interface CopyProgress {
 }
 
 export interface CopyReport {
-  /** In the target now, each compared with the source's. */
+  /** In the target now, each of them compared with the source's by this run or an earlier one. */
   readonly events: number
   readonly streams: number
   /** By this run; the others were there. */
   readonly copied: number
+  /** By this run, likewise. */
+  readonly verified: number
   /** Something was appended to the source after the copy had reached its end. */
   readonly sourceHasGrown: boolean
 }
@@ -48,22 +50,26 @@ export async function copyLog({ source, target, signal, onProgress }: CopyOption
   const tell = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
     onProgress({ doing, events, at, end: end ?? at })
 
-  const record = await CopyRecord.load(target)
+  const record = await CopyRecord.load(target, copiedStream)
   const from = await resumeAt(source, record)
   const before = await compareLogs(source, target, from, { signal, onProgress: tell('comparing') })
   const after = await copyRest({ source, target, record, before, signal, onProgress: tell('copying') })
   stopIfAsked(signal)
-  // From the start, also what an earlier run has written: what the record says was never read back.
-  const verified = await compareLogs(source, target, nothingYet, { signal, onProgress: tell('verifying') })
+  // What an earlier run has copied was perhaps never read back; what one has verified was, and a log only grows.
+  const verifiedRecord = await CopyRecord.load(target, verifiedStream)
+  const verifiedBefore = await resumeAt(source, verifiedRecord)
+  const verified = await compareLogs(source, target, verifiedBefore, { signal, onProgress: tell('verifying') })
   stopIfAsked(signal)
   if (verified.events < after.events) {
     throw new LogsDifferError(`the target ends after ${verified.events} events, but ${after.events} were copied`)
   }
+  await verifiedRecord.keep(verified)
   const next = await source.readAll({ maxCount: 1, ...(verified.source && { after: verified.source }) })
   return {
     events: verified.events,
     streams: verified.streams,
     copied: after.events - before.events,
+    verified: verified.events - verifiedBefore.events,
     sourceHasGrown: next.events.length > 0 || !next.atEnd,
   }
 }

@@ -10,8 +10,9 @@ import {
 import { newestEvent } from '../newest-event.js'
 import type { EqualUpTo } from './compare-logs.js'
 
-/** A system stream: no part of the log, so it is not copied on when the target becomes a source. */
-const stream = '$transferd-copy'
+/** System streams: no part of the log, so they are not copied on when the target becomes a source. */
+export const copiedStream = '$transferd-copy'
+export const verifiedStream = '$transferd-copy-verified'
 
 export interface KeptCopy {
   readonly events: number
@@ -24,23 +25,25 @@ export interface KeptCopy {
   readonly target: Position
 }
 
-/** How far a copy has come, kept in the target: written after what it covers, so a killed copy has at least come there. */
+/** How far a copy or its verification has come, kept in the target: written after what it covers, so it has at least come there. */
 export class CopyRecord {
   private constructor(
     private readonly target: EventStore,
+    private readonly stream: string,
     private revision: ExpectedRevision,
     /** Undefined before the first one. */
     public kept: KeptCopy | undefined,
   ) {}
 
   /** @throws StoreUnavailableError */
-  static async load(target: EventStore): Promise<CopyRecord> {
+  static async load(target: EventStore, stream: string): Promise<CopyRecord> {
     const newest = await newestEvent(target, stream)
     const data = newest?.data as { [name in keyof KeptCopy]: KeptCopy[name] } | undefined
     const source = parsePosition(String(newest?.data.source))
     const at = parsePosition(String(newest?.data.target))
     return new CopyRecord(
       target,
+      stream,
       newest?.revision ?? 'no_stream',
       data && source && at ? { ...data, source, target: at } : undefined,
     )
@@ -53,7 +56,7 @@ export class CopyRecord {
     const place = { events, streams, stream: lastStream, revision, id }
     const data = { ...place, source: formatPosition(source), target: formatPosition(target) }
     try {
-      const appended = await this.target.append(stream, this.revision, [
+      const appended = await this.target.append(this.stream, this.revision, [
         { id: randomUUID(), type: 'CopyReached', data, metadata: {} },
       ])
       this.revision = appended.revision
@@ -61,7 +64,7 @@ export class CopyRecord {
     } catch (error) {
       // Another copy of the same log keeps it. Both are harmless, one is enough.
       if (!(error instanceof WrongExpectedRevisionError)) throw error
-      const { revision: newer, kept } = await CopyRecord.load(this.target)
+      const { revision: newer, kept } = await CopyRecord.load(this.target, this.stream)
       this.revision = newer
       this.kept = kept
     }

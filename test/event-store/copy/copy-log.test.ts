@@ -68,7 +68,13 @@ t.test('every event arrives as it was, in its stream, in order; what is the engi
   await source.append('$settings', 1, [event()])
   await target.append('$own', 'no_stream', [event(), event(), event()])
   const progress: CopyProgress[] = []
-  t.same(await copy(source, target, progress), { events: 1_234, streams: 124, copied: 1_234, sourceHasGrown: false })
+  t.same(await copy(source, target, progress), {
+    events: 1_234,
+    streams: 124,
+    copied: 1_234,
+    verified: 1_234,
+    sourceHasGrown: false,
+  })
   await assertSame(t, source, target)
   t.same(await target.readStream('$settings'), [])
   t.equal((await target.readStream('$own')).length, 3)
@@ -82,7 +88,7 @@ t.test('every event arrives as it was, in its stream, in order; what is the engi
 
 t.test('an empty log copies to an empty log', async (t) => {
   const [source, target] = [await openTestStore(t), await openTestStore(t)]
-  t.same(await copy(source, target), { events: 0, streams: 0, copied: 0, sourceHasGrown: false })
+  t.same(await copy(source, target), { events: 0, streams: 0, copied: 0, verified: 0, sourceHasGrown: false })
 })
 
 t.test('run again, it copies what came since, and finds the place without reading what is there', async (t) => {
@@ -91,10 +97,10 @@ t.test('run again, it copies what came since, and finds the place without readin
   await copy(source, target)
   await fill(source, 30, 'later')
   const progress: CopyProgress[] = []
-  t.match(await copy(source, target, progress), { events: 5_030, streams: 503, copied: 30 })
+  t.match(await copy(source, target, progress), { events: 5_030, streams: 503, copied: 30, verified: 30 })
   t.equal(progress.filter(({ doing }) => doing === 'comparing').length, 0)
   t.equal(progress.filter(({ doing }) => doing === 'copying').length, 1)
-  t.match(await copy(source, target), { events: 5_030, copied: 0 })
+  t.match(await copy(source, target), { events: 5_030, streams: 503, copied: 0, verified: 0 })
   await assertSame(t, source, target)
 })
 
@@ -128,6 +134,15 @@ t.test('ended in the middle of an append, again and again, it goes on until it i
   t.comment(`${runs} runs`)
   t.ok(runs > 1)
   await assertSame(t, source, target)
+})
+
+t.test('what was copied and not yet verified is verified by the next run', async (t) => {
+  const [source, target] = [await openTestStore(t), await openTestStore(t)]
+  await fill(source, 900)
+  const abort = new AbortController()
+  const onProgress = ({ doing }: CopyProgress) => doing === 'verifying' && abort.abort()
+  await t.rejects(copyLog({ source, target, signal: abort.signal, onProgress }), { message: /interrupted/ })
+  t.match(await copy(source, target), { events: 900, copied: 0, verified: 900 })
 })
 
 t.test('an abort ends it soon, and nothing is lost by it', async (t) => {
