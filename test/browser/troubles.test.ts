@@ -79,6 +79,21 @@ else {
     t.match(await page.locator('main').innerText(), /You paid 95\.00[\s\S]*asked for was 100\.00/)
   })
 
+  t.test('a confirmation that takes too long: the page says so and begins again', async (t) => {
+    const { deposit, open, time, wallet, publicUrl } = await startWorld(t, browser)
+    const { url } = await deposit('20')
+    const { page } = await open(url)
+    await logInToCode(page)
+    await giveCode(page, wallet.lastCode())
+    await page.getByRole('heading', { name: 'Confirm that this is you' }).waitFor()
+    time.aheadMs = 11 * minutes
+    await page.getByRole('alert').filter({ hasText: 'The confirmation took too long. Log in again' }).waitFor()
+    await page.getByLabel('E-mail').waitFor()
+    const mail = await page.context().newPage()
+    await mail.goto(`${publicUrl}${new URL(wallet.confirmUrls[0]!).pathname}`)
+    await mail.getByRole('heading', { name: 'This confirmation link is too old' }).waitFor()
+  })
+
   t.test('a link whose time is over, before and while it is looked at; one that nobody made', async (t) => {
     const { deposit, open, time, publicUrl, service } = await startWorld(t, browser)
     const { url } = await deposit('20', { returnUrl: 'http://127.0.0.1:9/' })

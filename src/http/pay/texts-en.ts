@@ -12,7 +12,6 @@ export const english = {
   noScript:
     'This page needs JavaScript to take your payment, and your browser has it switched off. Switch it on and load the page again, or open the link in another browser.',
   reload: 'Load again',
-  required: 'All fields are required.',
 
   loginStep: 'Step 1 of 2',
   loginHeading: 'Log in to your wallet',

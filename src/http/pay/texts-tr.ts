@@ -14,7 +14,6 @@ export const turkish: Texts = {
   noScript:
     'Bu sayfanın ödemeyi alabilmesi için JavaScript gerekir ve tarayıcınızda kapalı. Açıp sayfayı yenileyin ya da bağlantıyı başka bir tarayıcıda açın.',
   reload: 'Sayfayı yenile',
-  required: 'Tüm alanlar zorunludur.',
 
   loginStep: 'Adım 1 / 2',
   loginHeading: 'Cüzdanınıza giriş yapın',
