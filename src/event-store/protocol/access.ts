@@ -1,9 +1,9 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import type { Metadata } from '@grpc/grpc-js'
+import { type Metadata, status } from '@grpc/grpc-js'
 import { parseObject } from '../embedded/streams/event-body.js'
 import { isMetadataStream } from '../embedded/streams/stream-metadata.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
-import { accessDenied, notAuthenticated } from './call-error.js'
+import { accessDenied, CallError, notAuthenticated } from './call-error.js'
 
 export interface Account {
   readonly login: string
@@ -27,6 +27,7 @@ export interface StoredUser extends User {
 export type Right = 'read' | 'write' | 'delete'
 
 const maxVerified = 1_000
+const maxVerifying = 32
 
 export const admins = '$admins'
 export const operators = '$ops'
@@ -39,6 +40,7 @@ export function userStream(login: string): string {
 export class Access {
   /** Hashes of authorization headers that were right, with the revision of the user they were right for. */
   readonly #verified = new Map<string, number>()
+  readonly #verifying = new Map<string, Promise<boolean>>()
 
   /** @param accounts those of the configuration; undefined: nothing is checked */
   constructor(
@@ -117,12 +119,23 @@ export class Access {
     if (found === undefined || found.user.disabled) throw notAuthenticated()
     const key = createHash('sha256').update(`${login}\0${password}`).digest('base64')
     if (this.#verified.get(key) !== found.revision) {
-      const hash = await hashPassword(password, found.user.salt)
-      if (!sameText(hash, found.user.hash)) throw notAuthenticated()
+      if (!(await this.#isRight(key, password, found.user))) throw notAuthenticated()
       if (this.#verified.size >= maxVerified) this.#verified.clear()
       this.#verified.set(key, found.revision)
     }
     return found.user
+  }
+
+  /** Once for all calls that bring the same at the same time; of guesses only so many at a time, as each takes a while. */
+  #isRight(key: string, password: string, { salt, hash }: StoredUser): Promise<boolean> {
+    const known = this.#verifying.get(key)
+    if (known !== undefined) return known
+    if (this.#verifying.size >= maxVerifying) throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many logins at once.')
+    const isRight = hashPassword(password, salt).then((got) => sameText(got, hash))
+    this.#verifying.set(key, isRight)
+    const forget = () => this.#verifying.delete(key)
+    isRight.then(forget, forget)
+    return isRight
   }
 }
 

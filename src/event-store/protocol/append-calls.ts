@@ -3,9 +3,8 @@ import { type handleClientStreamingCall, type ServerReadableStream, status } fro
 import type { Outcome } from '../embedded/streams/operations.js'
 import { positionText } from '../embedded/streams/shown-position.js'
 import { maxAppendBytes } from '../event-store.js'
-import type { User } from './access.js'
 import { accessDenied, CallError, streamDeleted, toCallError, unforeseen } from './call-error.js'
-import type { ServerContext } from './calls.js'
+import { given, type ServerContext } from './calls.js'
 import { streams } from './generated.js'
 import { ProposedEvents } from './proposed-events.js'
 import { type ExpectedOnWire, empty, expectedOf, streamName } from './wire.js'
@@ -24,9 +23,10 @@ async function append(
   { store, access, isWritable }: ServerContext,
   call: ServerReadableStream<AppendReq, AppendResp>,
 ): Promise<AppendResp> {
-  const { options, proposed } = await received(call)
-  const user: User | undefined = await access.caller(call.metadata)
-  if (options === undefined) throw unforeseen()
+  const user = await access.caller(call.metadata)
+  // Nobody listened for data so far, so nothing is lost; nor is it held for those who may not even ask.
+  const { options: sent, proposed } = await received(call)
+  const options = given(sent)
   const stream = streamName(options.getStreamIdentifier())
   const wanted = expectedOf(options, options.getRevision())
   access.mayUse(user, 'write', stream)
@@ -51,7 +51,9 @@ function received(
     })
     call.on('end', () => resolve({ options, proposed }))
     call.on('error', reject)
-    call.on('cancelled', () => reject(new CallError(status.CANCELLED, 'The client has gone.')))
+    const gone = () => reject(new CallError(status.CANCELLED, 'The client has gone.'))
+    if (call.cancelled) gone()
+    call.on('cancelled', gone)
   })
 }
 

@@ -9,7 +9,7 @@ import type {
 } from '@grpc/grpc-js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import type { Access } from './access.js'
-import { type CallError, toCallError } from './call-error.js'
+import { type CallError, toCallError, unforeseen } from './call-error.js'
 
 /** What every service works with. */
 export interface ServerContext {
@@ -30,6 +30,12 @@ export function unary<Request, Response>(
       (error) => answer(toCallError(error, context.onFault)),
     )
   }
+}
+
+/** The options of a request, without which it means nothing. @throws CallError */
+export function given<Options>(options: Options | undefined): Options {
+  if (options === undefined) throw unforeseen()
+  return options
 }
 
 type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>

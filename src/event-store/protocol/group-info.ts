@@ -36,7 +36,7 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
   const info = new persistent.SubscriptionInfo()
     .setEventSource(source)
     .setGroupName(group)
-    .setStatus(running?.state.isLive === false ? 'Behind' : 'Live')
+    .setStatus(running ? (running.state.isLive ? 'Live' : 'Behind') : 'NotReady')
     .setConnectionsList(members.map((member) => connectionOf(member, settings.extraStatistics)))
     .setTotalItems(`${running?.totalItems ?? 0}`)
     .setCountSinceLastMeasurement('0')

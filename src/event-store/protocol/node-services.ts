@@ -26,6 +26,7 @@ const followedVersion = '23.10.6'
 /** 100 ns since the year 1, as .NET counts. */
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
+const dayMs = 86_400_000
 
 /** What a node says of itself: its features, its cluster of one, its statistics, and the operations that make sense. */
 export function addNodeServices(
@@ -92,7 +93,8 @@ async function sendStats(
 ): Promise<void> {
   const signal = signalOf(call)
   access.mustBeKnown(await access.caller(call.metadata))
-  const everyMs = Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs()))
+  // A timer of more than 24 days fires at once.
+  const everyMs = Math.min(dayMs, Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs())))
   while (!signal.aborted) {
     const stats = new monitoring.StatsResp()
     const map = stats.getStatsMap()

@@ -17,7 +17,7 @@ import type { Groups as AnyGroups } from '../embedded/persistent/groups.js'
 import { positionAtOrBehind } from '../embedded/streams/shown-position.js'
 import { admins, operators } from './access.js'
 import { unforeseen } from './call-error.js'
-import { unary } from './calls.js'
+import { given, unary } from './calls.js'
 import { filterSpecOf, matcherOf } from './event-filter.js'
 import { persistent, persistentServices } from './generated.js'
 import { infoOf } from './group-info.js'
@@ -98,11 +98,6 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
     }),
     read: consumeCall(context),
   })
-}
-
-function given<Options>(options: Options | undefined): Options {
-  if (options === undefined) throw unforeseen()
-  return options
 }
 
 /** What a group's work answers, its errors as clients know them. */

@@ -2,7 +2,7 @@ import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js'
 import type { Direction, StoredEvent, StreamReader } from '../embedded/streams/stream-reader.js'
 import { streamDeleted, toCallError, unforeseen } from './call-error.js'
-import { endWith, Outlet, type ServerContext, signalOf } from './calls.js'
+import { endWith, given, Outlet, type ServerContext, signalOf } from './calls.js'
 import { filterSpecOf, matcherOf } from './event-filter.js'
 import { streams } from './generated.js'
 import { readResponse, resolve } from './recorded-event.js'
@@ -41,8 +41,7 @@ async function read(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, access } = context
-  const options = call.request.getOptions()
-  if (options === undefined) throw unforeseen()
+  const options = given(call.request.getOptions())
   const user = await access.caller(call.metadata)
   const structuredIds = options.getUuidOption()?.hasStructured() ?? false
   const followLinks = options.getResolveLinks()

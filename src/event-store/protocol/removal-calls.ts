@@ -3,7 +3,7 @@ import { type Metadata, status } from '@grpc/grpc-js'
 import type { Outcome } from '../embedded/streams/operations.js'
 import { positionText } from '../embedded/streams/shown-position.js'
 import { accessDenied, CallError, streamDeleted } from './call-error.js'
-import type { ServerContext } from './calls.js'
+import { given, type ServerContext } from './calls.js'
 import { streams } from './generated.js'
 import { type ExpectedOnWire, expectedOf, streamName } from './wire.js'
 
@@ -38,9 +38,9 @@ async function remove(
   metadata: Metadata,
 ): Promise<string> {
   const user = await access.caller(metadata)
-  const options = request.getOptions()
-  const stream = streamName(options?.getStreamIdentifier())
-  const wanted = expectedOf(options!, options!.getRevision())
+  const options = given(request.getOptions())
+  const stream = streamName(options.getStreamIdentifier())
+  const wanted = expectedOf(options, options.getRevision())
   access.mayUse(user, 'delete', stream)
   if (!isWritable) throw accessDenied()
   return removed(stream, wanted, await store[how](stream, wanted.expected))

@@ -13,7 +13,7 @@ import type {
 import { type Metadata, type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
 import { admins, hashPassword, newSalt, type StoredUser, userStream } from './access.js'
 import { accessDenied, CallError, toCallError, unforeseen } from './call-error.js'
-import { endWith, type ServerContext, signalOf, unary } from './calls.js'
+import { endWith, given, type ServerContext, signalOf, unary } from './calls.js'
 import { users, usersServices } from './generated.js'
 
 const ticksPerMs = 10_000n
@@ -114,11 +114,6 @@ async function details(context: ServerContext, call: ServerWritableStream<Detail
     .setDisabled(user.disabled)
     .setLastUpdated(changed)
   call.write(new users.DetailsResp().setUserDetails(found))
-}
-
-function given<Options>(options: Options | undefined): Options {
-  if (options === undefined) throw unforeseen()
-  return options
 }
 
 function existing({ access }: ServerContext, login: string): Found {

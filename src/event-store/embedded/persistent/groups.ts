@@ -66,7 +66,13 @@ export class Groups<E> {
 
   /** Runs the groups that run all the time. */
   async start(): Promise<void> {
-    for (const stored of this.#stored.all()) if (this.#runsAlways(stored)) await this.#loaded(stored)
+    for (const stored of this.#stored.all()) {
+      try {
+        await this.#follow(stored)
+      } catch (error) {
+        this.#options.onFault(error) // the others need not suffer for one that cannot be loaded
+      }
+    }
   }
 
   all(): readonly StoredGroup[] {
@@ -244,6 +250,7 @@ export class Groups<E> {
     const key = keyOf(name)
     const running = this.#running.get(key)
     const stored = this.#stored.find(name)
+    if (!stored) this.#parked.delete(key)
     if (!running || stored?.version === running.stored.version) return
     this.#running.delete(key)
     await running.drop(new ConsumerDroppedError(`group ${name.group} was ${stored ? 'updated' : 'deleted'}`))

@@ -35,6 +35,7 @@ type Entries = readonly StoredGroup[]
 export class StoredGroups {
   #revision = -1
   #entries: Entries = []
+  #byName = new Map<string, StoredGroup>()
 
   constructor(private readonly log: GroupLog) {}
 
@@ -44,8 +45,8 @@ export class StoredGroups {
   }
 
   find(name: GroupName): StoredGroup | undefined {
-    const key = keyOf(name)
-    return this.all().find((entry) => keyOf(entry) === key)
+    this.#refresh()
+    return this.#byName.get(keyOf(name))
   }
 
   /** @throws PersistentSubscriptionMissingError */
@@ -134,6 +135,7 @@ export class StoredGroups {
       throw new Error(`${configStream} has a version unknown here: ${data?.version}`)
     }
     this.#entries = data.entries as StoredGroup[]
+    this.#byName = new Map(this.#entries.map((entry) => [keyOf(entry), entry]))
     this.#revision = last.revision
   }
 }
