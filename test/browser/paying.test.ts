@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { launchBrowser } from './browser.js'
 import { customer, desktop, giveCode, logIn, logInToCode, phone, startShop, startWorld, until } from './world.js'
@@ -94,6 +95,27 @@ else {
       'another origin may not frame it',
     )
     t.match(stranger.problems.join(), /frame-ancestors/)
+  })
+
+  t.test('the frame of the guide works as pasted, and its example is what is really sent', async (t) => {
+    const guide = readFileSync('docs/merchants/hosted.md', 'utf8')
+    const [, snippet = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? []
+    const [, example = ''] = /^```json\n([\s\S]*?)^```$/m.exec(guide) ?? []
+    const { deposit, open, wallet, trustEverything, publicUrl } = await startWorld(t, browser)
+    trustEverything()
+    const { url, trackingId, referenceId } = await deposit('20')
+    const pasted = snippet.replace('<the url>', url).replace('https://pay.example.com', publicUrl)
+    const shop = await startShop(t, () => pasted)
+    const { page } = await open(shop, { viewport: desktop })
+    await page.evaluate(
+      "addEventListener('message', ({ data }) => sessionStorage.setItem('told', JSON.stringify(data)))",
+    )
+    const frame = page.frameLocator('iframe')
+    await logInToCode(frame)
+    await giveCode(frame, wallet.lastCode())
+    await page.waitForURL(`${shop}/orders/${referenceId}`)
+    const told = JSON.parse(String(await page.evaluate("sessionStorage.getItem('told')"))) as object
+    t.strictSame(told, { ...(JSON.parse(example) as object), trackingId, referenceId })
   })
 
   t.test('on a desktop, in Turkish, by keyboard alone', async (t) => {

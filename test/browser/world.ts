@@ -113,13 +113,19 @@ export async function giveCode(page: Page | FrameLocator, code: string) {
   await page.getByRole('button', { name: /^Pay / }).click()
 }
 
-/** A page of a shop on another origin that frames the address in its query; `window.messages` is what it was told. */
-export async function startShop(t: Test): Promise<string> {
-  const html = `<!doctype html><html lang="en"><title>Shop</title><body><iframe title="Payment" width="400" height="800"></iframe><script>
-    window.messages = []
-    addEventListener('message', ({ data, origin }) => window.messages.push({ data, origin }))
-    document.querySelector('iframe').src = new URLSearchParams(location.search).get('frame')</script>`
-  const server = createHttpServer((_request, response) => response.setHeader('content-type', 'text/html').end(html))
+const frameOfQuery = `<iframe title="Payment" width="400" height="800"></iframe><script>
+  window.messages = []
+  addEventListener('message', ({ data, origin }) => window.messages.push({ data, origin }))
+  document.querySelector('iframe').src = new URLSearchParams(location.search).get('frame')</script>`
+
+/** A page of a shop on another origin: it frames the address in its query, and `window.messages` is what it was told. */
+export async function startShop(t: Test, body: () => string = () => frameOfQuery): Promise<string> {
+  const server = createHttpServer((request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end(
+      `<!doctype html><html lang="en"><title>Shop</title><body>${request.url?.startsWith('/orders/') ? 'Thank you' : body()}`,
+    )
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
