@@ -37,8 +37,6 @@ ${phase === 'open' ? steps(parts) : undefined}${resultTemplates(parts)}
 ${dataBlock('page-data', {
   link,
   language,
-  merchant: settings.name,
-  amount,
   trackingId: deposit.trackingId,
   referenceId: deposit.referenceId,
   expiresAt: deposit.expiresAt,
