@@ -34,9 +34,9 @@ USER node
 WORKDIR /data
 VOLUME /data
 EXPOSE 3000
-# 503 while a store is away or the background thread is being started again.
+# 503 while the log is away or the background thread is being started again. Not `fetch`, which refuses some ports.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # node is process 1 and handles SIGTERM itself: what was begun is finished.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--enable-source-maps", "/app/dist/src/cli/main.js"]

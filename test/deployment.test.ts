@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { parse } from 'yaml'
 import { parseConnectionUrl } from '../src/event-store/eventstoredb/connection-url.js'
@@ -199,6 +203,11 @@ t.test(
     t.match(dockerfile, /npm ci .*--ignore-scripts/)
     t.match(dockerfile, /npm prune --omit=dev/)
     t.match(run, /^HEALTHCHECK[\s\S]*\/health\/ready/m)
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { build: string } }
+    const letIn = readFileSync('.dockerignore', 'utf8').split('\n')
+    const read = scripts.build.split(/[\s&]+/).filter((word) => existsSync(word) && !word.startsWith('dist/'))
+    t.ok(read.length > 0)
+    for (const file of read) t.ok(letIn.includes(`!${file.split('/')[0]}`), `the build finds ${file}`)
     const { bin } = JSON.parse(readFileSync('package.json', 'utf8')) as { bin: { transferd: string } }
     t.ok(run.includes(`"/app/${bin.transferd}"]\nCMD ["serve"]`), 'npm’s own entry')
     const caddy = readFileSync('deploy/Caddyfile', 'utf8')
@@ -207,6 +216,27 @@ t.test(
     t.match(readFileSync('src/http/routes/observability.ts', 'utf8'), "url: '/health/ready'")
   },
 )
+
+t.test('the health check tells a service that is ready from one that is not', async (t) => {
+  const [, script = ''] = /CMD \["node", "-e", "(.*)"\]/.exec(dockerfile) ?? []
+  let status = 200
+  const server = createServer((request, response) =>
+    response.writeHead(request.url === '/health/ready' ? status : 404).end(),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const exit = async () => {
+    const child = spawn(process.execPath, ['-e', script], { env: { PORT: String(port) }, stdio: 'ignore' })
+    return (await once(child, 'exit'))[0]
+  }
+  t.equal(await exit(), 0)
+  status = 503
+  t.equal(await exit(), 1)
+  server.close()
+  await once(server, 'close')
+  t.equal(await exit(), 1)
+})
 
 function addressOf({ networks = [] }: Service, network: string): string | undefined {
   return 'length' in networks
