@@ -1,6 +1,7 @@
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { CollectionOutcome, PaymentEvent } from '../domain/payment/events.js'
 import {
+  isCollectedFrom,
   openCollection,
   type Payment,
   type PaymentCollection,
@@ -95,21 +96,18 @@ export class WalletCollections {
   async recover(trackingId: string, context: CommandContext): Promise<void> {
     const payment = await this.load(trackingId)
     const found = await this.deps.transfers.find(trackingId)
-    if (!found) throw new Error(`payment ${trackingId} has no transfer`)
+    // A debit that no deposit asked for.
+    if (!found) return
     const job = { trackingId, merchantId: found.transfer.merchantId, context }
-    const doubtful = payment.collections.find(({ outcome }) => outcome === 'open' || outcome === 'unknown')
-    if (!doubtful) {
-      await this.settle(job, payment)
-      return
+    for (const doubtful of doubtfulCollections(payment)) {
+      const { accountNumber, outcome } = doubtful
+      const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
+      const isOpen = outcome === 'open'
+      if (known?.outcome === 'collected' || (known && isOpen)) await this.conclude(doubtful, known, job)
+      else if (isOpen && this.deps.wallet.absenceIsProof) await this.collect(doubtful, job)
+      else if (isOpen) await this.end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
     }
-    const { accountNumber, outcome } = doubtful
-    const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
-    if (known) await this.conclude(doubtful, known, job)
-    else if (outcome === 'open' && this.deps.wallet.absenceIsProof) await this.collect(doubtful, job)
-    else {
-      await this.end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
-      await this.settle(job)
-    }
+    await this.settle(job)
   }
 
   private async collect(collection: PaymentCollection, job: Job): Promise<Paid> {
@@ -162,10 +160,10 @@ export class WalletCollections {
   }
 
   /** Tells the transfer what is known about its money. */
-  private async settle({ trackingId, context }: Job, payment?: Payment): Promise<Paid> {
+  private async settle({ trackingId, context }: Job): Promise<Paid> {
     const { transfers } = this.deps
-    for (const { number, outcome, collectedAmountMinor, receiptUrl } of (payment ?? (await this.load(trackingId)))
-      .collections) {
+    const { collections } = await this.load(trackingId)
+    for (const { number, outcome, collectedAmountMinor, receiptUrl } of collections) {
       if (outcome === 'collected') {
         const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
         const result = await transfers.receiveFunds(trackingId, number, received, context)
@@ -183,6 +181,15 @@ export class WalletCollections {
     if (found?.transfer.status !== 'Pending') return
     await this.deps.transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
   }
+}
+
+/**
+ * The latest collection from each account that is not known to have paid: the wallet may know better, even of one that was
+ * given up (a process that was stopped for a while may have gone on with it, and died).
+ */
+function doubtfulCollections(payment: Payment): PaymentCollection[] {
+  const latest = new Map(payment.collections.map((each) => [each.accountNumber, each]))
+  return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
 }
 
 /** Undefined while a deposit can be paid; `now` is ISO 8601. */

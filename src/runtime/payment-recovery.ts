@@ -18,6 +18,8 @@ const parallel = 10
 const maxWaiting = 50_000
 const againAfterMs = 10_000
 const prefix = paymentStream('')
+/** Of the built-in wallet's accounts. */
+const accountPrefix = 'wallet-'
 const checkpointId = 'payments'
 
 export interface PaymentRecoveryDependencies {
@@ -62,6 +64,8 @@ interface Place {
 interface Waiting {
   /** The last event before the payment's first one that waits: where to begin again after a restart. */
   readonly before: Place | undefined
+  /** Money was taken, whatever its collection says. */
+  readonly isDebited: boolean
   dueMs: number
 }
 
@@ -110,7 +114,11 @@ class Recovery {
   async #look(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#waiting.size < maxWaiting) {
       const after = this.#after && { after: this.#after }
-      const page = await this.deps.store.readAll({ ...after, streamPrefixes: [prefix], maxCount: pageSize })
+      const page = await this.deps.store.readAll({
+        ...after,
+        streamPrefixes: [prefix, accountPrefix],
+        maxCount: pageSize,
+      })
       for (const event of page.events) {
         this.#note(event)
         this.#last = { stream: event.stream, revision: event.revision }
@@ -120,16 +128,20 @@ class Recovery {
     }
   }
 
+  /** A debit of the built-in wallet is looked at too, so that none stays without its deposit, whoever gave up on it. */
   #note({ stream, type, data, recordedAtMs }: RecordedEvent): void {
-    if (type !== 'WalletCollectionStarted' && type !== 'WalletCollectionEnded') return
-    const trackingId = stream.slice(prefix.length)
+    const isMove = type === 'WalletCollectionStarted' || type === 'WalletCollectionEnded'
+    if (!isMove && type !== 'WalletAccountDebited') return
+    const trackingId = isMove ? stream.slice(prefix.length) : String(data.trackingId)
+    const waiting = this.#waiting.get(trackingId)
+    const isDebited = !isMove || waiting?.isDebited === true
     // Nothing was taken, so there is nothing that a transfer had to be told.
-    if (data.outcome === 'refused' || data.outcome === 'not-taken') {
+    if (!isDebited && (data.outcome === 'refused' || data.outcome === 'not-taken')) {
       this.#waiting.delete(trackingId)
       return
     }
-    const { before } = this.#waiting.get(trackingId) ?? { before: this.#last }
-    this.#waiting.set(trackingId, { before, dueMs: recordedAtMs + this.deps.graceMs })
+    const before = waiting ? waiting.before : this.#last
+    this.#waiting.set(trackingId, { before, isDebited, dueMs: recordedAtMs + this.deps.graceMs })
   }
 
   async #recover(trackingId: string): Promise<void> {

@@ -29,7 +29,7 @@ interface Customer {
   readonly openingMinor: bigint
 }
 
-// About two minutes on an idle machine; log-ins are limited to five a minute for each account.
+// Two minutes, four where other work goes on: log-ins are limited to five a minute for each account, and a kill forgets that.
 t.setTimeout(900_000)
 
 t.test(

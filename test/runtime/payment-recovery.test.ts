@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
+import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { startPaymentRecovery } from '../../src/runtime/payment-recovery.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
@@ -154,6 +155,35 @@ t.test('a collection that was given up and took the money after all is counted',
   t.same(await collections.pay(transfer, challengeId, context), { ok: true })
   t.match(await transferOf(trackingId), { status: 'Completed' })
 })
+
+t.test(
+  'money that was taken after its collection had been given up, by a process that died then, is found',
+  async (t) => {
+    const { collections, verifiedDeposit, transferOf, recovery, until, wallet, account, store } = await scene(t)
+    const { transfer, challengeId, trackingId } = await verifiedDeposit()
+    const collect = wallet.collect.bind(wallet)
+    wallet.collect = async () => {
+      throw new WalletUnavailableError('away, it seemed')
+    }
+    t.match(await collections.pay(transfer, challengeId, context), { reason: 'wallet-unavailable' })
+    wallet.collect = collect
+    const { accountNumber } = account
+    await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '' })
+    // As the built-in wallet's account has it.
+    const debit = {
+      accountNumber,
+      trackingId,
+      amountMinor: transfer.amountMinor,
+      description: '',
+      at: transfer.createdAt,
+    }
+    const event = encodeEvent({ type: 'WalletAccountDebited', data: debit }, context)
+    await store.append(`wallet-${accountNumber}`, 'no_stream', [event])
+    recovery(0)
+    await until(async () => (await transferOf(trackingId)).status === 'Completed')
+    t.equal(account.balanceMinor, 399_50n)
+  },
+)
 
 t.test('what a wallet did when it gave no answer is found out for the person who looks at the deposit', async (t) => {
   const { collections, verifiedDeposit, transferOf, transfers, wallet } = await scene(t)

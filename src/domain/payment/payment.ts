@@ -78,6 +78,11 @@ export function findChallenge(payment: Payment, challengeId: string): Challenge 
   return payment.challenges.find(({ id }) => id === challengeId)
 }
 
+/** Whether money of the deposit is known to have come from this account. */
+export function isCollectedFrom(payment: Payment, accountNumber: number): boolean {
+  return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
+}
+
 export function openCollection(payment: Payment): PaymentCollection | undefined {
   return payment.collections.find(({ outcome }) => outcome === 'open')
 }
@@ -139,15 +144,19 @@ function unfinished(state: Payment): PaymentRefusal | undefined {
 
 /**
  * The first outcome stays, except that taken money is always recorded: an answer that comes after the collection was given
- * up says more than the giving up.
+ * up says more than the giving up. An account is debited once for a deposit, so two collections from it that both say so mean
+ * the same money.
  */
 function endCollection(command: PaymentCommand & { type: 'EndCollection' }, state: Payment): Decision<PaymentEvent> {
   const { type: _, ...data } = command
   const collection = state.collections[command.collection - 1]
   if (!collection) return refused('unknown-challenge')
-  const isNews =
-    collection.outcome === 'open' || (command.outcome === 'collected' && collection.outcome !== 'collected')
-  return isNews ? accept({ type: 'WalletCollectionEnded', data }) : accept()
+  const isOpen = collection.outcome === 'open'
+  if (command.outcome !== 'collected') return isOpen ? accept({ type: 'WalletCollectionEnded', data }) : accept()
+  if (!isCollectedFrom(state, collection.accountNumber)) return accept({ type: 'WalletCollectionEnded', data })
+  if (!isOpen) return accept()
+  const nothing = { outcome: 'not-taken', collectedAmountMinor: 0n, receiptUrl: null } as const
+  return accept({ type: 'WalletCollectionEnded', data: { ...data, ...nothing } })
 }
 
 const refusals: { readonly [rule in PaymentRefusal]: string } = {
