@@ -80,7 +80,8 @@ t.test(
     stop.abort()
     await Promise.all(merchants)
     // As merchants do: what was not acknowledged is asked for again.
-    for (const [referenceId, acknowledged] of creates) if (!acknowledged) await create(referenceId)
+    const unanswered = [...creates].flatMap(([referenceId, acknowledged]) => (acknowledged ? [] : referenceId))
+    await Promise.all(unanswered.map((referenceId) => create(referenceId)))
     t.strictSame(answers.other, [], 'nothing but 200 and 503 with Retry-After')
     t.ok([...creates.values()].every(Boolean), 'in the end every create was taken')
 
