@@ -1,5 +1,6 @@
 import { type StoredGroup, wholeLog } from '../embedded/persistent/group-definition.js'
 import type { GroupSource, Item, SourcePage } from '../embedded/persistent/group-source.js'
+import { configStream } from '../embedded/persistent/stored-groups.js'
 import { parseObject } from '../embedded/streams/event-body.js'
 import { tombstoneRevision } from '../embedded/streams/stream-metadata.js'
 import { asFollowed, type StoredEvent } from '../embedded/streams/stream-reader.js'
@@ -88,7 +89,7 @@ class WholeLogSource extends Source {
           return { items, through, passed, atEnd: false }
         }
         items.push(this.itemOf(event, event.position))
-      } else if (!isOwn) passed += 1 // what such groups cause must not count, or it would go round for ever
+      } else if (!isOwn && event.stream !== configStream) passed += 1 // what groups cause must not count, or it would go round for ever
       through = event.position
     }
     return { items, through, passed, atEnd: through >= this.store.reader.lastPosition() }

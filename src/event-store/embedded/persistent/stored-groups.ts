@@ -21,7 +21,7 @@ import {
 import { type GroupLog, jsonContent } from './group-log.js'
 
 /** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
-const configStream = '$persistentSubscriptionConfig'
+export const configStream = '$persistentSubscriptionConfig'
 const configVersion = 2
 /** How often a change is tried again when another process changes the list at the same moment. */
 const maxConflicts = 50
