@@ -372,6 +372,17 @@ t.test('checkpoints', async (t) => {
     t.same(scene.join(1).ack(3).checkpoints, [60])
   })
 
+  t.test('count what a page passes over once they may pass it', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
+    const first = { ...itemOf(3), passedOver: { count: 3, through: at(2) } }
+    const second = { ...itemOf(9), passedOver: { count: 8, through: at(8) } }
+    scene.group.loaded({ items: [first, second], through: at(60), passed: 58, atEnd: true })
+    t.same(scene.join(1).checkpoints, [], 'three are too few, and what lies behind the first does not count')
+    t.same(scene.tick().checkpoints, [2], 'up to the first')
+    t.same(scene.ack(3).checkpoints, [2, 8], 'it and the five before the second')
+    t.same(scene.ack(9).checkpoints, [2, 8, 60])
+  })
+
   t.test('are written at once by the maximum, and not before', async (t) => {
     const scene = new Scene({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
       .given(9)

@@ -88,8 +88,10 @@ class WholeLogSource extends Source {
           this.#ahead = { from: event.position, events: events.slice(i) }
           return { items, through, passed, atEnd: false }
         }
-        items.push(this.itemOf(event, event.position))
-      } else if (!isOwn && event.stream !== configStream) passed += 1 // what groups cause must not count, or it would go round for ever
+        items.push({ ...this.itemOf(event, event.position), passedOver: { count: passed, through } })
+      } else if (!isOwn && event.stream !== configStream) {
+        passed += 1 // what groups cause must not count, or it would go round for ever
+      }
       through = event.position
     }
     return { items, through, passed, atEnd: through >= this.store.reader.lastPosition() }

@@ -11,6 +11,8 @@ export interface Item<E> {
   readonly lane: string
   /** Bytes it takes in memory, about. */
   readonly size: number
+  /** How many events of its page were passed over before it, and up to where; none when absent. */
+  readonly passedOver?: { readonly count: number; readonly through: number }
 }
 
 export interface SourcePage<E> {

@@ -41,6 +41,8 @@ interface Entry<E> {
   readonly order: number
   /** Checkpoint while this is the lowest unfinished event. */
   readonly before: number
+  /** How many events had been passed over before it. */
+  readonly passedBefore: number
   readonly parkedRevision: number | undefined
   readonly id: string
   ackId: string
@@ -104,6 +106,9 @@ export class Group<E> {
   #checkpoint: number | undefined
   #writing: number | undefined
   #doneSinceCheckpoint = 0
+  /** Events of pages that did not match, and how many of them count into earlier checkpoints. */
+  #passed = 0
+  #passedCounted = 0
   #checkpointDue = false
   #checkpointLost = false
   #checkpointedAtMs: number | undefined
@@ -261,14 +266,16 @@ export class Group<E> {
 
   loaded(page: SourcePage<E>): void {
     this.#reading = false
+    const passedFrom = this.#passed
     for (const item of page.items) {
-      this.#append(item)
+      this.#append(item, passedFrom + (item.passedOver?.count ?? 0))
       this.#through = item.place
       this.#known = item.place
     }
     this.#through = Math.max(this.#through, page.through)
     this.#live = page.atEnd
-    if (page.passed > 0) this.passed(page.passed)
+    this.#passed = passedFrom + page.passed
+    this.#noteCountReached()
   }
 
   /** The read could not be done; it is asked for again. */
@@ -287,7 +294,11 @@ export class Group<E> {
   replay(events: readonly ReplayedEvent<E>[]): void {
     this.#requeue(
       events.map(({ event, lane, parkedRevision, parkedId }) =>
-        newEntry({ event, lane, id: parkedId, place: 0, size: 0 }, replayOrder + parkedRevision, 0, parkedRevision),
+        newEntry(
+          { event, lane, id: parkedId, place: 0, size: 0 },
+          { order: replayOrder + parkedRevision, before: 0, passedBefore: 0 },
+          parkedRevision,
+        ),
       ),
     )
   }
@@ -354,8 +365,9 @@ export class Group<E> {
 
   // ---- inside
 
-  #append(item: Item<E>): void {
-    const entry = newEntry(item, this.#nextOrder, this.#through, undefined)
+  #append(item: Item<E>, passedBefore: number): void {
+    const before = item.passedOver?.through ?? this.#through
+    const entry = newEntry(item, { order: this.#nextOrder, before, passedBefore }, undefined)
     this.#nextOrder += 1
     entry.previous = this.#highest
     if (this.#highest) this.#highest.next = entry
@@ -462,13 +474,22 @@ export class Group<E> {
     this.#parks.push(park)
   }
 
+  /** What did not match counts as done once the checkpoint may pass it. */
+  #passedCountable(): number {
+    return this.#lowest ? this.#lowest.passedBefore : this.#passed
+  }
+
+  #doneCount(): number {
+    return this.#doneSinceCheckpoint + this.#passedCountable() - this.#passedCounted
+  }
+
   #noteCountReached(): void {
-    if (this.#doneSinceCheckpoint >= Math.max(1, this.#settings.maxCheckpointCount)) this.#checkpointDue = true
+    if (this.#doneCount() >= Math.max(1, this.#settings.maxCheckpointCount)) this.#checkpointDue = true
   }
 
   #noteTimeReached(nowMs: number): void {
     const { minCheckpointCount, checkpointAfterMs } = this.#settings
-    if (this.#doneSinceCheckpoint < Math.max(1, minCheckpointCount) || checkpointAfterMs <= 0) return
+    if (this.#doneCount() < Math.max(1, minCheckpointCount) || checkpointAfterMs <= 0) return
     const since = this.#checkpointedAtMs
     if (since === undefined || nowMs - since >= checkpointAfterMs) this.#checkpointDue = true
   }
@@ -479,6 +500,7 @@ export class Group<E> {
     this.#writing = place
     this.#checkpointLost = false
     this.#doneSinceCheckpoint = 0
+    this.#passedCounted = this.#passedCountable()
     this.#checkpointedAtMs = nowMs
     return place
   }
@@ -486,16 +508,14 @@ export class Group<E> {
 
 function newEntry<E>(
   { event, lane, id, size }: Item<E>,
-  order: number,
-  before: number,
+  place: Pick<Entry<E>, 'order' | 'before' | 'passedBefore'>,
   parkedRevision: number | undefined,
 ): Entry<E> {
   return {
     event,
     size,
     lane,
-    order,
-    before,
+    ...place,
     parkedRevision,
     id,
     ackId: id,
