@@ -39,7 +39,7 @@ export class MerchantDirectory {
     private readonly store: EventStore,
     private readonly box: SecretBox,
     private readonly clock: Clock,
-    /** Told when following the log fails, which is tried again, and when a merchant's event cannot be read. */
+    /** Told each time the log goes away, which is followed again when it is back, and when a merchant's event cannot be read. */
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -148,13 +148,17 @@ export class MerchantDirectory {
 
   private async follow(pages: AsyncIterator<Page>): Promise<void> {
     let iterator = pages
+    let isFollowing = true
     while (!this.stopping.signal.aborted) {
       try {
         const { value: page, done } = await iterator.next()
         if (done) return
+        isFollowing = true
         this.apply(page, this.onError)
       } catch (error) {
-        this.onError(error)
+        // Once for each time the log goes away: it may stay away for hours.
+        if (isFollowing) this.onError(error)
+        isFollowing = false
         await delay(retryDelayMs, undefined, { signal: this.stopping.signal }).catch(() => {})
         iterator = this.pages()
       }

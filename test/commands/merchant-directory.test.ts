@@ -239,3 +239,24 @@ t.test('catching up makes known what the subscription has not brought yet, and n
   t.equal(directory.byApiKey(webApiKey)?.merchantId, id, 'the key before the rotation is still the one before')
   t.strictSame(errors, [])
 })
+
+t.test('a log that is away for long is told of once, and followed again when it is back', async (t) => {
+  let tries = 0
+  const { directory, commands, errors } = await open(t, (store) => ({
+    ...store,
+    readAll: (options) => store.readAll(options),
+    subscribeToAll: async function* (options) {
+      tries++
+      if (tries === 2 || tries === 3) throw new Error('the log is away')
+      for await (const page of store.subscribeToAll(options)) {
+        yield page
+        if (tries === 1) throw new Error('the line broke')
+      }
+    },
+  }))
+  await directory.start()
+  const { id } = await commands.register(settings, context)
+  await eventually(() => directory.byId(id) !== undefined)
+  t.equal(tries, 4)
+  t.match(errors, [{ message: 'the line broke' }])
+})
