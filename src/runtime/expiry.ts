@@ -4,9 +4,9 @@ import type { Clock } from '../commands/handle-command.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
-import { runWithLease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
+import { startLeasedWork } from './leased-work.js'
 
 const tickMs = 1_000
 const pageSize = 200
@@ -25,25 +25,7 @@ export interface ExpiryDependencies {
 
 /** Cancels deposits that were not finished in time, in one process at a time, until it is stopped. */
 export function startExpiry(deps: ExpiryDependencies): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const ended = runAgain(deps, stopping.signal)
-  return {
-    stop: async () => {
-      stopping.abort()
-      await ended
-    },
-  }
-}
-
-async function runAgain(deps: ExpiryDependencies, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await runWithLease(deps.readModels, 'expiry', { signal }, (lease) => new Expiry(deps).run(lease.signal))
-    } catch (error) {
-      deps.logger.error({ err: error }, 'expiry ended; it begins again')
-      await pause(tickMs, signal)
-    }
-  }
+  return startLeasedWork(deps, 'expiry', (signal) => new Expiry(deps).run(signal))
 }
 
 class Expiry {

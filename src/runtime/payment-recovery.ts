@@ -6,10 +6,10 @@ import type { WalletCollections } from '../commands/wallet-collections.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
-import { runWithLease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { WalletUnavailableError } from '../wallet/wallet.js'
+import { startLeasedWork } from './leased-work.js'
 
 const tickMs = 1_000
 const pageSize = 500
@@ -34,25 +34,7 @@ export interface PaymentRecoveryDependencies {
 
 /** Finishes what requests began with customers' money and did not end, in one process at a time, until it is stopped. */
 export function startPaymentRecovery(deps: PaymentRecoveryDependencies): { stop(): Promise<void> } {
-  const stopping = new AbortController()
-  const ended = runAgain(deps, stopping.signal)
-  return {
-    stop: async () => {
-      stopping.abort()
-      await ended
-    },
-  }
-}
-
-async function runAgain(deps: PaymentRecoveryDependencies, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await runWithLease(deps.readModels, 'payments', { signal }, (lease) => new Recovery(deps).run(lease.signal))
-    } catch (error) {
-      deps.logger.error({ err: error }, 'payment recovery ended; it begins again')
-      await pause(tickMs, signal)
-    }
-  }
+  return startLeasedWork(deps, 'payments', (signal) => new Recovery(deps).run(signal))
 }
 
 /** An event, by what outlasts a move of the log. */
