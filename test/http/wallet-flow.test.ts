@@ -576,7 +576,9 @@ t.test('passwords and codes are found nowhere: log lines, answers, metrics, file
   for (const each of wallet.codes.values()) secrets.add(each)
   bodies.push((await service.app.inject('/metrics')).body)
 
-  const files = readdirSync(service.path).map((name) => readFileSync(join(service.path, name), 'latin1'))
+  const files = readdirSync(service.path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
   t.ok(files.length >= 2 && files.some((text) => text.includes('WalletCodeAttempted')), 'these are the files')
   for (const secret of secrets) {
     // Six digits on their own; longer numbers and ids may hold any six.
