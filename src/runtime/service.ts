@@ -65,7 +65,9 @@ async function startParts(
   onStop(() => directory.stop())
   checkMasterKey(directory)
 
-  const port = configuration.port === 0 ? await freePort(configuration.host) : configuration.port
+  const { port, release } =
+    configuration.port === 0 ? await reservePort(configuration.host) : { port: configuration.port, release: undefined }
+  if (release) onStop(release)
   const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
   const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
@@ -100,6 +102,7 @@ async function startParts(
     outbox: async () => (inSandbox() ? outbox.list() : undefined),
   })
   onStop(() => app.close())
+  await release?.()
   await listen(app, configuration.host, port)
   logger.info({ host: configuration.host, port, baseUrl, roles: [...configuration.roles] }, 'listening')
   const roles = [...configuration.roles]
@@ -159,14 +162,18 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
-/** A port that is free now. Asked for before the app is built, as URLs in its answers name it. */
-function freePort(host: string): Promise<number> {
+/**
+ * A free port, held until it is released, as what is free now may be another's a moment later. Asked for before the app is
+ * built, as URLs in its answers name it.
+ */
+function reservePort(host: string): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
   return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', (error) => reject(explained(error, host, 0)))
-    probe.listen(0, host, () => {
-      const { port } = probe.address() as { port: number }
-      probe.close(() => resolve(port))
+    const holder = createServer((socket) => socket.destroy())
+    holder.once('error', (error) => reject(explained(error, host, 0)))
+    holder.listen(0, host, () => {
+      const { port } = holder.address() as { port: number }
+      const release = () => new Promise<void>((released) => holder.close(() => released()))
+      resolve({ port, release })
     })
   })
 }

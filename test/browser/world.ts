@@ -25,7 +25,7 @@ const tellViolations = `document.addEventListener('securitypolicyviolation', ({ 
 
 /** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
 export async function startWorld(t: Test, browser: Browser) {
-  const port = await freePort()
+  const { port, release } = await reservePort()
   const publicUrl = `http://127.0.0.1:${port}`
   const wallet = new MemoryWallet()
   const outbox: OutboxMessage[] = []
@@ -37,6 +37,7 @@ export async function startWorld(t: Test, browser: Browser) {
     overrides: { publicUrl, outbox: async () => outbox },
   })
   t.teardown(() => destroyTestService(service))
+  await release()
   await service.app.listen({ port, host: '127.0.0.1' })
   wallet.open(customer.email, customer.password, 10_000_00n)
   const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
@@ -132,10 +133,16 @@ export async function startShop(t: Test, body: () => string = () => frameOfQuery
   return `http://localhost:${(server.address() as { port: number }).port}`
 }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  return port
+/** Held until it is released: a free port may be another's a moment later. */
+async function reservePort(): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as { port: number }
+  return {
+    port,
+    release: async () => {
+      holder.close()
+      await once(holder, 'close')
+    },
+  }
 }
