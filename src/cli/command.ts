@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { logged, onlyReads } from './operator-log.js'
 import { readable } from './readable.js'
 import type { Workplace } from './workplace.js'
 
@@ -34,7 +35,9 @@ export function answer<Arguments extends (string | number)[], Options>(
     const { openWorkplace } = await import('./workplace.js')
     const workplace = await openWorkplace(process.env, log)
     try {
-      const result = await action(workplace, options, ...(command.processedArgs as Arguments))
+      const args = command.processedArgs as Arguments
+      const work = () => action(workplace, options, ...args)
+      const result = await (onlyReads(command) ? work() : logged(workplace, command, work))
       process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : readable(result))
     } finally {
       await workplace.close()

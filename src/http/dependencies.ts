@@ -8,6 +8,7 @@ import type { WalletPayments } from '../commands/wallet-payments.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
+import type { SecurityLog } from '../security/security-log.js'
 
 /** A message of the sandbox's wallet; `code` or `link` is null. */
 export interface OutboxMessage {
@@ -33,6 +34,7 @@ export interface HttpDependencies {
   readonly trustedProxies: readonly string[]
   readonly clock: Clock
   readonly logger: Logger
+  readonly securityLog: SecurityLog
   /** Exposed at /metrics; http adds its own. One registry for each app. */
   readonly metrics: Registry
   /** What keeps the rest of the process from being ready, in words; empty when nothing does. */

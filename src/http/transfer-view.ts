@@ -56,9 +56,14 @@ export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
     type: event.type,
     at: event.data.at,
     data: viewOfData(event.data),
-    actor: metadata.actor,
+    actor: shownActor(metadata.actor),
     correlationId: metadata.$correlationId,
   }
+}
+
+/** A merchant learns that an operator did it; who works here is ours to know. */
+function shownActor(actor: string): string {
+  return actor.startsWith('cli:') ? 'operator' : actor
 }
 
 /** Amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */

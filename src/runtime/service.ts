@@ -13,6 +13,7 @@ import type { Configuration } from './configuration.js'
 import { ServiceRegistry } from './metrics.js'
 import { ensureSandboxMerchant, isSandbox } from './sandbox.js'
 import { ensureSandboxWallet } from './sandbox-wallet.js'
+import { createSecurityLog } from './security-log.js'
 import { openStores, type Stores } from './stores.js'
 import { createWallet } from './wallet.js'
 import { createWalletPayments } from './wallet-payments.js'
@@ -84,6 +85,9 @@ async function startParts(
   onStop(() => background.stop())
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings)
   const payments = { store: eventStore, wallet, transfers, directory, box, publicUrl: baseUrl, clock }
+  const metrics = new ServiceRegistry(() => background.metrics())
+  const securityLog = createSecurityLog(logger, metrics, () => performance.now())
+  onStop(async () => securityLog.close())
   const app = await buildApp({
     transfers,
     walletPayments: createWalletPayments(payments),
@@ -96,7 +100,8 @@ async function startParts(
     trustedProxies: configuration.trustedProxies,
     clock,
     logger,
-    metrics: new ServiceRegistry(() => background.metrics()),
+    securityLog,
+    metrics,
     readiness: async () => [background.problem() ?? []].flat(),
     merchantsServed: configuration.roles.has('api'),
     outbox: async () => (inSandbox() ? outbox.list() : undefined),

@@ -111,10 +111,20 @@ t.test('the history tells every event with its actor and correlation id', async 
       correlationId: 'create-1',
       data: { amount: 100.5, channel: 'native', referenceId: 'history-1', userId: '8412', paymentMethod: 1 },
     },
-    { revision: 1, type: 'TransferSentToManualControl', actor: 'cli:ada', data: { message: 'checking' } },
+    { revision: 1, type: 'TransferSentToManualControl', actor: 'operator', data: { message: 'checking' } },
     { revision: 2, type: 'TransferCompleted', correlationId: 'job-1', data: { transactionAmount: 100.5 } },
   ])
   t.notOk('merchantId' in items[0].data)
+})
+
+t.test('a merchant is never shown who works here', async (t) => {
+  const trackingId = await create('native', merchant, { referenceId: 'who-works-here' })
+  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.reopen(trackingId, 'paid after all', context)
+  for (const path of [`/${trackingId}`, `/${trackingId}/events`, `/${trackingId}/callbacks`, '']) {
+    t.notMatch((await get(`/v1/transfers${path}`)).body, 'cli:', path)
+  }
+  t.notMatch((await get('/v1/events?limit=100')).body, 'cli:')
 })
 
 t.test('unknown and malformed trackingIds are 404', async (t) => {

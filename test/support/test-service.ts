@@ -17,6 +17,7 @@ import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
 import { startProjections } from '../../src/projections/start.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { createSecurityLog } from '../../src/runtime/security-log.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import type { Wallet } from '../../src/wallet/wallet.js'
@@ -131,6 +132,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   })
   const logLines: string[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
+  const metrics = options.overrides?.metrics ?? new Registry()
   const app = await buildApp({
     transfers,
     callbacks,
@@ -143,7 +145,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     trustedProxies: [],
     clock,
     logger,
-    metrics: new Registry(),
+    securityLog: createSecurityLog(logger, metrics, () => performance.now()),
+    metrics,
     readiness: async () => [],
     merchantsServed: true,
     outbox: async () => undefined,

@@ -5,6 +5,7 @@ import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failureEnvelope, failures, RequestError } from '../errors.js'
+import { noteFailure } from '../security-notes.js'
 import { validationErrorsOf } from '../validation-errors.js'
 import type { Gate } from './gate.js'
 
@@ -13,13 +14,13 @@ const unavailableRetryAfterSeconds = 2
 /** Turns whatever was thrown into a documented failure: counts it against somebody, logs it, sets the headers. */
 export type FailWith = (error: unknown, request: FastifyRequest, reply: FastifyReply) => RequestError
 
-export function registerFailing(app: App, { logger }: HttpDependencies, gate: Gate): FailWith {
+export function registerFailing(app: App, { logger, securityLog }: HttpDependencies, gate: Gate): FailWith {
   const failWith: FailWith = (error, request, reply) => {
     const failed = charge(toRequestError(error), request, gate)
     const { code, status } = failed.failure
     const about = { requestId: request.id, code, method: request.method, address: request.ip }
     if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
-    else if (status === 401 || status === 403) logger.warn({ ...about, url: request.routeOptions.url }, failed.message)
+    noteFailure(securityLog, request, failed.failure)
     reply.code(status)
     const { retryAfterSeconds } = failed.particulars
     if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))

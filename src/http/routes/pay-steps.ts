@@ -11,7 +11,9 @@ import { refuseCrossSite } from '../pay/same-origin.js'
 import type { FailWith } from '../plugins/failing.js'
 import type { Gate } from '../plugins/gate.js'
 import { NullableString } from '../schemas/envelope.js'
+import { noteFailure } from '../security-notes.js'
 import { requestLanguage } from './pay-page.js'
+import { failureOf } from './wallet-flow.js'
 
 const Link = Type.Object({ link: Type.String({ description: 'As in the `url`.' }) })
 
@@ -132,7 +134,7 @@ function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandle
       const { email, password } = request.body
       const of = await customer(deps, request, request.params.link)
       const result = await walletPayments.logIn({ ...of.deposit, email, password }, of.context)
-      return result.ok ? { next: 'code', token: result.token } : instead(result, reply)
+      return result.ok ? { next: 'code', token: result.token } : instead(deps, result, reply)
     },
   })
   const verify = step('payVerifyCode', 'Give the code and pay')
@@ -146,7 +148,7 @@ function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandle
       const of = await customer(deps, request, request.params.link)
       const { token, code } = request.body
       const result = await walletPayments.verifyCode({ ...of.deposit, token, code }, of.context)
-      if (!result.ok) return instead(result, reply)
+      if (!result.ok) return instead(deps, result, reply)
       return result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
     },
   })
@@ -160,7 +162,7 @@ function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandle
       gate.chargeAddress(request)
       const of = await customer(deps, request, request.params.link)
       const result = await walletPayments.validateDevice({ ...of.deposit, token: request.body.token }, of.context)
-      return result.ok ? { next: 'result' } : instead(result, reply)
+      return result.ok ? { next: 'result' } : instead(deps, result, reply)
     },
   })
 }
@@ -174,7 +176,8 @@ async function customer(deps: HttpDependencies, request: FastifyRequest, link: s
 }
 
 /** What the page does about a step that did not end in success; some of that is no failure to it. */
-function instead({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyReply): Next {
+function instead({ securityLog }: HttpDependencies, failure: WalletFailure, reply: FastifyReply): Next {
+  const { reason, retryAfterSeconds } = failure
   switch (reason) {
     case 'device-pending':
     case 'payment-under-way':
@@ -182,6 +185,7 @@ function instead({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyRep
     case 'manual-control':
       return { next: 'result' }
   }
+  noteFailure(securityLog, reply.request, failureOf(failure, failures.paymentUnderWay))
   const { reason: told, status } = problems[reason]
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
   // Sent, not thrown: it was counted where it was decided, and it is no request that went wrong.

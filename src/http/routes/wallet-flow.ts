@@ -110,7 +110,8 @@ function requestError(failure: WalletFailure, underWay: Failure): RequestError {
   })
 }
 
-function failureOf({ reason }: WalletFailure, underWay: Failure): Failure {
+/** `underWay`: what a payment that is being carried out is to the caller. */
+export function failureOf({ reason }: WalletFailure, underWay: Failure): Failure {
   switch (reason) {
     case 'unknown-transfer':
       return failures.unknownTransfer

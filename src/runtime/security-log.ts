@@ -1,0 +1,53 @@
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+import { TokenBuckets } from '../http/token-buckets.js'
+import type { SecurityEvent, SecurityLog } from '../security/security-log.js'
+
+/** Lines of one event from one address, and of one event from everybody: guesses must neither fill a disk nor hide one another. */
+const perAddress = { perSecond: 0.1, burst: 20 }
+const perEvent = { perSecond: 2, burst: 200 }
+const maxAddresses = 100_000
+/** When what got no line is told of, as a number. */
+const tellMoreAfterMs = 10_000
+
+export interface RunningSecurityLog extends SecurityLog {
+  /** Tells what is still to be told. */
+  close(): void
+}
+
+/** One line for each event in the service's log, in bounded number, and a count of all in the metrics. */
+export function createSecurityLog(logger: Logger, registry: Registry, nowMs: () => number): RunningSecurityLog {
+  // Also where the rest of the log is told to be quiet about warnings.
+  const lines = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'warn' })
+  const counter = new Counter({
+    name: 'transferd_security_events_total',
+    help: 'What the security log tells of; also what it had no line for.',
+    labelNames: ['event'],
+    registers: [registry],
+  })
+  const addresses = new TokenBuckets(nowMs, maxAddresses)
+  const events = new TokenBuckets(nowMs, maxAddresses)
+  const untold = new Map<SecurityEvent, number>()
+  let timer: NodeJS.Timeout | undefined
+
+  const write = (event: SecurityEvent, fields: object) => lines.warn({ event, ...fields }, event)
+  const tellMore = () => {
+    clearTimeout(timer)
+    timer = undefined
+    for (const [of, count] of untold) write('security.more', { of, count })
+    untold.clear()
+  }
+  return {
+    note(event, fields) {
+      counter.inc({ event })
+      const { address = '' } = fields as { readonly address?: string | number | null }
+      const isFree =
+        addresses.take(`${event} ${address}`, perAddress.perSecond, perAddress.burst) === 0 &&
+        events.take(event, perEvent.perSecond, perEvent.burst) === 0
+      if (isFree) return write(event, fields)
+      untold.set(event, (untold.get(event) ?? 0) + 1)
+      timer ??= setTimeout(tellMore, tellMoreAfterMs).unref()
+    },
+    close: tellMore,
+  }
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { createSecurityLog } from '../../src/runtime/security-log.js'
+import { type SecurityEvent, securityEvents } from '../../src/security/security-log.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { createBody, destroyTestService, paths, post, startTestService, walletPaths } from '../support/test-service.js'
+
+const customer = { userName: 'ada@example.com', password: '246813' }
+const operatorsOnly: readonly SecurityEvent[] = ['security.operator_command', 'security.more']
+
+type Line = { readonly event?: SecurityEvent; readonly [field: string]: unknown }
+
+async function world(t: Test) {
+  const wallet = new MemoryWallet()
+  wallet.open(customer.userName, customer.password, 1_000_00n)
+  const metrics = new Registry()
+  const service = await startTestService({ wallet, overrides: { metrics } })
+  t.teardown(() => destroyTestService(service))
+  const { logLines } = service
+  const lines = () => logLines.map((line) => JSON.parse(line) as Line).filter(({ event }) => event !== undefined)
+  return { ...service, wallet, metrics, lines }
+}
+
+/** Attacks of every kind, and what of them must never be told. */
+async function attack({ app, merchant, merchants, wallet, until, directory }: Awaited<ReturnType<typeof world>>) {
+  const shop = await merchant({ requireSignature: false })
+  const suspended = await merchant({ allowIps: ['127.0.0.1'] })
+  await merchants.suspend(suspended.id, { actor: 'test', $correlationId: 'test', $causationId: 'test' })
+  await until(() => directory.byId(suspended.id)?.suspended === true)
+  const key = shop.webApiKey
+  const guess = `${key.slice(0, -6)}CANARY`
+  const native = (fields: object = {}) => createBody('native', shop.secretKey, { ...fields })
+  await post(app, paths.native, native(), { key: guess })
+  await post(app, paths.native, native(), { key, address: '192.0.2.9' })
+  await post(app, paths.native, native(), { key: suspended.webApiKey })
+  const wrongHash = 'CA4A21CA4A21CA4A21CA4A21CA4A21CA'
+  await post(app, paths.native, native({ hashCode: wrongHash }), { key })
+  const signature = `t=${Math.floor(Date.now() / 1000)},v1=${'ca'.repeat(32)}`
+  await post(app, paths.native, native(), { key, headers: { 'x-signature': signature } })
+  // The texts "1" + "23" and "12" + "3" make one hash.
+  await post(app, paths.native, createBody('native', shop.secretKey, { referenceId: '23' }, '1'), { key })
+  await post(app, paths.native, createBody('native', shop.secretKey, { referenceId: '3' }, '12'), { key })
+  const { trackingId } = (await post(app, paths.native, native(), { key })).json().result
+  const step = async (url: string, body: object) =>
+    (await post(app, url, JSON.stringify({ trackingId, ...body }), { key })).json()
+  await step(walletPaths.logIn, { ...customer, password: '918273' })
+  const { result: token } = await step(walletPaths.logIn, customer)
+  const wrongCode = wallet.lastCode() === '554433' ? '554434' : '554433'
+  await step(walletPaths.code, { token, code: wrongCode })
+  await step(walletPaths.code, { token: `${token}CANARY`, code: wrongCode })
+  const hosted = (await post(app, paths.hosted, createBody('hosted', shop.secretKey), { key })).json()
+  const page = new URL(hosted.url).pathname
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  await post(app, `${page}/login`, JSON.stringify({ email: 'x', password: '918273' }), { headers })
+  const own = { origin: 'https://pay.example', 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+  const logIn = JSON.stringify({ email: customer.userName, password: '918273' })
+  await post(app, `${page}/login`, logIn, { headers: own, contentType: 'application/json' })
+  for (let n = 0; n < 6; n++) await post(app, paths.native, native(), { key: guess, address: '198.51.100.7' })
+  const mac = page.split('.').at(-1)!
+  const issued = [shop, suspended].flatMap(({ webApiKey, secretKey, webhookSecret }) => [
+    webApiKey.slice(-43),
+    secretKey,
+    webhookSecret,
+  ])
+  return {
+    shop,
+    trackingId,
+    hosted,
+    canaries: [
+      ...issued,
+      ...['CANARY', wrongHash, 'ca'.repeat(32), '246813', '918273', wrongCode, wallet.lastCode(), token, mac],
+      customer.userName,
+    ],
+  }
+}
+
+t.test('every attack is one line with its stable name and exactly its fields, and is counted', async (t) => {
+  const scene = await world(t)
+  const { shop, trackingId, hosted } = await attack(scene)
+  const lines = scene.lines()
+  const counts = new Map<string, number>()
+  for (const { event } of lines) counts.set(event!, (counts.get(event!) ?? 0) + 1)
+  const told = Object.keys(securityEvents).filter((event) => !operatorsOnly.some((each) => each === event))
+  t.strictSame([...counts.keys()].sort(), told.sort())
+  for (const { event, level, time, msg, pid: _pid, hostname: _host, ...fields } of lines) {
+    t.strictSame(Object.keys(fields).sort(), [...securityEvents[event!]].sort(), event!)
+    t.match({ level, time, msg }, { level: 40, time: Number, msg: event })
+  }
+  const lineOf = (event: SecurityEvent) => lines.find((line) => line.event === event)
+  t.match(lineOf('security.key_unknown'), { claimedMerchantId: shop.id, merchantId: null, address: '127.0.0.1' })
+  t.match(lineOf('security.address_refused'), { address: '192.0.2.9', claimedMerchantId: shop.id, code: 40301 })
+  const failed = lines.filter(({ event }) => event === 'security.login_failed')
+  t.strictSame(
+    failed.map((line) => line.trackingId),
+    [trackingId, hosted.trackingId],
+    'on the page of a merchant and on ours',
+  )
+  t.match(lineOf('security.throttled'), { address: '198.51.100.7', code: 42901 })
+  const exposed = await scene.metrics.metrics()
+  for (const [event, count] of counts) t.match(exposed, `transferd_security_events_total{event="${event}"} ${count}`)
+})
+
+t.test('no line holds a password, a code, a key, a secret, a hash, a token or the rest of a link', async (t) => {
+  const scene = await world(t)
+  const { canaries } = await attack(scene)
+  const text = scene.logLines.join('')
+  for (const canary of canaries) t.notOk(text.includes(canary), canary)
+})
+
+t.test(
+  'guesses cannot fill the disk: lines are bounded, counts are not, and what got none is told as a number',
+  async (t) => {
+    const written: Line[] = []
+    const registry = new Registry()
+    const sink = { write: (line: string) => void written.push(JSON.parse(line)) }
+    const log = createSecurityLog(pino({ level: 'error' }, sink), registry, () => 0)
+    const fields = { requestId: 'r', method: 'POST', route: '/', code: 40101, merchantId: null, trackingId: null }
+    const note = (address: string) => log.note('security.key_unknown', { ...fields, address, claimedMerchantId: null })
+    for (let n = 0; n < 1_000; n++) note('192.0.2.1')
+    t.equal(written.length, 20, 'from one address')
+    note('192.0.2.2')
+    t.equal(written.at(-1)?.address, '192.0.2.2', 'one address takes no lines from another')
+    for (let n = 0; n < 10_000; n++) note(`2001:db8::${n.toString(16)}`)
+    t.ok(written.length <= 200, `${written.length} lines from everybody`)
+    const lines = written.length
+    log.close()
+    t.strictSame(written.slice(lines), [
+      { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 11_001 - lines },
+    ])
+    log.close()
+    t.equal(written.length, lines + 1, 'told once')
+    t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 11001')
+  },
+)
+
+t.test('docs/reference/security-log.md lists exactly the events and fields there are', async (t) => {
+  const page = readFileSync('docs/reference/security-log.md', 'utf8')
+  const rows = page.split('\n').flatMap((line) => {
+    const [, event, meaning, fields = ''] = line.split('|').map((cell) => cell.trim())
+    if (!/^`security\.\w+`$/.test(event ?? '')) return []
+    t.ok(meaning, `${event} says when`)
+    const names = [...fields.matchAll(/`(\w+)`/g)].map((match) => match[1]!)
+    return [[event!.slice(1, -1), names]] as const
+  })
+  const perRequest = [...securityEvents['security.key_unknown']]
+  t.strictSame(
+    rows,
+    Object.entries(securityEvents).map(([event, fields]) => [
+      event,
+      [...fields].join() === perRequest.join() ? [] : [...fields],
+    ]),
+  )
+  const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map((match) => match[1]!)
+  t.strictSame(listed, perRequest, 'the fields of every request')
+})
