@@ -15,7 +15,13 @@ function common(trackingId: string, n: number) {
 }
 
 function created(trackingId: string, n: number): TransferEvent {
-  const customer = { userId: `customer-${n}`, name: 'Somebody With A Name', username: 'somebody', paymentMethod: 1 }
+  const customer = {
+    userId: `customer-${n}`,
+    name: 'Somebody With A Name',
+    username: 'somebody',
+    paymentMethod: 1,
+    told: false,
+  }
   const data = {
     ...common(trackingId, n),
     ...customer,

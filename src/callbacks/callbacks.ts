@@ -56,10 +56,10 @@ async function runUnderLease(deps: CallbacksDependencies, stopping: AbortSignal)
 }
 
 async function recordAndDeliver(deps: CallbacksDependencies, lease: Lease, stopping: AbortSignal): Promise<void> {
-  const { store, commands, merchants, metrics, logger, clock, timing } = deps
+  const { store, commands, metrics, logger, clock, timing } = deps
   const { attemptTimeoutMs, sweepEveryMs: everyMs, sweepBehindMs: behindMs } = timing
   const checkpoint = await SweepCheckpoint.load(store, clock)
-  const changes = new ChangeRecorder(store, commands, merchants)
+  const changes = new ChangeRecorder(store, commands)
   const recorder = new Recorder({ store, changes, metrics, logger, sweptTo: () => checkpoint.position })
   const sweep = new Sweep({ store, changes, metrics, logger, clock, checkpoint, everyMs, behindMs })
 

@@ -1,10 +1,9 @@
 import type { CallbackCommands } from '../commands/callbacks.js'
 import type { Loaded } from '../commands/handle-command.js'
-import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { Lane } from '../domain/callback/callback.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
-import { statusCodes, type Transfer } from '../domain/transfer/transfer.js'
+import { statusCodes, type Transfer, type TransferState } from '../domain/transfer/transfer.js'
 import { decodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 
@@ -19,15 +18,15 @@ export class ChangeRecorder {
   constructor(
     private readonly store: EventStore,
     private readonly commands: CallbackCommands,
-    private readonly merchants: MerchantDirectory,
   ) {}
 
   /**
-   * False for an event that surely calls for no callback: a creation, unless its merchant wants to hear of those. Reads
+   * False for an event that surely calls for no callback: a creation that its merchant did not want to hear of. Reads
    * nothing, as creations are most of the log.
    */
-  concerns(event: RecordedEvent): boolean {
-    return isCreation(event) ? this.wantsCreations(event) : true
+  concerns({ type, data }: RecordedEvent): boolean {
+    const isCreation = type === 'DepositCreated' || type === 'WithdrawalCreated'
+    return !isCreation || data.told === true
   }
 
   /**
@@ -50,12 +49,12 @@ export class ChangeRecorder {
   private async changesUpTo(last: RecordedEvent): Promise<Change[]> {
     const events = await this.store.readStream(last.stream, { maxCount: last.revision + 1 })
     const changes: Change[] = []
-    let before = transferDecider.initialState
+    let before: TransferState = transferDecider.initialState
     for (const event of events) {
-      const transfer = transferDecider.evolve(before, decodeEvent(event) as TransferEvent)
+      const decoded = decodeEvent(event) as TransferEvent
+      const transfer = transferDecider.evolve(before, decoded)
       if (transfer.kind === 'none') throw new Error(`${event.stream}@${event.revision} left no transfer`)
-      const changed = before.kind === 'none' ? this.wantsCreations(event) : before.status !== transfer.status
-      if (changed) changes.push({ event, transfer })
+      if (isTold(decoded, before, transfer)) changes.push({ event, transfer })
       before = transfer
     }
     return changes
@@ -84,12 +83,10 @@ export class ChangeRecorder {
     if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.message}`)
     return result
   }
-
-  private wantsCreations(event: RecordedEvent): boolean {
-    return this.merchants.byId(String(event.data.merchantId))?.settings.callbackOnCreate ?? false
-  }
 }
 
-function isCreation(event: RecordedEvent): boolean {
-  return event.type === 'DepositCreated' || event.type === 'WithdrawalCreated'
+/** By what the log says and not by today's settings: else one that is changed since would tell of old creations. */
+function isTold(event: TransferEvent, before: TransferState, after: Transfer): boolean {
+  if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
+  return before.kind !== 'none' && before.status !== after.status
 }

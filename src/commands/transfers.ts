@@ -26,6 +26,8 @@ export interface TransferRequest {
   readonly name: string
   readonly username: string
   readonly paymentMethod: number
+  /** The merchant wants a callback of the creation. */
+  readonly told: boolean
   /** The verified hashCode and the amount text it was made of; absent when the request carried none. */
   readonly hash?: { readonly hashCode: string; readonly amountText: string } | undefined
 }

@@ -26,6 +26,8 @@ const transfer = {
   at: At,
 }
 const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
+const deposit = { channel: Type.Union([Type.Literal('hosted'), Type.Literal('native')]), expiresAt: At }
+const withdrawal = { accountNumber: Text, identityNumber: Nullable(Text) }
 
 const Sealed = Type.String({ pattern: '^v1\\.' })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -73,14 +75,13 @@ const CollectionNumber = Type.Integer({ minimum: 1 })
 /** Every version of every event type, oldest first. */
 export const eventSchemas = {
   DepositCreated: [
-    event({
-      ...transfer,
-      ...customer,
-      channel: Type.Union([Type.Literal('hosted'), Type.Literal('native')]),
-      expiresAt: At,
-    }),
+    event({ ...transfer, ...customer, ...deposit }),
+    event({ ...transfer, ...customer, told: Type.Boolean(), ...deposit }),
   ],
-  WithdrawalCreated: [event({ ...transfer, ...customer, accountNumber: Text, identityNumber: Nullable(Text) })],
+  WithdrawalCreated: [
+    event({ ...transfer, ...customer, ...withdrawal }),
+    event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal }),
+  ],
   TransferCompleted: [
     event({
       ...transfer,

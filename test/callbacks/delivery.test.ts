@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { formatShortest } from '../../src/domain/money.js'
 import { type Received, startReceiver } from './receiver.js'
@@ -70,6 +70,42 @@ t.test('a creation is called back only when the merchant wants it', async (t) =>
     ['Cancelled'],
   )
 })
+
+t.test(
+  'whether a creation is told is decided when it happens: settings since tell no Pending after Cancelled',
+  async (t) => {
+    const world = await openWorld(t)
+    const receiver = await startReceiver(t)
+    const { id } = await world.merchant(receiver.url)
+    const untold = await world.deposit(id)
+    await world.transfers.changeStatus(untold, 'Cancel', null, context)
+    // As a version of the program stored it that did not know yet.
+    const old = await world.deposit(id)
+    const [event] = await world.store.readStream(`transfer-${old}`)
+    const { told: _, ...data } = event!.data
+    const before = `transfer-${randomUUID()}`
+    const stored = { id: randomUUID(), type: event!.type, data: { ...data, trackingId: before.slice(9) } }
+    await world.store.append(before, 'no_stream', [{ ...stored, metadata: { ...event!.metadata, schemaVersion: 1 } }])
+    await world.transfers.changeStatus(before.slice(9), 'Cancel', null, context)
+    await world.merchants.changeSettings(id, { callbackOnCreate: true }, context)
+    await until(() => world.directory.byId(id)!.settings.callbackOnCreate)
+    const told = await world.deposit(id)
+    await world.merchants.changeSettings(id, { callbackOnCreate: false }, context)
+    await until(() => !world.directory.byId(id)!.settings.callbackOnCreate)
+    await world.transfers.changeStatus(told, 'Cancel', null, context)
+    await world.merchants.changeSettings(id, { callbackOnCreate: true }, context)
+    await until(() => world.directory.byId(id)!.settings.callbackOnCreate)
+    world.start()
+    for (const trackingId of [untold, before.slice(9), told])
+      await world.transfers.reopen(trackingId, 'it came', context)
+    await until(() => receiver.received.length >= 7)
+    const statuses = (of: string) =>
+      receiver.received.filter(({ trackingId }) => trackingId === of).map(({ body }) => body.StatusDescription)
+    t.strictSame(statuses(untold), ['Cancelled', 'ManualControl'])
+    t.strictSame(statuses(before.slice(9)), ['Cancelled', 'ManualControl'])
+    t.strictSame(statuses(told), ['Pending', 'Cancelled', 'ManualControl'])
+  },
+)
 
 t.test('while a webhook secret rotates, both signatures are there; afterwards one', async (t) => {
   const world = await openWorld(t)

@@ -164,6 +164,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
           name: 'A Customer',
           username: 'customer',
           paymentMethod: 1,
+          told: directory.byId(merchantId)!.settings.callbackOnCreate,
           channel: 'hosted',
           expiryMinutes: 30,
         },

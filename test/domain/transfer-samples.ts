@@ -14,6 +14,7 @@ const request = {
   name: 'Ayşe Yılmaz',
   username: 'ayse',
   paymentMethod: 1,
+  told: false,
   at: createdAt,
 }
 

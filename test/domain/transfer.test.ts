@@ -38,7 +38,7 @@ t.test('a create on nothing records the request as it was sent', async () => {
 
 t.test('a created transfer is pending, with nothing transferred', async (t) => {
   for (const kind of kinds) {
-    const { at: _, ...data } = created[kind].data
+    const { at: _, told: _told, ...data } = created[kind].data
     t.strictSame(fold([created[kind]]), {
       ...data,
       status: 'Pending',

@@ -32,9 +32,10 @@ const common = { trackingId: 't', merchantId: 'm', kind: 'deposit', referenceId:
 const noon = '2026-11-20T12:00:00.000Z'
 const later = '2026-11-21T00:00:00.000Z'
 const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1 }
+const told = false
 const created: TransferEvent = {
   type: 'DepositCreated',
-  data: { ...common, ...customer, channel: 'hosted', expiresAt: later, at: noon },
+  data: { ...common, ...customer, told, channel: 'hosted', expiresAt: later, at: noon },
 }
 const completed: TransferEvent = {
   type: 'TransferCompleted',
@@ -86,7 +87,7 @@ t.test('transfers: a withdrawal has its account and is never open', async (t) =>
   const { kind: _, ...rest } = common
   const withdrawal: TransferEvent = {
     type: 'WithdrawalCreated',
-    data: { ...rest, kind: 'withdrawal', ...customer, accountNumber: 'IBAN', identityNumber: null, at: noon },
+    data: { ...rest, kind: 'withdrawal', ...customer, told, accountNumber: 'IBAN', identityNumber: null, at: noon },
   }
   const { channel: _channel, expiresAt: _expiresAt, ...alike } = pending
   const expected = { ...alike, kind: 'withdrawal', accountNumber: 'IBAN', identityNumber: null, revision: 0 }

@@ -30,7 +30,7 @@ async function scene(t: Test) {
           name: 'Ada',
           username: 'ada',
         },
-        ...{ paymentMethod: 1, channel: 'native', expiryMinutes: 30 },
+        ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },
       },
       context,
     )

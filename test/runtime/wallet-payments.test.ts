@@ -26,7 +26,7 @@ t.test(
       const created = await transfers.createDeposit(
         {
           ...{ merchantId, referenceId: randomUUID(), amountMinor: 1n, userId: '8412', name: 'Ada', username: 'ada' },
-          ...{ paymentMethod: 1, channel: 'native', expiryMinutes: 30 },
+          ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },
         },
         context,
       )

@@ -74,7 +74,14 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
 function transferCommand({ transfer, what, amount }: Step, trackingId: string, at: string): TransferCommand {
   const message = what % 2 === 0 ? null : 'a message'
   const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at } as const
-  const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1, amountMinor: BigInt(amount) }
+  const customer = {
+    userId: 'u',
+    name: 'N',
+    username: 'n',
+    paymentMethod: 1,
+    told: amount % 2 === 0,
+    amountMinor: BigInt(amount),
+  }
   const mismatchPolicy = { toleranceMinor: 0n, autoCancel: amount % 2 === 0 }
   switch (what) {
     case 0:

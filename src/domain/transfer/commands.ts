@@ -9,6 +9,8 @@ interface Create {
   readonly name: string
   readonly username: string
   readonly paymentMethod: number
+  /** The merchant wants a callback of the creation. */
+  readonly told: boolean
   /** ISO 8601; time arrives in the command, the domain has no clock. */
   readonly at: string
 }

@@ -20,6 +20,8 @@ interface Customer {
   readonly name: string
   readonly username: string
   readonly paymentMethod: number
+  /** The merchant gets a callback of the creation: as it wanted then, whatever it wants later. */
+  readonly told: boolean
 }
 
 export interface DepositCreated {

@@ -10,6 +10,24 @@ const deposit = {
   amountMinor: 10_050n,
   at: '2026-03-01T10:05:00.000Z',
 } as const
+const customer = { userId: 'user-17', name: 'Ayşe Yılmaz', username: 'ayse.y' }
+const depositCreated = {
+  ...deposit,
+  at: '2026-03-01T10:00:00.000Z',
+  ...customer,
+  paymentMethod: 1,
+  channel: 'hosted',
+  expiresAt: '2026-03-01T10:30:00.000Z',
+} as const
+const withdrawalCreated = {
+  ...deposit,
+  kind: 'withdrawal',
+  amountMinor: 99_999_999n,
+  ...customer,
+  paymentMethod: 2,
+  accountNumber: 'TR330006100519786457841326',
+  identityNumber: null,
+} as const
 const callback = {
   webhookId: 'b7d7c1de-58d1-4e0a-8f6c-2c4f6a0c9e21',
   trackingId,
@@ -33,33 +51,10 @@ const sealed = 'v1.ab2e5015.rhrwqC1qzSCVAFSq.MjnWJB125g5jcYdyUDg.4Fk7V0JtJNVA43C
 
 /** What each file of test/fixtures/events decodes to today, by its name without `.json`. */
 export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
-  'DepositCreated.v1': {
-    type: 'DepositCreated',
-    data: {
-      ...deposit,
-      at: '2026-03-01T10:00:00.000Z',
-      userId: 'user-17',
-      name: 'Ayşe Yılmaz',
-      username: 'ayse.y',
-      paymentMethod: 1,
-      channel: 'hosted',
-      expiresAt: '2026-03-01T10:30:00.000Z',
-    },
-  },
-  'WithdrawalCreated.v1': {
-    type: 'WithdrawalCreated',
-    data: {
-      ...deposit,
-      kind: 'withdrawal',
-      amountMinor: 99_999_999n,
-      userId: 'user-17',
-      name: 'Ayşe Yılmaz',
-      username: 'ayse.y',
-      paymentMethod: 2,
-      accountNumber: 'TR330006100519786457841326',
-      identityNumber: null,
-    },
-  },
+  'DepositCreated.v1': { type: 'DepositCreated', data: { ...depositCreated, told: false } },
+  'DepositCreated.v2': { type: 'DepositCreated', data: { ...depositCreated, told: true } },
+  'WithdrawalCreated.v1': { type: 'WithdrawalCreated', data: { ...withdrawalCreated, told: false } },
+  'WithdrawalCreated.v2': { type: 'WithdrawalCreated', data: { ...withdrawalCreated, told: true } },
   'TransferCompleted.v1': {
     type: 'TransferCompleted',
     data: {

@@ -132,7 +132,7 @@ t.test('encoding gives each event an id of its own unless it is told one, and ke
 })
 
 t.test('encoding and decoding one event takes microseconds', async (t) => {
-  const stored = recorded(fixtures.get('DepositCreated.v1')!)
+  const stored = recorded(fixtures.get('DepositCreated.v2')!)
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   const startedAt = process.hrtime.bigint()
   for (let count = 0; count < 20_000; count++) encodeEvent(decodeEvent(stored), metadata)
