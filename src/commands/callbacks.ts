@@ -1,4 +1,11 @@
-import { type AttemptOutcome, callbackDecider, type Lane } from '../domain/callback/callback.js'
+import {
+  type AttemptOutcome,
+  callbackDecider,
+  type Lane,
+  type Requeued,
+  requeued,
+  resendableAtMs,
+} from '../domain/callback/callback.js'
 import { endpointDecider } from '../domain/callback/endpoint.js'
 import type { CallbackEvent, CallbackPayload } from '../domain/callback/events.js'
 import type { EventStore } from '../event-store/event-store.js'
@@ -29,6 +36,11 @@ export interface Attempted {
   readonly durationMs: number
   readonly outcome: AttemptOutcome
 }
+
+export type Resent =
+  | { readonly accepted: true; readonly count: number }
+  /** Without seconds: there is no such callback. */
+  | { readonly accepted: false; readonly retryAfterSeconds?: number }
 
 /** All that is done to callback deliveries. Every method may throw StoreUnavailableError or TooMuchContentionError. */
 export class CallbackCommands {
@@ -62,9 +74,21 @@ export class CallbackCommands {
     })
   }
 
-  requeue(trackingId: string, which: { readonly webhookId: string } | 'latest' | 'parked', context: CommandContext) {
+  /** By an operator. */
+  requeue(trackingId: string, which: Requeued, context: CommandContext) {
     const command = { type: 'Requeue', which, at: this.clock() } as const
     return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+  }
+
+  /** By a merchant: as above, but bounded. */
+  async resend(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
+    const at = this.clock()
+    const command = { type: 'Resend', which, at } as const
+    const result = await handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+    if (result.accepted) return { accepted: true, count: result.events.length }
+    if (result.refusal.reason === 'not-found') return { accepted: false }
+    const freeAtMs = Math.min(...requeued(result.state, which).map(resendableAtMs))
+    return { accepted: false, retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(at)) / 1000) }
   }
 
   /** All that happened to a transfer's callbacks, oldest first. */

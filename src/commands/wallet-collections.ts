@@ -2,6 +2,7 @@ import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { CollectionOutcome, PaymentEvent } from '../domain/payment/events.js'
 import {
   isCollectedFrom,
+  latestCollection,
   openCollection,
   type Payment,
   type PaymentCollection,
@@ -81,6 +82,12 @@ export class WalletCollections {
           return walletFailure('payment-under-way')
         case 'collected':
           return this.settle(job)
+        case 'refused-before':
+          return refusedBefore(latestCollection(started.state, challengeId))
+        case 'too-soon':
+          return walletFailure('wallet-unavailable')
+        case 'too-many-collections':
+          return walletFailure('wallet-unavailable', { message: 'The wallet could not be reached; log in again.' })
         default:
           return walletFailure('bad-token')
       }
@@ -181,6 +188,11 @@ export class WalletCollections {
     if (found?.transfer.status !== 'Pending') return
     await this.deps.transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
   }
+}
+
+/** What the wallet said when it was asked. */
+function refusedBefore(collection: PaymentCollection | undefined): WalletFailure {
+  return walletFailure(collection?.reason === 'account-blocked' ? 'account-blocked' : 'insufficient-balance')
 }
 
 /**

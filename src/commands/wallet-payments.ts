@@ -1,7 +1,14 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import { codeCapDecider, codesLockedUntilMs } from '../domain/payment/code-cap.js'
-import { type Challenge, findChallenge, maxLogIns, type PaymentRefusal } from '../domain/payment/payment.js'
+import {
+  type Challenge,
+  findChallenge,
+  latestCollection,
+  maxLogIns,
+  type Payment,
+  type PaymentRefusal,
+} from '../domain/payment/payment.js'
 import type { DepositChannel } from '../domain/transfer/events.js'
 import type { Deposit } from '../domain/transfer/transfer.js'
 import { normalEmail } from '../domain/wallet/credentials.js'
@@ -17,6 +24,7 @@ import { type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
 import { deviceIdOf, walletCodesStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
+import { RecentAnswers } from './recent-answers.js'
 import type { TransferCommands } from './transfers.js'
 import { type WalletCollections, whyNotPayable } from './wallet-collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
@@ -73,6 +81,9 @@ export interface WalletPaymentsDependencies {
 
 /** Codes of one account at once. */
 const maxWaitingForAccount = 1_000
+/** How long the wallet is not asked again whether it trusts a device. */
+const trustKeptMs = 1_000
+const maxTrustKept = 10_000
 /** 132 bits. */
 const linkMacLength = 22
 
@@ -83,6 +94,7 @@ const linkMacLength = 22
 export class WalletPayments {
   private readonly tokens: WalletTokens
   private readonly lanes = new KeyedQueue(maxWaitingForAccount)
+  private readonly trust = new RecentAnswers<boolean>(() => performance.now(), trustKeptMs, maxTrustKept)
 
   constructor(private readonly deps: WalletPaymentsDependencies) {
     this.tokens = createWalletTokens(deps.box, () => this.nowMs())
@@ -132,8 +144,9 @@ export class WalletPayments {
     const found = await this.payable(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    const challenge = await this.challengeOf('code', request)
-    if (!('accountNumber' in challenge)) return challenge
+    const of = await this.challengeOf('code', request)
+    if (!('challenge' in of)) return of
+    const { challenge } = of
     const { id: challengeId, accountNumber } = challenge
     return reachingWallet(async () => {
       const checked = await this.lanes.run(String(accountNumber), () =>
@@ -152,19 +165,21 @@ export class WalletPayments {
 
   /** Pays once the device is trusted. Asked again after that, it says the same. */
   async validateDevice(request: DeviceRequest, context: CommandContext): Promise<Result> {
-    const { wallet, collections } = this.deps
+    const { collections } = this.deps
     const found = await this.ownDeposit(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    const challenge = await this.challengeOf('device', request)
-    if (!('accountNumber' in challenge)) return challenge
+    const of = await this.challengeOf('device', request)
+    if (!('challenge' in of)) return of
+    const { challenge, payment } = of
     // The poll that finds the payment done may not be the one that did it.
     if (transfer.status === 'Completed') return { ok: true }
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
     const problem = whyNotPayable(transfer, this.deps.clock())
     if (problem) return problem
     return reachingWallet(async () => {
-      const isTrusted = await wallet.isTrusted(challenge.accountNumber, this.deviceOf(transfer))
+      // A log-in whose money was asked for has passed this step.
+      const isTrusted = latestCollection(payment, challenge.id) || (await this.isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context) : walletFailure('device-pending')
     })
   }
@@ -206,6 +221,7 @@ export class WalletPayments {
       if (error instanceof WalletUnavailableError) return { ok: false, reason: 'wallet-unavailable' }
       throw error
     }
+    this.trust.forget(this.trustKey(challenge, transfer))
     const { trackingId, merchantId } = transfer
     const command = { type: 'ConfirmDevice', trackingId, merchantId, challengeId: challenge.id, at } as const
     await this.deps.collections.execute(trackingId, command, context)
@@ -273,12 +289,16 @@ export class WalletPayments {
   }
 
   /** The log-in a token belongs to. */
-  private async challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Challenge | WalletFailure> {
+  private async challengeOf(
+    step: WalletStep,
+    request: Step & { token: string },
+  ): Promise<{ readonly challenge: Challenge; readonly payment: Payment } | WalletFailure> {
     const { trackingId, token } = request
     const verified = this.tokens.verify(step, request, token)
     if (!verified.valid) return walletFailure(verified.reason === 'expired' ? 'expired-token' : 'bad-token')
-    const challenge = findChallenge(await this.deps.collections.load(trackingId), verified.challengeId)
-    return challenge ?? walletFailure('bad-token')
+    const payment = await this.deps.collections.load(trackingId)
+    const challenge = findChallenge(payment, verified.challengeId)
+    return challenge ? { challenge, payment } : walletFailure('bad-token')
   }
 
   private async byLink(link: string): Promise<{ transfer: Deposit; challenge: Challenge } | undefined> {
@@ -298,6 +318,17 @@ export class WalletPayments {
   /** The native API says nothing else about where a customer pays from (docs/decisions). */
   private deviceOf({ merchantId, userId }: Deposit): string {
     return deviceIdOf(this.deps.box, merchantId, userId)
+  }
+
+  /** For polls: the wallet is asked once a second, however many they are. */
+  private isTrusted(challenge: Challenge, deposit: Deposit): Promise<boolean> {
+    const { accountNumber } = challenge
+    const question = () => this.deps.wallet.isTrusted(accountNumber, this.deviceOf(deposit))
+    return this.trust.ask(this.trustKey(challenge, deposit), question)
+  }
+
+  private trustKey({ accountNumber }: Challenge, deposit: Deposit): string {
+    return `${accountNumber}:${this.deviceOf(deposit)}`
   }
 
   private nowMs(): number {

@@ -43,6 +43,7 @@ export const failures = {
   tooManyRequests: { code: 42901, status: 429, message: 'Too many requests.' },
   logInsThrottled: { code: 42902, status: 429, message: 'Too many log-ins to this account.' },
   codesLocked: { code: 42903, status: 429, message: 'Too many wrong codes for this account.' },
+  resentTooOften: { code: 42904, status: 429, message: 'This callback was sent again a moment ago.' },
   headersTooLarge: { code: 43101, status: 431, message: 'The headers are too large.' },
   internal: { code: 50001, status: 500, message: 'Something went wrong on our side.' },
   unavailable: { code: 50301, status: 503, message: 'The service cannot do this right now.' },

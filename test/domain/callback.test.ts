@@ -6,6 +6,7 @@ import {
   callbackDecider,
   type Lane,
   nextDelivery,
+  resendableAtMs,
 } from '../../src/domain/callback/callback.js'
 import type { CallbackEvent, CallbackPayload } from '../../src/domain/callback/events.js'
 import { specification } from '../support/given-when-then.js'
@@ -116,6 +117,8 @@ t.test('a recorded callback waits from the moment it was recorded', async (t) =>
         attempts: 0,
         nextAttemptAt: at,
         lastFailure: null,
+        requeues: 0,
+        requeuedAt: null,
       },
     ],
   })
@@ -213,6 +216,68 @@ t.test(
     const lane = fold([recorded('a', 1), recorded('b', 2), failed('a', 1), parked('a', 2), requeued('a')])
     t.match(lane.deliveries[0], { status: 'waiting', attempts: 0, nextAttemptAt: later })
     t.equal(nextDelivery(lane)?.webhookId, 'a')
+  },
+)
+
+const minute = (n: number) => new Date(Date.parse(later) + n * 60_000).toISOString()
+const resend = (which: { webhookId: string } | 'latest' | 'parked', minutes: number): CallbackCommand => ({
+  type: 'Resend',
+  which,
+  at: minute(minutes),
+})
+const requeuedAt = (webhookId: string, minutes: number): CallbackEvent => ({
+  type: 'CallbackRequeued',
+  data: { webhookId, ...owner, at: minute(minutes) },
+})
+
+t.test(
+  'a merchant waits a minute before a callback is sent again once more, then 2, 4 … 60; an operator does not',
+  async (t) => {
+    const pauses = [1, 2, 4, 8, 16, 32, 60, 60]
+    const history: CallbackEvent[] = [recorded('a', 1), delivered('a')]
+    const which = { webhookId: 'a' }
+    given(...history)
+      .when(resend(which, 0))
+      .then([requeuedAt('a', 0)])
+    let minutes = 0
+    for (const pause of pauses) {
+      history.push(requeuedAt('a', minutes), delivered('a'))
+      t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
+      for (const each of [which, 'latest'] as const) {
+        given(...history)
+          .when(resend(each, minutes + pause - 0.001))
+          .then('conflict')
+      }
+      given(...history)
+        .when({ type: 'Requeue', which, at: minute(minutes) })
+        .then([requeuedAt('a', minutes)])
+      minutes += pause
+      given(...history)
+        .when(resend(which, minutes))
+        .then([requeuedAt('a', minutes)])
+    }
+  },
+)
+
+t.test(
+  'a merchant is given those of the parked callbacks whose time it is; what waits to be sent is no refusal',
+  async () => {
+    const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
+    given(...both, requeuedAt('a', 0), parked('a'))
+      .when(resend('parked', 0.5))
+      .then([requeuedAt('b', 0.5)])
+    given(...both, requeuedAt('a', 0), requeuedAt('b', 0), parked('a'), parked('b'))
+      .when(resend('parked', 0.5))
+      .then('conflict')
+    given(recorded('a', 1), parked('a'), requeuedAt('a', 0)).when(resend('latest', 0)).then([])
+    given(recorded('a', 1), parked('a'), requeuedAt('a', 0), failed('a', 1))
+      .when(resend('latest', 0.5))
+      .then('conflict')
+    given(recorded('a', 1), failed('a', 1))
+      .when(resend('latest', 0))
+      .then([requeuedAt('a', 0)])
+    given().when(resend('latest', 0)).then('not-found')
+    given().when(resend('parked', 0)).then([])
   },
 )
 

@@ -2,8 +2,10 @@ import t from 'tap'
 import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment/code-cap.js'
 import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/events.js'
 import {
+  collectionPauseMs,
   findChallenge,
   maxCodeAttempts,
+  maxCollections,
   maxLogIns,
   type PaymentCommand,
   type PaymentRefusal,
@@ -120,11 +122,48 @@ t.test('money is asked for only behind a right code, and by one collection at a 
   for (const outcome of ['collected', 'unknown'] as const) {
     for (const command of [start, logIn]) t.equal(refuses([...busy, ended(outcome)], command), 'collected', outcome)
   }
-  for (const outcome of ['refused', 'not-taken'] as const) {
-    given(...busy, ended(outcome))
-      .when(start)
-      .then([started(2)])
-  }
+})
+
+const startAt = (ms: number, challenge = one): PaymentCommand => ({
+  type: 'StartCollection',
+  ...challenge,
+  amountMinor: 100n,
+  at: new Date(Date.parse(at) + ms).toISOString(),
+})
+const startedAt = (ms: number, collection: number, challenge = one): PaymentEvent => ({
+  type: 'WalletCollectionStarted',
+  data: {
+    ...challenge,
+    collection,
+    accountNumber: 7,
+    amountMinor: 100n,
+    at: new Date(Date.parse(at) + ms).toISOString(),
+  },
+})
+
+t.test('a refusal is the answer to its log-in for good; another log-in asks anew', async (t) => {
+  const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('refused')]
+  for (const ms of [0, collectionPauseMs, 10 * 60_000]) t.equal(refuses(both, startAt(ms)), 'refused-before')
+  given(...both)
+    .when(startAt(0, other))
+    .then([startedAt(0, 2, other)])
+})
+
+t.test('a wallet that could not be reached is asked again after a pause, a few times for each log-in', async (t) => {
+  const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('not-taken')]
+  t.equal(refuses(both, startAt(collectionPauseMs - 1)), 'too-soon')
+  given(...both)
+    .when(startAt(collectionPauseMs))
+    .then([startedAt(collectionPauseMs, 2)])
+  given(...both)
+    .when(startAt(0, other))
+    .then([startedAt(0, 2, other)], 'the pause is that of the log-in')
+  const all = [loggedIn(), verified(), loggedIn(other), verified(other)]
+  for (let n = 1; n <= maxCollections; n++) all.push(started(n), ended('not-taken', n))
+  t.equal(refuses(all, startAt(60 * 60_000)), 'too-many-collections')
+  given(...all)
+    .when(startAt(0, other))
+    .then([startedAt(0, maxCollections + 1, other)])
 })
 
 t.test('the first outcome stays, but money that was taken is recorded whenever that is known', async () => {

@@ -12,6 +12,10 @@ export interface Delivery {
   readonly nextAttemptAt: string
   /** Why the last attempt failed, or null. */
   readonly lastFailure: string | null
+  /** How often it was taken up again. */
+  readonly requeues: number
+  /** When it was the last time, ISO 8601; null while it was not. */
+  readonly requeuedAt: string | null
 }
 
 /** The lane of one transfer: deliveries by transfer revision, lowest first. */
@@ -48,12 +52,15 @@ export type CallbackCommand =
       readonly outcome: AttemptOutcome
       readonly at: string
     }
-  /** Takes up again: one callback, whatever became of it; the latest one; or all that are parked. */
-  | {
-      readonly type: 'Requeue'
-      readonly which: { readonly webhookId: string } | 'latest' | 'parked'
-      readonly at: string
-    }
+  /** Takes up again: an operator (Requeue) at any time, a merchant (Resend) no callback before {@link resendableAtMs}. */
+  | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
+
+/** One callback, whatever became of it; the latest one; or all that are parked. */
+export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
+
+/** A merchant may have a callback sent again a minute after it was taken up the first time, then after 2, 4 … minutes. */
+const firstResendPauseMs = 60_000
+const longestResendPauseMs = 60 * 60_000
 
 export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { initialState, decide, evolve }
 
@@ -67,6 +74,7 @@ export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackE
     case 'ReportAttempt':
       return reportAttempt(command, lane)
     case 'Requeue':
+    case 'Resend':
       return requeue(command, lane)
     default:
       return command satisfies never
@@ -96,18 +104,28 @@ function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lan
   }
 }
 
-function requeue(command: CallbackCommand & { type: 'Requeue' }, lane: Lane): Decision<CallbackEvent> {
-  const { which, at } = command
-  const chosen =
-    which === 'parked'
-      ? lane.deliveries.filter((delivery) => delivery.status === 'parked')
-      : which === 'latest'
-        ? lane.deliveries.slice(-1)
-        : lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
+function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane: Lane): Decision<CallbackEvent> {
+  const { type, which, at } = command
+  const chosen = requeued(lane, which)
   if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'There is no such callback.')
   // A callback that is about to be tried for the first time needs no requeue; one that waits out a failure is tried at once.
   const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
-  return accept(...idle.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
+  const free = type === 'Requeue' ? idle : idle.filter((delivery) => resendableAtMs(delivery) <= Date.parse(at))
+  if (idle.length > 0 && free.length === 0) return refuse('conflict', 'This callback was sent again a moment ago.')
+  return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
+}
+
+/** The callbacks of a lane that a request to take up again means. */
+export function requeued(lane: Lane, which: Requeued): readonly Delivery[] {
+  if (which === 'latest') return lane.deliveries.slice(-1)
+  if (which === 'parked') return lane.deliveries.filter((delivery) => delivery.status === 'parked')
+  return lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
+}
+
+/** From when on (milliseconds since the epoch) a merchant may have it sent again. */
+export function resendableAtMs({ requeues, requeuedAt }: Delivery): number {
+  if (requeuedAt === null) return 0
+  return Date.parse(requeuedAt) + Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
 }
 
 function ids(lane: Lane, webhookId: string, at: string) {
@@ -127,6 +145,8 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
         attempts: 0,
         nextAttemptAt: at,
         lastFailure: null,
+        requeues: 0,
+        requeuedAt: null,
       }
       const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
       return { trackingId, merchantId, deliveries }
@@ -143,8 +163,11 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
         attempts: event.data.attempt,
         lastFailure: event.data.reason,
       })
-    case 'CallbackRequeued':
-      return change(lane, event.data.webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: event.data.at })
+    case 'CallbackRequeued': {
+      const { webhookId, at } = event.data
+      const requeues = 1 + (lane.deliveries.find((delivery) => delivery.webhookId === webhookId)?.requeues ?? 0)
+      return change(lane, webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: at, requeues, requeuedAt: at })
+    }
     default:
       return event satisfies never
   }

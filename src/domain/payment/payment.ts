@@ -5,6 +5,10 @@ import type { CollectionOutcome, PaymentEvent } from './events.js'
 export const maxLogIns = 20
 /** Codes compared for one log-in. */
 export const maxCodeAttempts = 5
+/** How often the wallet is asked for the money of one log-in: more than once only while it cannot be reached. */
+export const maxCollections = 5
+/** Between two of them. */
+export const collectionPauseMs = 10_000
 
 export interface Challenge {
   readonly id: string
@@ -27,6 +31,8 @@ export interface PaymentCollection {
   readonly collectedAmountMinor: bigint
   readonly receiptUrl: string | null
   readonly reason: string | null
+  /** ISO 8601; null while it is open. */
+  readonly endedAt: string | null
 }
 
 export interface Payment {
@@ -66,6 +72,12 @@ export type PaymentRefusal =
   | 'collecting'
   /** Money was taken already, or may have been. */
   | 'collected'
+  /** The wallet has refused this log-in the money. What it said stays; another log-in asks anew. */
+  | 'refused-before'
+  /** The wallet could not be reached a moment ago. */
+  | 'too-soon'
+  /** The wallet could not be reached {@link maxCollections} times: another log-in asks anew. */
+  | 'too-many-collections'
 
 /** The `rule` of a refusal is a {@link PaymentRefusal}. */
 export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent> = {
@@ -81,6 +93,11 @@ export function findChallenge(payment: Payment, challengeId: string): Challenge 
 /** Whether money of the deposit is known to have come from this account. */
 export function isCollectedFrom(payment: Payment, accountNumber: number): boolean {
   return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
+}
+
+/** The latest collection that was begun for a log-in. */
+export function latestCollection(payment: Payment, challengeId: string): PaymentCollection | undefined {
+  return payment.collections.findLast((each) => each.challengeId === challengeId)
 }
 
 export function openCollection(payment: Payment): PaymentCollection | undefined {
@@ -122,8 +139,8 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent>
       return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
     case 'StartCollection': {
       if (!challenge.verified) return refused('not-verified')
-      const busy = unfinished(state)
-      if (busy) return refused(busy)
+      const problem = unfinished(state) ?? tooOften(state, challenge.id, at)
+      if (problem) return refused(problem)
       const { accountNumber } = challenge
       const collection = state.collections.length + 1
       const { amountMinor } = command
@@ -140,6 +157,16 @@ function unfinished(state: Payment): PaymentRefusal | undefined {
   return state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
     ? 'collected'
     : undefined
+}
+
+/** Whoever asks again and again gets the outcome that is recorded: neither the stream nor the wallet learns of it. */
+function tooOften(state: Payment, challengeId: string, at: string): PaymentRefusal | undefined {
+  const latest = latestCollection(state, challengeId)
+  if (!latest?.endedAt) return undefined
+  if (latest.outcome === 'refused') return 'refused-before'
+  const begun = state.collections.filter((each) => each.challengeId === challengeId)
+  if (begun.length >= maxCollections) return 'too-many-collections'
+  return Date.parse(at) - Date.parse(latest.endedAt) < collectionPauseMs ? 'too-soon' : undefined
 }
 
 /**
@@ -167,6 +194,9 @@ const refusals: { readonly [rule in PaymentRefusal]: string } = {
   'too-many-attempts': 'There were too many codes for this log-in.',
   collecting: 'A collection of this deposit is under way.',
   collected: 'This deposit was collected already.',
+  'refused-before': 'The wallet has refused this log-in the money.',
+  'too-soon': 'The wallet was asked a moment ago.',
+  'too-many-collections': 'The wallet was asked too often for this log-in.',
 }
 
 function refused(rule: PaymentRefusal): Decision<PaymentEvent> {
@@ -190,15 +220,14 @@ function evolve(state: Payment, event: PaymentEvent): Payment {
       return changeChallenge(state, event.data.challengeId, { deviceConfirmed: true })
     case 'WalletCollectionStarted': {
       const { collection: number, challengeId, accountNumber, amountMinor } = event.data
-      const open = { outcome: 'open', collectedAmountMinor: 0n, receiptUrl: null, reason: null } as const
+      const open = { outcome: 'open', collectedAmountMinor: 0n, receiptUrl: null, reason: null, endedAt: null } as const
       const started = { number, challengeId, accountNumber, amountMinor, ...open }
       return { ...state, collections: [...state.collections, started] }
     }
     case 'WalletCollectionEnded': {
-      const { collection: number, outcome, collectedAmountMinor, receiptUrl, reason } = event.data
-      const collections = state.collections.map((each) =>
-        each.number === number ? { ...each, outcome, collectedAmountMinor, receiptUrl, reason } : each,
-      )
+      const { collection: number, outcome, collectedAmountMinor, receiptUrl, reason, at: endedAt } = event.data
+      const ending = { outcome, collectedAmountMinor, receiptUrl, reason, endedAt }
+      const collections = state.collections.map((each) => (each.number === number ? { ...each, ...ending } : each))
       return { ...state, collections }
     }
     default:

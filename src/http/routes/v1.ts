@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Requeued } from '../../domain/callback/callback.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
 import type { App } from '../app.js'
 import { viewOfCallbacks } from '../callback-view.js'
@@ -147,7 +148,8 @@ function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
       tags,
       operationId: 'resendTransferCallbacks',
       summary: 'Send callbacks again',
-      description: 'Without a webhookId: all that were given up, or the latest one when none was.',
+      description:
+        'Without a webhookId: all that were given up, or the latest one when none was. Each a minute after it was sent again before, then 2, 4, and so on up to 60 minutes.',
       params: TransferParams,
       body: ResendRequest,
       response: { 202: ResendAnswer, ...badRequest, ...keyFailures, ...unknownTransfer, ...bodyFailures },
@@ -162,19 +164,20 @@ function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
 
 /** How many will be sent again. @throws RequestError */
 async function resend(
-  { callbacks }: HttpDependencies,
+  deps: HttpDependencies,
   request: FastifyRequest,
   trackingId: string,
   webhookId: string | undefined,
 ): Promise<number> {
-  const context = contextOf(request)
-  if (webhookId === undefined) {
-    const parked = await callbacks.requeue(trackingId, 'parked', context)
-    if (parked.accepted && parked.events.length > 0) return parked.events.length
+  const sendAgain = async (which: Requeued) => {
+    const result = await deps.callbacks.resend(trackingId, which, contextOf(request))
+    if (result.accepted) return result.count
+    const { retryAfterSeconds } = result
+    if (retryAfterSeconds === undefined) throw new RequestError(failures.unknownCallback)
+    throw new RequestError(failures.resentTooOften, { retryAfterSeconds })
   }
-  const result = await callbacks.requeue(trackingId, webhookId === undefined ? 'latest' : { webhookId }, context)
-  if (!result.accepted) throw new RequestError(failures.unknownCallback)
-  return result.events.length
+  if (webhookId !== undefined) return sendAgain({ webhookId })
+  return (await sendAgain('parked')) || sendAgain('latest')
 }
 
 /** From the log, so never behind. @throws RequestError also when it is another merchant's: the two look alike */

@@ -1,0 +1,249 @@
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { deviceIdOf } from '../../src/commands/ids.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { createBody, destroyTestService, paths, startTestService, walletPaths } from '../support/test-service.js'
+
+const times = 300
+const atOnce = 20
+/** Of one kind of request: the most are the 20 log-ins of a deposit. */
+const maxEvents = 25
+const customer = { email: 'ada@example.com', password: '734219' }
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+interface Repeated {
+  readonly url: string
+  readonly body?: string
+  /** What one of the answers must have been, so that it is known what was repeated. */
+  readonly answers: RegExp
+}
+
+async function world(t: Test) {
+  const wallet = new MemoryWallet()
+  const account = wallet.open(customer.email, customer.password, 1n)
+  const asked = new Map<string, number>()
+  let away = ''
+  wallet.before = (call) => {
+    asked.set(call, (asked.get(call) ?? 0) + 1)
+    if (call === away) throw new WalletUnavailableError('away')
+  }
+  const service = await startTestService({ wallet })
+  t.teardown(() => destroyTestService(service))
+  const merchant = await service.merchant()
+  const { app, store } = service
+  let caller = 0
+  const send = (url: string, body: string | undefined) =>
+    app.inject({
+      method: 'POST',
+      url,
+      // The limits for each address are other tests'.
+      remoteAddress:
+        url.startsWith('/pay') || url.startsWith('/device') ? `10.0.${caller >> 8}.${caller++ & 255}` : '127.0.0.1',
+      headers: { webapikey: merchant.webApiKey, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { payload: body }),
+    })
+  const size = async () => {
+    const { events } = await store.readAll({ streamPrefixes: [''], maxCount: 10_000 })
+    return events.length
+  }
+  const create = async (kind: 'native' | 'hosted') => {
+    const answer = (await send(paths[kind], createBody(kind, merchant.secretKey))).json()
+    return { trackingId: String((answer.result ?? answer).trackingId), url: String(answer.url) }
+  }
+  const logIn = async (trackingId: string) => {
+    const body = JSON.stringify({ trackingId, userName: customer.email, password: customer.password })
+    return String((await send(walletPaths.logIn, body)).json().result)
+  }
+  const verified = async (trackingId: string) => {
+    const body = JSON.stringify({ trackingId, token: await logIn(trackingId), code: wallet.lastCode() })
+    return String((await send(walletPaths.code, body)).json().result.token)
+  }
+  const trust = (isTrusted: boolean) => {
+    const device = deviceIdOf(createSecretBox(service.masterKey), merchant.id, '8412')
+    if (isTrusted) account.trusted.add(device)
+    else account.trusted.delete(device)
+  }
+  const letAway = (call: string) => {
+    away = call
+  }
+  return { ...service, wallet, merchant, asked, send, size, create, logIn, verified, trust, letAway }
+}
+
+type World = Awaited<ReturnType<typeof world>>
+
+/** A deposit whose callback was recorded and fared so. */
+async function withCallback(w: World, fared: 'delivered' | 'parked' | 'failing'): Promise<string> {
+  const { trackingId } = await w.create('native')
+  const webhookId = randomUUID()
+  const payload = {
+    status: 2,
+    referenceId: 'r',
+    message: null,
+    amountMinor: 1n,
+    transactionAmountMinor: 1n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+  }
+  const request = { webhookId, trackingId, merchantId: w.merchant.id, transferRevision: 1, payload }
+  await w.callbacks.record(request, context)
+  const outcome = {
+    delivered: { result: 'delivered' },
+    parked: { result: 'parked', reason: 'HTTP 500' },
+    failing: { result: 'failed', reason: 'HTTP 500', nextAttemptAt: new Date(Date.now() + 60_000).toISOString() },
+  } as const
+  const attempted = { attempt: 1, httpStatus: 500, durationMs: 1, outcome: outcome[fared] }
+  await w.callbacks.reportAttempt(trackingId, webhookId, attempted, context)
+  return trackingId
+}
+
+const json = JSON.stringify
+const payPath = (url: string) => new URL(url).pathname
+const native = (w: World) => w.create('native').then(({ trackingId }) => trackingId)
+
+/** Every way in that may write something, by its route, each in the states that make a difference. */
+const cases: { readonly [route: string]: { readonly [what: string]: (w: World) => Promise<Repeated> } } = {
+  [paths.hosted]: {
+    'the same create': async (w) => ({
+      url: paths.hosted,
+      body: createBody('hosted', w.merchant.secretKey),
+      answers: /"url"/,
+    }),
+  },
+  [paths.native]: {
+    'the same create': async (w) => ({
+      url: paths.native,
+      body: createBody('native', w.merchant.secretKey),
+      answers: /"success":true/,
+    }),
+    'a referenceId with other content': async (w) => {
+      const referenceId = randomUUID()
+      await w.send(paths.native, createBody('native', w.merchant.secretKey, { referenceId }))
+      const body = createBody('native', w.merchant.secretKey, { referenceId }, '7.00')
+      return { url: paths.native, body, answers: /40901/ }
+    },
+  },
+  [paths.withdrawal]: {
+    'the same create': async (w) => ({
+      url: paths.withdrawal,
+      body: createBody('withdrawal', w.merchant.secretKey),
+      answers: /"success":true/,
+    }),
+  },
+  [walletPaths.code]: {
+    'a wrong code': async (w) => {
+      const trackingId = await native(w)
+      const token = await w.logIn(trackingId)
+      const code = w.wallet.lastCode() === '000000' ? '000001' : '000000'
+      return { url: walletPaths.code, body: json({ trackingId, token, code }), answers: /40010/ }
+    },
+    'the right code, of an account without money': async (w) => {
+      w.trust(true)
+      const trackingId = await native(w)
+      const token = await w.logIn(trackingId)
+      const body = json({ trackingId, token, code: w.wallet.lastCode() })
+      return { url: walletPaths.code, body, answers: /40906/ }
+    },
+  },
+  [walletPaths.device]: {
+    'a device that is not confirmed': async (w) => {
+      const trackingId = await native(w)
+      return {
+        url: walletPaths.device,
+        body: json({ trackingId, token: await w.verified(trackingId) }),
+        answers: /20001/,
+      }
+    },
+    'a trusted device of an account without money': async (w) => {
+      const trackingId = await native(w)
+      const token = await w.verified(trackingId)
+      w.trust(true)
+      return { url: walletPaths.device, body: json({ trackingId, token }), answers: /40906/ }
+    },
+    'a wallet that is away when it is asked for the money': async (w) => {
+      const trackingId = await native(w)
+      const token = await w.verified(trackingId)
+      w.trust(true)
+      w.letAway('collect')
+      return { url: walletPaths.device, body: json({ trackingId, token }), answers: /50302/ }
+    },
+    'a wallet that is away when it is asked about the device': async (w) => {
+      const trackingId = await native(w)
+      const token = await w.verified(trackingId)
+      w.letAway('isTrusted')
+      return { url: walletPaths.device, body: json({ trackingId, token }), answers: /50302/ }
+    },
+  },
+  '/v1/transfers/:trackingId/callbacks/resend': Object.fromEntries(
+    (['delivered', 'parked', 'failing'] as const).map((fared) => [
+      `a callback that is ${fared}`,
+      async (w: World) => {
+        const url = `/v1/transfers/${await withCallback(w, fared)}/callbacks/resend`
+        return { url, answers: /"requeued":1/ }
+      },
+    ]),
+  ),
+  '/pay/:link/code': {
+    'a wrong code': async (w) => {
+      const path = payPath((await w.create('hosted')).url)
+      const { token } = (await w.send(`${path}/login`, json(customer))).json()
+      const code = w.wallet.lastCode() === '000000' ? '000001' : '000000'
+      return { url: `${path}/code`, body: json({ token, code }), answers: /wrongCode/ }
+    },
+  },
+  '/pay/:link/device': {
+    'a trusted device of an account without money': async (w) => {
+      const path = payPath((await w.create('hosted')).url)
+      const { token } = (await w.send(`${path}/login`, json(customer))).json()
+      const verified = (await w.send(`${path}/code`, json({ token, code: w.wallet.lastCode() }))).json()
+      w.trust(true)
+      return { url: `${path}/device`, body: json({ token: verified.token }), answers: /insufficientBalance/ }
+    },
+  },
+  '/device/:link': {
+    'a confirmation': async (w) => {
+      await w.verified(await native(w))
+      return { url: payPath(w.wallet.confirmUrls.at(-1)!), answers: /Confirmed/ }
+    },
+  },
+}
+
+t.test('no request that may be repeated freely makes a stream grow, nor is the wallet asked each time', async (t) => {
+  for (const [route, states] of Object.entries(cases)) {
+    for (const [what, prepare] of Object.entries(states)) {
+      await t.test(`${route}: ${what}`, async (t) => {
+        const w = await world(t)
+        const { url, body, answers } = await prepare(w)
+        const before = await w.size()
+        w.asked.clear()
+        const begunMs = performance.now()
+        const seen: string[] = []
+        for (let sent = 0; sent < times; sent += atOnce) {
+          const batch = await Promise.all(Array.from({ length: atOnce }, () => w.send(url, body)))
+          seen.push(...batch.map((answer) => answer.body))
+        }
+        t.ok(
+          seen.some((answer) => answers.test(answer)),
+          `was answered ${seen[0]?.slice(0, 200)}`,
+        )
+        t.notOk(
+          seen.some((answer) => /5000\d|50301/.test(answer)),
+          'nothing went wrong',
+        )
+        const grown = (await w.size()) - before
+        t.ok(grown <= maxEvents, `${grown} events`)
+        const seconds = Math.ceil((performance.now() - begunMs) / 1000)
+        for (const [call, count] of w.asked) t.ok(count <= maxEvents + 2 * seconds, `${call} was asked ${count} times`)
+      })
+    }
+  }
+})
+
+t.test('the list is whole: every route that takes anything but questions is in it', async (t) => {
+  const { app } = await world(t)
+  const writing = app.knownRoutes.filter(({ method }) => !['GET', 'HEAD', 'OPTIONS'].includes(String(method)))
+  t.ok(writing.length > 8)
+  const guessing = [walletPaths.logIn, '/pay/:link/login']
+  for (const { url } of writing) t.ok(url in cases || guessing.includes(url), url)
+})
