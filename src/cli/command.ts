@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Merchant } from '../domain/merchant/merchant.js'
 import { logged, onlyReads } from './operator-log.js'
 import { readable } from './readable.js'
 import type { Workplace } from './workplace.js'
@@ -43,6 +44,13 @@ export function answer<Arguments extends (string | number)[], Options>(
       await workplace.close()
     }
   })
+}
+
+/** The merchant, or that there is none as an error. @throws Refused */
+export async function findMerchant({ merchants }: Workplace, id: string): Promise<Merchant> {
+  const merchant = await merchants.find(id)
+  if (!merchant) throw new Refused('There is no such merchant.')
+  return merchant
 }
 
 /** The value, or the refusal as an error. @throws Refused */

@@ -3,7 +3,8 @@ import { rangeProblem } from '../commands/address-index.js'
 import { frameAncestorProblem, maxFrameAncestors, returnUrlProblem } from '../commands/payment-page-settings.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
-import { accepted, answer, Refused, UsageError } from './command.js'
+import { accepted, answer, findMerchant, UsageError } from './command.js'
+import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, tolerance } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
@@ -36,8 +37,9 @@ export function addMerchantCommands(program: Command): void {
   answer(merchants.command('list').description('all merchants'), listMerchants)
   const set = merchants.command('set <id>').description('change settings; what is not named stays')
   answer(addSettings(set, false), changeSettings)
-  const rotateKey = merchants.command('rotate-key <id>').description('issue another WebApiKey')
+  const rotateKey = merchants.command('rotate-key <id>').description('issue another main WebApiKey')
   answer(rotateKey.addOption(overlap()), rotateApiKey)
+  addKeyCommands(merchants)
   const rotateSecret = merchants.command('rotate-secret <id>').description('issue other secrets')
   const only = new Option('--only <secret>', 'rotate one of the two').choices(['secretKey', 'webhookSecret'])
   answer(rotateSecret.addOption(only).addOption(overlap()), rotateSecrets)
@@ -161,10 +163,11 @@ async function createMerchant({ merchants, context }: Workplace, options: Settin
   return merchants.register(settings, context)
 }
 
-async function changeSettings({ merchants, context }: Workplace, options: SettingOptions, id: string) {
+async function changeSettings(workplace: Workplace, options: SettingOptions, id: string) {
+  const { merchants, context } = workplace
   const changes = settingsOf(options)
   if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
-  const before = await find(merchants, id)
+  const before = await findMerchant(workplace, id)
   await checkSettings({ ...before.settings, ...changes })
   const result = accepted(await merchants.changeSettings(id, changes, context))
   // Another endpoint is not the one that was disabled.
@@ -172,8 +175,8 @@ async function changeSettings({ merchants, context }: Workplace, options: Settin
   return changedMerchant(accepted(await merchants.enableCallbacks(id, context)))
 }
 
-async function showMerchant({ merchants }: Workplace, _options: object, id: string) {
-  return merchantView(await find(merchants, id))
+async function showMerchant(workplace: Workplace, _options: object, id: string) {
+  return merchantView(await findMerchant(workplace, id))
 }
 
 async function listMerchants(workplace: Workplace) {
@@ -197,12 +200,6 @@ async function rotateSecrets(
   return rotated
 }
 
-async function find(merchants: Workplace['merchants'], id: string): Promise<Merchant> {
-  const merchant = await merchants.find(id)
-  if (!merchant) throw new Refused('There is no such merchant.')
-  return merchant
-}
-
 function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; readonly changed: boolean }) {
   return { ...merchantView(merchant), changed }
 }
@@ -219,7 +216,7 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     maxAmount: Number(maxAmountMinor) / 100,
     suspended: merchant.suspended,
     callbacksDisabled: merchant.callbacksDisabled,
-    previousWebApiKeyValidUntil: merchant.apiKeySha256.previous?.validUntil ?? null,
+    keys: merchant.apiKeys.map(keyView),
     previousSecretKeyValidUntil: merchant.secretKey.previous?.validUntil ?? null,
     previousWebhookSecretValidUntil: merchant.webhookSecret.previous?.validUntil ?? null,
     createdAt: merchant.createdAt,

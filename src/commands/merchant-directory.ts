@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import {
   evolve,
@@ -10,7 +11,7 @@ import {
 } from '../domain/merchant/merchant.js'
 import { decodeEvent } from '../event-store/event-codec.js'
 import { comparePositions, type EventStore, type Page, type Position } from '../event-store/event-store.js'
-import { matchesDigest, merchantIdOfApiKey } from '../security/credentials.js'
+import { findByApiKey, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { AddressIndex } from './address-index.js'
 import type { Clock } from './handle-command.js'
@@ -91,12 +92,14 @@ export class MerchantDirectory {
     return this.merchants.keys()
   }
 
-  /** The merchant whose key this is, suspended or not. */
-  byApiKey(apiKey: string): Merchant | undefined {
+  /** The merchant whose key this is, suspended or not, and the key as it was created. */
+  byApiKey(apiKey: string): { readonly merchant: Merchant; readonly key: ApiKey } | undefined {
     const merchant = this.byId(merchantIdOfApiKey(apiKey) ?? '')
     // The digest is made for unknown merchants too, so that the time does not tell which ids exist.
-    const digests = merchant ? this.validNow(merchant.apiKeySha256) : []
-    return matchesDigest(apiKey, digests) ? merchant : undefined
+    const key = findByApiKey(apiKey, merchant?.apiKeys ?? [])
+    if (!merchant || !key) return undefined
+    // Most keys do not expire, and no request with one need ask for the time.
+    return key.validUntil === null || isApiKeyValid(key, this.clock()) ? { merchant, key } : undefined
   }
 
   /** The merchants whose allow-lists hold the address. */

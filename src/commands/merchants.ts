@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Refusal } from '../domain/decision.js'
+import type { ApiKey } from '../domain/merchant/api-key.js'
 import { type MerchantCommand, merchantDecider } from '../domain/merchant/decide.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
@@ -89,7 +90,20 @@ export class MerchantCommands {
     return this.execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
   }
 
-  /** The key before stays valid for `overlapMinutes`; 0 revokes it at once. */
+  /** Another key beside those there are; it is shown this once. */
+  async createApiKey(merchantId: string, key: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>, context: CommandContext) {
+    const webApiKey = generateApiKey(merchantId)
+    const sha256 = digestApiKey(webApiKey)
+    const command = { type: 'CreateApiKey', sha256, ...key, at: this.clock() } as const
+    const result = await this.execute(merchantId, command, context)
+    return result.accepted ? ({ accepted: true, webApiKey, sha256 } as const) : result
+  }
+
+  revokeApiKey(merchantId: string, keyId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
+  }
+
+  /** Of the main key. The one before stays valid for `overlapMinutes`; 0 revokes it at once. */
   async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
     const apiKeySha256 = digestApiKey(webApiKey)

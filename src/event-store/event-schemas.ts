@@ -107,6 +107,19 @@ export const eventSchemas = {
     event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
   ],
   ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
+  ApiKeyCreated: [
+    event({
+      ...merchant,
+      name: Text,
+      apiKeySha256: Sha256,
+      scopes: Type.Array(Type.Union([Type.Literal('read'), Type.Literal('deposits'), Type.Literal('withdrawals')]), {
+        minItems: 1,
+        uniqueItems: true,
+      }),
+      validUntil: Nullable(At),
+    }),
+  ],
+  ApiKeyRevoked: [event({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) })],
   SecretKeyRotated: [event({ ...rotation, secretKey: Sealed })],
   WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
   MerchantSuspended: [event(merchant)],

@@ -20,6 +20,7 @@ export const failures = {
   addressNotAllowed: { code: 40301, status: 403, message: 'This address may not call.' },
   merchantSuspended: { code: 40302, status: 403, message: 'This merchant is suspended.' },
   crossSite: { code: 40303, status: 403, message: 'A page of another site sent this.' },
+  scopeMissing: { code: 40304, status: 403, message: 'This WebApiKey is not for that.' },
   unknownRoute: { code: 40401, status: 404, message: 'There is nothing at this address.' },
   unknownTransfer: { code: 40402, status: 404, message: 'There is no such transfer.' },
   unknownCallback: { code: 40403, status: 404, message: 'There is no such callback.' },

@@ -82,7 +82,7 @@ function readCredentials(path: string): SandboxCredentials | undefined {
 
 function work(credentials: SandboxCredentials, known: MerchantDirectory): boolean {
   const { merchantId, webApiKey, secretKey, webhookSecret } = credentials
-  const merchant = known.byApiKey(webApiKey)
+  const merchant = known.byApiKey(webApiKey)?.merchant
   return (
     merchant?.merchantId === merchantId &&
     known.secrets(merchant, 'secretKey').includes(secretKey) &&

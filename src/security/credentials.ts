@@ -18,12 +18,15 @@ export function digestApiKey(apiKey: string): string {
   return hash('sha256', apiKey)
 }
 
-/** Constant time, whichever of the digests matches. */
-export function matchesDigest(apiKey: string, digests: readonly string[]): boolean {
+/** The one of these whose key it is. As long as it takes for all of them, whichever matches. */
+export function findByApiKey<Known extends { readonly sha256: string }>(
+  apiKey: string,
+  known: readonly Known[],
+): Known | undefined {
   const digest = Buffer.from(digestApiKey(apiKey))
-  let matches = false
-  for (const candidate of digests) matches = timingSafeEqual(digest, Buffer.from(candidate)) || matches
-  return matches
+  let found: Known | undefined
+  for (const candidate of known) if (timingSafeEqual(digest, Buffer.from(candidate.sha256))) found = candidate
+  return found
 }
 
 export function generateSecretKey(): string {

@@ -39,7 +39,7 @@ t.test('what was registered before the start is known after it, by id, key and a
   const issued = await commands.register(settings, context)
   await directory.start()
   t.match(directory.byId(issued.id), { merchantId: issued.id, settings, suspended: false })
-  t.equal(directory.byApiKey(issued.webApiKey)?.merchantId, issued.id)
+  t.equal(directory.byApiKey(issued.webApiKey)?.merchant.merchantId, issued.id)
   t.strictSame(
     directory.byAddress('10.9.8.7').map((merchant) => merchant.merchantId),
     [issued.id],
@@ -92,17 +92,17 @@ t.test('a rotated API key works beside the new one until the overlap is over, to
   if (!rotated.accepted) throw new Error('refused')
   await eventually(() => directory.byApiKey(rotated.webApiKey) !== undefined)
   set('2026-03-01T10:59:59.999Z')
-  t.equal(directory.byApiKey(old)?.merchantId, id)
+  t.equal(directory.byApiKey(old)?.merchant.merchantId, id)
   set('2026-03-01T11:00:00.000Z')
   t.equal(directory.byApiKey(old), undefined)
-  t.equal(directory.byApiKey(rotated.webApiKey)?.merchantId, id)
+  t.equal(directory.byApiKey(rotated.webApiKey)?.merchant.merchantId, id)
 })
 
 t.test('a key revoked without overlap is refused as soon as it is known', async (t) => {
   const { directory, commands } = await open(t)
   const { id, webApiKey: old } = await commands.register(settings, context)
   await directory.start()
-  t.equal(directory.byApiKey(old)?.merchantId, id)
+  t.equal(directory.byApiKey(old)?.merchant.merchantId, id)
   await commands.rotateApiKey(id, 0, context)
   await eventually(() => directory.byApiKey(old) === undefined)
 })
@@ -204,7 +204,7 @@ t.test('a subscription that fails is taken up where it was: a rotation is not ap
   const second = await commands.rotateApiKey(id, 60, context)
   if (!first.accepted || !second.accepted) throw new Error('refused')
   await eventually(() => directory.byApiKey(second.webApiKey) !== undefined)
-  t.equal(directory.byApiKey(first.webApiKey)?.merchantId, id, 'the one before is still valid')
+  t.equal(directory.byApiKey(first.webApiKey)?.merchant.merchantId, id, 'the one before is still valid')
 })
 
 t.test('catching up makes known what the subscription has not brought yet, and nothing counts twice', async (t) => {
@@ -228,15 +228,15 @@ t.test('catching up makes known what the subscription has not brought yet, and n
   const { id, webApiKey } = await commands.register(settings, context)
   t.equal(directory.byApiKey(webApiKey), undefined)
   await Promise.all([directory.catchUp(), directory.catchUp()])
-  t.equal(directory.byApiKey(webApiKey)?.merchantId, id)
+  t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, id)
   const rotated = await commands.rotateApiKey(id, 60, context)
   if (!rotated.accepted) throw new Error('refused')
   await directory.catchUp()
-  t.equal(directory.byApiKey(rotated.webApiKey)?.merchantId, id)
+  t.equal(directory.byApiKey(rotated.webApiKey)?.merchant.merchantId, id)
   release()
   const later = await commands.register({ ...settings, name: 'Later' }, context)
   await eventually(() => directory.byId(later.id) !== undefined)
-  t.equal(directory.byApiKey(webApiKey)?.merchantId, id, 'the key before the rotation is still the one before')
+  t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, id, 'the key before the rotation is still the one before')
   t.strictSame(errors, [])
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { merchantStream } from '../../src/commands/ids.js'
 import { MerchantCommands, secretOwner } from '../../src/commands/merchants.js'
-import { digestApiKey } from '../../src/security/credentials.js'
+import { digestApiKey, findByApiKey } from '../../src/security/credentials.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
@@ -14,19 +14,27 @@ t.test('credentials are issued once; the log holds none of them in clear', async
   const commands = new MerchantCommands(store, () => at, box)
   const issued = await commands.register(settings, context)
   const key = await commands.rotateApiKey(issued.id, 60, context)
+  const reports = { name: 'reports', scopes: ['read'], validUntil: null } as const
+  const another = await commands.createApiKey(issued.id, reports, context)
   const secret = await commands.rotateSecret(issued.id, 'secretKey', 60, context)
   const webhook = await commands.rotateSecret(issued.id, 'webhookSecret', 0, context)
-  if (!key.accepted || !secret.accepted || !webhook.accepted) throw new Error('refused')
+  if (!key.accepted || !another.accepted || !secret.accepted || !webhook.accepted) throw new Error('refused')
   const { events } = await store.readAll({ maxCount: 100 })
   const text = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
-  const secrets = [issued.webApiKey, issued.secretKey, issued.webhookSecret, key.webApiKey, secret.value, webhook.value]
-  t.equal(new Set(secrets).size, 6)
+  const first = [issued.webApiKey, issued.secretKey, issued.webhookSecret]
+  const secrets = [...first, key.webApiKey, another.webApiKey, secret.value, webhook.value]
+  t.equal(new Set(secrets).size, 7)
   for (const value of secrets) t.notOk(text.includes(value))
   const merchant = await commands.find(issued.id)
-  t.strictSame(merchant?.apiKeySha256, {
-    current: digestApiKey(key.webApiKey),
-    previous: { value: digestApiKey(issued.webApiKey), validUntil: '2026-03-01T11:00:00.000Z' },
-  })
+  t.strictSame(
+    merchant?.apiKeys.map(({ sha256, validUntil }) => [sha256, validUntil]),
+    [
+      [digestApiKey(key.webApiKey), null],
+      [digestApiKey(issued.webApiKey), '2026-03-01T11:00:00.000Z'],
+      [digestApiKey(another.webApiKey), null],
+    ],
+  )
+  t.equal(findByApiKey(another.webApiKey, merchant?.apiKeys ?? [])?.name, 'reports')
   t.equal(box.open(merchant?.secretKey.current ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
   t.equal(merchant?.webhookSecret.previous, undefined)
   for (const { type, metadata } of events) {

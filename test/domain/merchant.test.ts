@@ -31,7 +31,15 @@ t.test(
     t.strictSame(merchant(), {
       merchantId,
       settings,
-      apiKeySha256: { current: 'a'.repeat(64) },
+      apiKeys: [
+        {
+          sha256: 'a'.repeat(64),
+          name: 'main',
+          scopes: ['read', 'deposits', 'withdrawals'],
+          validUntil: null,
+          createdAt: registeredAt,
+        },
+      ],
       secretKey: { current: 'v1.secret.1' },
       webhookSecret: { current: 'v1.webhook.1' },
       suspended: false,
@@ -45,6 +53,8 @@ t.test('whatever is asked of a merchant that is not there is refused as not foun
   const commands: MerchantCommand[] = [
     changeSettings({ name: 'Other' }),
     { type: 'RotateApiKey', apiKeySha256: 'b'.repeat(64), previousValidUntil: validUntil, at },
+    { type: 'CreateApiKey', sha256: 'b'.repeat(64), name: 'shop', scopes: ['read'], validUntil: null, at },
+    { type: 'RevokeApiKey', keyId: 'a'.repeat(12), at },
     { type: 'RotateSecretKey', secretKey: 'v1.2', previousValidUntil: validUntil, at },
     { type: 'RotateWebhookSecret', webhookSecret: 'v1.2', previousValidUntil: validUntil, at },
     { type: 'Suspend', at },
@@ -108,7 +118,6 @@ t.test('allow-lists are compared entry by entry, order included', async () => {
 })
 
 const rotations = [
-  ['apiKeySha256', 'ApiKeyRotated', 'RotateApiKey', 'a'.repeat(64), ['b'.repeat(64), 'c'.repeat(64)]],
   ['secretKey', 'SecretKeyRotated', 'RotateSecretKey', 'v1.secret.1', ['v1.secret.2', 'v1.secret.3']],
   ['webhookSecret', 'WebhookSecretRotated', 'RotateWebhookSecret', 'v1.webhook.1', ['v1.webhook.2', 'v1.webhook.3']],
 ] as const

@@ -1,6 +1,7 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
-import { evolve, initialState, type MerchantState } from './merchant.js'
+import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
 
 export type MerchantCommand =
   | {
@@ -19,6 +20,8 @@ export type MerchantCommand =
       readonly previousValidUntil: string
       readonly at: string
     }
+  | ({ readonly type: 'CreateApiKey'; readonly at: string } & Omit<ApiKey, 'createdAt'>)
+  | { readonly type: 'RevokeApiKey'; readonly keyId: string; readonly at: string }
   | {
       readonly type: 'RotateSecretKey'
       readonly secretKey: SealedSecret
@@ -56,6 +59,14 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
       const { apiKeySha256, previousValidUntil } = command
       return accept({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256, previousValidUntil, at } })
     }
+    case 'CreateApiKey':
+      return createApiKey(command, state)
+    case 'RevokeApiKey': {
+      const { keyId } = command
+      return state.apiKeys.some((key) => apiKeyId(key) === keyId)
+        ? accept({ type: 'ApiKeyRevoked', data: { merchantId, keyId, at } })
+        : refuse('not-found', 'There is no such key.')
+    }
     case 'RotateSecretKey': {
       const { secretKey, previousValidUntil } = command
       return accept({ type: 'SecretKeyRotated', data: { merchantId, secretKey, previousValidUntil, at } })
@@ -77,6 +88,19 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     default:
       return command satisfies never
   }
+}
+
+function createApiKey(
+  { sha256, name, scopes, validUntil, at }: Extract<MerchantCommand, { type: 'CreateApiKey' }>,
+  { merchantId, apiKeys }: Merchant,
+): Decision<MerchantEvent> {
+  const valid = apiKeys.filter((key) => isApiKeyValid(key, at))
+  if (name === mainKeyName || valid.some((key) => key.name === name)) {
+    return refuse('conflict', 'The merchant has a key of this name.')
+  }
+  if (valid.length >= maxApiKeys) return refuse('conflict', `A merchant has at most ${maxApiKeys} keys.`)
+  if (validUntil !== null && validUntil <= at) return refuse('conflict', 'The key would have expired already.')
+  return accept({ type: 'ApiKeyCreated', data: { merchantId, name, apiKeySha256: sha256, scopes, validUntil, at } })
 }
 
 function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>): Partial<MerchantSettings> {

@@ -1,3 +1,5 @@
+import type { Scope } from './api-key.js'
+
 /** What happens to a merchant. Secrets appear only sealed (docs/decisions) and API keys only as SHA-256 digests. */
 
 export interface MerchantSettings {
@@ -56,9 +58,28 @@ interface Rotation {
   readonly at: string
 }
 
+/** Of the main key, the one a merchant is registered with: it has all scopes and no expiry. */
 export interface ApiKeyRotated {
   readonly type: 'ApiKeyRotated'
   readonly data: Rotation & { readonly apiKeySha256: string }
+}
+
+/** Another key beside those there are. */
+export interface ApiKeyCreated {
+  readonly type: 'ApiKeyCreated'
+  readonly data: {
+    readonly merchantId: string
+    readonly name: string
+    readonly apiKeySha256: string
+    readonly scopes: readonly Scope[]
+    readonly validUntil: string | null
+    readonly at: string
+  }
+}
+
+export interface ApiKeyRevoked {
+  readonly type: 'ApiKeyRevoked'
+  readonly data: { readonly merchantId: string; readonly keyId: string; readonly at: string }
 }
 
 export interface SecretKeyRotated {
@@ -95,6 +116,8 @@ export type MerchantEvent =
   | MerchantRegistered
   | MerchantSettingsChanged
   | ApiKeyRotated
+  | ApiKeyCreated
+  | ApiKeyRevoked
   | SecretKeyRotated
   | WebhookSecretRotated
   | MerchantSuspended

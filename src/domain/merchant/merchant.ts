@@ -1,3 +1,4 @@
+import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
 
 /** A credential and, while it is being rotated, the one before it. */
@@ -9,7 +10,8 @@ export interface Rotating<Value> {
 export interface Merchant {
   readonly merchantId: string
   readonly settings: MerchantSettings
-  readonly apiKeySha256: Rotating<string>
+  /** The main one first. Those that have expired stay until the next one is created. */
+  readonly apiKeys: readonly ApiKey[]
   readonly secretKey: Rotating<SealedSecret>
   readonly webhookSecret: Rotating<SealedSecret>
   readonly suspended: boolean
@@ -28,7 +30,7 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
     return {
       merchantId,
       settings,
-      apiKeySha256: { current: apiKeySha256 },
+      apiKeys: [mainKey(apiKeySha256, at)],
       secretKey: { current: secretKey },
       webhookSecret: { current: webhookSecret },
       suspended: false,
@@ -41,7 +43,14 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
     case 'MerchantSettingsChanged':
       return { ...state, settings: { ...state.settings, ...event.data.changes } }
     case 'ApiKeyRotated':
-      return { ...state, apiKeySha256: rotate(state.apiKeySha256, event.data.apiKeySha256, event.data) }
+      return { ...state, apiKeys: rotateMainKey(state.apiKeys, event.data) }
+    case 'ApiKeyCreated': {
+      const { name, apiKeySha256: sha256, scopes, validUntil, at: createdAt } = event.data
+      const valid = state.apiKeys.filter((key) => isApiKeyValid(key, createdAt))
+      return { ...state, apiKeys: [...valid, { sha256, name, scopes, validUntil, createdAt }] }
+    }
+    case 'ApiKeyRevoked':
+      return { ...state, apiKeys: state.apiKeys.filter((key) => apiKeyId(key) !== event.data.keyId) }
     case 'SecretKeyRotated':
       return { ...state, secretKey: rotate(state.secretKey, event.data.secretKey, event.data) }
     case 'WebhookSecretRotated':

@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import type { ApiKey, Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
 import { TokenBuckets } from '../token-buckets.js'
+import { routeScopes } from './scopes.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -43,9 +45,9 @@ export class Gate {
     this.payments = new TokenBuckets(nowMs, maxKeys)
   }
 
-  /** Route hook: a valid WebApiKey from an allowed address, or nothing. Before the body is read, so strangers cost little. */
+  /** Route hook: a valid WebApiKey with the route's scope from an allowed address, or nothing. Before the body is read, so strangers cost little. */
   readonly requireKey = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    this.withKey(request, (merchant) => this.admit(request, merchant), done)
+    this.withKey(request, true, done)
   }
 
   /** Route hook: as above when a key was sent; otherwise the handler finds out whose request it is. */
@@ -60,7 +62,7 @@ export class Gate {
     _reply: FastifyReply,
     done: HookHandlerDoneFunction,
   ): void => {
-    this.withKey(request, (merchant) => this.allow(request, merchant), done)
+    this.withKey(request, false, done)
   }
 
   /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
@@ -107,32 +109,42 @@ export class Gate {
     refuse(this.payments.take(bucketOf(request.ip), payments.perSecond, payments.burst))
   }
 
-  private merchantOf(key: string | string[] | undefined): Merchant | undefined {
+  private ownerOf(key: string | string[] | undefined) {
     return typeof key === 'string' ? this.directory.byApiKey(key) : undefined
   }
 
-  private withKey(request: FastifyRequest, admit: (merchant: Merchant) => void, done: HookHandlerDoneFunction): void {
+  private withKey(request: FastifyRequest, counted: boolean, done: HookHandlerDoneFunction): void {
     const key = request.headers.webapikey
-    const identified = (merchant: Merchant | undefined) => {
+    const identified = (owner: ReturnType<typeof this.ownerOf>) => {
       let refused: Error | undefined
       try {
-        if (!merchant) throw new RequestError(failures.unknownKey)
-        admit(merchant)
+        if (!owner) throw new RequestError(failures.unknownKey)
+        this.allow(request, owner.merchant)
+        const missing = missingScope(request, owner.key)
+        if (counted || missing) this.charge(owner.merchant)
+        if (missing) throw new RequestError(failures.scopeMissing, { details: `It needs the scope ${missing}.` })
       } catch (error) {
         refused = error as Error
       }
       done(refused)
     }
-    const merchant = this.merchantOf(key)
-    if (merchant || key === undefined) identified(merchant)
+    const owner = this.ownerOf(key)
+    if (owner || key === undefined) identified(owner)
     // Issued a moment ago by another process or node, perhaps.
-    else this.directory.catchUp().then(() => identified(this.merchantOf(key)), done)
+    else this.directory.catchUp().then(() => identified(this.ownerOf(key)), done)
   }
 }
 
 export function registerGate(app: App, deps: HttpDependencies): Gate {
   app.decorateRequest('merchant', null)
   return new Gate(deps.directory, () => performance.now())
+}
+
+/** What the route asks for and the key has not. */
+function missingScope({ routeOptions: { url } }: FastifyRequest, { scopes }: ApiKey): Scope | undefined {
+  const scope = routeScopes[url ?? '']
+  if (scope === undefined) throw new Error(`the route ${url} has no scope`)
+  return scopes.includes(scope) ? undefined : scope
 }
 
 function refuse(retryAfterSeconds: number): void {

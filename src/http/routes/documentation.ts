@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { App } from '../app.js'
+import { routeScopes } from '../plugins/scopes.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
 
@@ -32,8 +33,9 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
     transform: ({ schema, url, route }) => {
       const text = textAnswers[url]
       if (text) return { url, schema: { ...schema, response: text } }
-      if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema }
-      return { url, schema: { ...schema, headers: /Create/.test(url) ? createHeaders : postHeaders } }
+      const scoped = { ...schema, ...scopeText(url, schema?.description) }
+      if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
+      return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
     },
   })
   // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
@@ -48,6 +50,12 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
     theme: { title: 'transferd API' },
     uiConfig: { validatorUrl: null },
   })
+}
+
+function scopeText(url: string, description: string | undefined): { readonly description?: string } {
+  const scope = routeScopes[url]
+  if (scope === undefined) return description === undefined ? {} : { description }
+  return { description: [description, `A WebApiKey needs the scope \`${scope}\`.`].filter(Boolean).join(' ') }
 }
 
 function page(description: string): object {

@@ -62,7 +62,7 @@ const FailureEnvelope = (description: string) => Type.Object(failureProperties, 
 /** Of routes that ask for a WebApiKey. */
 export const keyFailures = {
   401: FailureEnvelope('The WebApiKey is missing or unknown.'),
-  403: FailureEnvelope('The address is not on the allow-list, or the merchant is suspended.'),
+  403: FailureEnvelope('The address is not on the allow-list, the merchant is suspended, or the key lacks the scope.'),
   429: FailureEnvelope('Too many requests; see Retry-After.'),
   500: FailureEnvelope('A fault of the service.'),
   503: FailureEnvelope('A store is away; see Retry-After.'),

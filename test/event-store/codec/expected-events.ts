@@ -155,6 +155,17 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     type: 'ApiKeyRotated',
     data: { ...rotation, apiKeySha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752' },
   },
+  'ApiKeyCreated.v1': {
+    type: 'ApiKeyCreated',
+    data: {
+      ...merchant,
+      name: 'accounting',
+      apiKeySha256: '60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',
+      scopes: ['read', 'deposits'],
+      validUntil: '2027-03-01T00:00:00.000Z',
+    },
+  },
+  'ApiKeyRevoked.v1': { type: 'ApiKeyRevoked', data: { ...merchant, keyId: '60303ae22b99' } },
   'SecretKeyRotated.v1': { type: 'SecretKeyRotated', data: { ...rotation, secretKey: sealed } },
   'WebhookSecretRotated.v1': { type: 'WebhookSecretRotated', data: { ...rotation, webhookSecret: sealed } },
   'MerchantSuspended.v1': { type: 'MerchantSuspended', data: merchant },

@@ -1,0 +1,70 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type ApiKey, apiKeyId, type Scope, scopes } from '../domain/merchant/api-key.js'
+import { accepted, answer, findMerchant, UsageError } from './command.js'
+import { moment } from './options.js'
+import type { Workplace } from './workplace.js'
+
+interface CreateOptions {
+  name: string
+  scope?: Scope[]
+  expires?: string
+}
+
+const keyName = /^[A-Za-z0-9._-]{1,64}$/
+
+export function addKeyCommands(merchants: Command): void {
+  const keys = merchants.command('keys').description("a merchant's WebApiKeys")
+  const create = keys
+    .command('create <id>')
+    .description('issue a WebApiKey beside those there are; it is shown this once')
+    .requiredOption('--name <name>', 'what it is for: 1 to 64 of A-Z a-z 0-9 . _ -', name)
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        `what it may be used for: ${scopes.join(', ')}; repeat it for several (default: all)`,
+      ).argParser((text, before: Scope[] | undefined) => [...(before ?? []), scope(text)]),
+    )
+    .option('--expires <time>', 'valid until then (default: until it is revoked)', moment)
+  answer(create, createKey)
+  answer(keys.command('list <id>').description('the keys of a merchant, never the keys themselves'), listKeys)
+  answer(keys.command('revoke <id> <keyId>').description('refuse a key from now on'), revokeKey)
+}
+
+/** Nothing that helps to guess the key. */
+export function keyView(key: ApiKey) {
+  return {
+    keyId: apiKeyId(key),
+    name: key.name,
+    scopes: key.scopes,
+    validUntil: key.validUntil,
+    createdAt: key.createdAt,
+  }
+}
+
+function name(text: string): string {
+  if (!keyName.test(text)) throw new InvalidArgumentError('It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+  return text
+}
+
+function scope(text: string): Scope {
+  const known = scopes.find((each) => each === text)
+  if (!known) throw new InvalidArgumentError(`Allowed choices are ${scopes.join(', ')}.`)
+  return known
+}
+
+async function createKey({ merchants, clock, context }: Workplace, options: CreateOptions, id: string) {
+  const { name, scope: chosen = scopes, expires: validUntil = null } = options
+  if (validUntil !== null && validUntil <= clock()) throw new UsageError('--expires has passed already')
+  const key = { name, scopes: scopes.filter((each) => chosen.includes(each)), validUntil }
+  const { webApiKey, sha256 } = accepted(await merchants.createApiKey(id, key, context))
+  return { id, keyId: apiKeyId({ sha256 }), ...key, webApiKey }
+}
+
+async function listKeys(workplace: Workplace, _options: object, id: string) {
+  return (await findMerchant(workplace, id)).apiKeys.map(keyView)
+}
+
+async function revokeKey({ merchants, context }: Workplace, _options: object, id: string, keyId: string) {
+  const { merchant } = accepted(await merchants.revokeApiKey(id, keyId, context))
+  return { id, keyId, keys: merchant.apiKeys.map(keyView) }
+}

@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { apiKeyId, isApiKeyValid, maxApiKeys, type Scope, scopes } from '../../src/domain/merchant/api-key.js'
+import { merchantDecider } from '../../src/domain/merchant/decide.js'
+import type { MerchantEvent } from '../../src/domain/merchant/events.js'
+import type { Merchant } from '../../src/domain/merchant/merchant.js'
+import { specification } from '../support/given-when-then.js'
+import { merchantId, registered, registeredAt } from './merchant-samples.js'
+
+const { given, fold } = specification(merchantDecider)
+const at = '2026-03-01T10:00:00.000Z'
+const later = '2026-03-01T11:00:00.000Z'
+const sha = (n: number) => n.toString(16).padStart(12, '0').padEnd(64, 'f')
+const first = 'a'.repeat(64)
+
+const create = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], moment = at) =>
+  ({ type: 'CreateApiKey', sha256: sha(n), name: `key-${n}`, scopes: own, validUntil, at: moment }) as const
+const created = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], moment = at) =>
+  ({
+    type: 'ApiKeyCreated',
+    data: { merchantId, name: `key-${n}`, apiKeySha256: sha(n), scopes: own, validUntil, at: moment },
+  }) as const
+const revoked = (keyId: string) => ({ type: 'ApiKeyRevoked', data: { merchantId, keyId, at } }) as const
+const rotated = (n: number, previousValidUntil: string, moment = at) =>
+  ({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256: sha(n), previousValidUntil, at: moment } }) as const
+const keys = (...events: MerchantEvent[]) => (fold([registered, ...events]) as Merchant).apiKeys
+const valid = (moment: string, ...events: MerchantEvent[]) =>
+  keys(...events).flatMap((key) => (isApiKeyValid(key, moment) ? [key.sha256] : []))
+
+t.test('a key is created beside the others, with its scopes and its end', async (t) => {
+  given(registered)
+    .when(create(1, later, ['deposits', 'read']))
+    .then([created(1, later, ['deposits', 'read'])])
+  t.strictSame(keys(created(1, later))[1], {
+    sha256: sha(1),
+    name: 'key-1',
+    scopes: ['read'],
+    validUntil: later,
+    createdAt: at,
+  })
+  t.strictSame(valid('2026-03-01T10:59:59.999Z', created(1, later)), [first, sha(1)])
+  t.strictSame(valid(later, created(1, later)), [first], 'at its end it is not valid any more')
+})
+
+t.test('a name in use, the name of the main key, an end that has passed and a key too many are refused', async () => {
+  given(registered, created(1)).when(create(1)).then('conflict')
+  given(registered)
+    .when({ ...create(1), name: 'main' })
+    .then('conflict')
+  given(registered).when(create(1, at)).then('conflict')
+  const full = Array.from({ length: maxApiKeys - 1 }, (_, n) => created(n, n === 0 ? later : null))
+  given(registered, ...full)
+    .when(create(99))
+    .then('conflict')
+  given(registered, ...full)
+    .when(create(99, null, ['read'], later))
+    .then([created(99, null, ['read'], later)], 'one has expired')
+  given(registered, ...full, revoked(apiKeyId({ sha256: sha(3) })))
+    .when(create(3))
+    .then([created(3)], 'one was revoked, and its name is free')
+})
+
+t.test('a revoked key is not valid any more, the main one neither; one that is not there is refused', async (t) => {
+  const ids = [apiKeyId({ sha256: first }), apiKeyId({ sha256: sha(1) })] as const
+  for (const keyId of ids) {
+    given(registered, created(1))
+      .when({ type: 'RevokeApiKey', keyId, at })
+      .then([revoked(keyId)])
+    given(registered, created(1), revoked(keyId)).when({ type: 'RevokeApiKey', keyId, at }).then('not-found')
+  }
+  t.strictSame(valid(at, created(1), revoked(ids[0])), [sha(1)])
+  t.strictSame(valid(at, created(1), revoked(ids[1])), [first])
+  t.strictSame(valid(at, revoked(ids[0]), rotated(2, later)), [sha(2)], 'rotation does not bring it back')
+})
+
+t.test('the main key rotates: both are valid up to the boundary, the others stay as they are', async (t) => {
+  given(registered)
+    .when({ type: 'RotateApiKey', apiKeySha256: sha(2), previousValidUntil: later, at })
+    .then([rotated(2, later)])
+  t.strictSame(valid(at, created(1), rotated(2, later)), [sha(2), first, sha(1)])
+  t.strictSame(valid(later, created(1), rotated(2, later)), [sha(2), sha(1)])
+  t.strictSame(valid(at, rotated(2, at)), [sha(2)], 'without overlap the one before is revoked at once')
+  t.strictSame(valid(registeredAt, rotated(2, at)), [sha(2)], 'even by a clock that lags')
+  const twice = [rotated(2, later), rotated(3, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
+  t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [sha(3), sha(2)], 'a second one ends the oldest')
+  for (const key of keys(...twice)) t.strictSame(key.scopes, scopes)
+})
+
+t.test('whatever is done to keys, their number is bounded and their ids differ', async () => {
+  const minute = (n: number) => new Date(Date.parse(at) + n * 60_000).toISOString()
+  const step = fc.record({
+    what: fc.constantFrom('create', 'create', 'create', 'revoke', 'rotate'),
+    n: fc.nat(40),
+    lasts: fc.option(fc.integer({ min: 1, max: 30 })),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      let state = fold([registered])
+      steps.forEach(({ what, n, lasts }, index) => {
+        const now = minute(index)
+        const validUntil = lasts === null ? null : minute(index + lasts)
+        const sha256 = sha(index + 1)
+        const command =
+          what === 'create'
+            ? ({ ...create(n, validUntil, ['read'], now), sha256 } as const)
+            : what === 'revoke'
+              ? ({ type: 'RevokeApiKey', keyId: apiKeyId({ sha256: sha(n) }), at: now } as const)
+              : ({
+                  type: 'RotateApiKey',
+                  apiKeySha256: sha256,
+                  previousValidUntil: minute(index + n),
+                  at: now,
+                } as const)
+        const decision = merchantDecider.decide(command, state)
+        if (decision.accepted) state = decision.events.reduce(merchantDecider.evolve, state)
+        const { apiKeys } = state as Merchant
+        const validNow = apiKeys.filter((key) => isApiKeyValid(key, now))
+        if (validNow.length > maxApiKeys + 1) throw new Error(`${validNow.length} keys are valid`)
+        if (apiKeys.length > 2 * maxApiKeys) throw new Error(`${apiKeys.length} keys are kept`)
+        if (new Set(apiKeys.map(apiKeyId)).size < apiKeys.length) throw new Error('two keys have one id')
+      })
+    }),
+  )
+})

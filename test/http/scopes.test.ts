@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { apiKeyId, type Scope, scopes } from '../../src/domain/merchant/api-key.js'
+import { routeScopes } from '../../src/http/plugins/scopes.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app, merchants, directory } = service
+const { id, secretKey, webApiKey } = await service.merchant()
+
+const routes = app.knownRoutes.filter(({ method, url }) => method !== 'HEAD' && url in routeScopes)
+const subsets: Scope[][] = scopes.reduce<Scope[][]>(
+  (sets, scope) => sets.flatMap((set) => [set, [...set, scope]]),
+  [[]],
+)
+const keyRequests = routes.map(({ method, url }) => ({
+  method: method as 'GET' | 'POST',
+  url,
+  scope: routeScopes[url]!,
+}))
+
+async function keyWith(own: readonly Scope[], validUntil: string | null = null): Promise<string> {
+  const created = await merchants.createApiKey(id, { name: randomUUID(), scopes: own, validUntil }, context)
+  if (!created.accepted) throw new Error('refused')
+  return created.webApiKey
+}
+
+t.test('every route that takes a WebApiKey has a scope, and no other route has one', async (t) => {
+  const { paths: documented } = (await app.inject('/documentation/json')).json<{
+    paths: { [path: string]: { [method: string]: { security?: object[]; description?: string } } }
+  }>()
+  const taking = Object.entries(documented).flatMap(([path, operations]) =>
+    Object.values(operations).flatMap(({ security, description }) =>
+      (security ?? [{ WebApiKey: [] }]).some((each) => 'WebApiKey' in each)
+        ? [{ url: path.replaceAll(/\{(\w+)\}/g, ':$1'), description }]
+        : [],
+    ),
+  )
+  t.same(taking.map(({ url }) => url).sort(), Object.keys(routeScopes).sort())
+  for (const { url, description } of taking) t.match(description, `needs the scope \`${routeScopes[url]}\``)
+})
+
+t.test('a key may call exactly the routes of its scopes, and is told which scope is missing', async (t) => {
+  t.equal(keyRequests.length, 12)
+  for (const own of subsets.filter(({ length }) => length > 0)) {
+    const key = await keyWith(own)
+    for (const { method, url, scope } of keyRequests) {
+      const request = { method, url: url.replace(':trackingId', randomUUID()), headers: { webapikey: key } }
+      const answer = await app.inject(method === 'POST' ? { ...request, payload: {} } : request)
+      const name = `${own.join('+')} ${method} ${url}`
+      if (own.includes(scope)) t.not(answer.statusCode, 403, name)
+      else {
+        t.equal(answer.statusCode, 403, name)
+        const error = { code: 40304, details: `It needs the scope ${scope}.` }
+        t.match(answer.json(), { success: false, unAuthorizedRequest: true, error }, name)
+      }
+    }
+  }
+})
+
+t.test('nothing is created with a key that is not for it, and each kind with one that is', async (t) => {
+  const before = (await service.log()).length
+  const reading = await keyWith(['read'])
+  const paying = await keyWith(['deposits'])
+  const withdrawing = await keyWith(['withdrawals'])
+  const send = async (kind: keyof typeof paths, key: string) =>
+    (await post(app, paths[kind], createBody(kind, secretKey), { key })).statusCode
+  for (const kind of ['hosted', 'native', 'withdrawal'] as const) t.equal(await send(kind, reading), 403, kind)
+  t.equal(await send('withdrawal', paying), 403)
+  t.equal(await send('native', withdrawing), 403)
+  t.equal(await send('hosted', withdrawing), 403)
+  t.equal((await service.log()).length, before)
+  for (const kind of ['hosted', 'native'] as const) t.equal(await send(kind, paying), 200, kind)
+  t.equal(await send('withdrawal', withdrawing), 200)
+  t.equal((await post(app, paths.hosted, createBody('hosted', secretKey))).statusCode, 200, 'hosted without a key')
+  for (const kind of ['hosted', 'native', 'withdrawal'] as const) t.equal(await send(kind, webApiKey), 200, kind)
+})
+
+t.test('a revoked or expired key is unknown; the others go on', async (t) => {
+  const expiring = await keyWith(['read'], new Date(Date.now() + 150).toISOString())
+  const revoked = await keyWith(['read'])
+  const list = async (key: string) => {
+    const answer = await app.inject({ url: '/v1/transfers', headers: { webapikey: key }, remoteAddress: '127.0.0.1' })
+    return answer.statusCode === 401 ? answer.json().error.code : answer.statusCode
+  }
+  t.equal(await list(revoked), 200)
+  const { apiKeys } = directory.byId(id)!
+  const keyId = apiKeyId(directory.byApiKey(revoked)!.key)
+  t.ok(apiKeys.length > 2)
+  await merchants.revokeApiKey(id, keyId, context)
+  await service.until(() => directory.byApiKey(revoked) === undefined)
+  t.equal(await list(revoked), 40101)
+  await service.until(() => directory.byId(id)!.apiKeys.length === apiKeys.length - 1)
+  await service.until(() => directory.byApiKey(expiring) === undefined)
+  t.equal(await list(expiring), 40101)
+  t.equal(await list(webApiKey), 200)
+})
+
+t.test('what a key without the scope sends counts against the merchant, polls too', async (t) => {
+  const slow = await service.merchant({ rateLimitPerSecond: 1 })
+  const created = await merchants.createApiKey(slow.id, { name: 'read', scopes: ['read'], validUntil: null }, context)
+  if (!created.accepted) throw new Error('refused')
+  const url = '/api/services/app/TransactionRequests/WalletValidateUserDevice'
+  const statuses: number[] = []
+  for (let i = 0; i < 7; i++) statuses.push((await post(app, url, '{}', { key: created.webApiKey })).statusCode)
+  t.same(statuses.slice(0, 5), [403, 403, 403, 403, 403])
+  t.equal(statuses[6], 429)
+})
