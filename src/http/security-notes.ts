@@ -7,6 +7,7 @@ const events = new Map<Failure, RequestSecurityEvent>([
   [failures.unknownKey, 'security.key_unknown'],
   [failures.addressNotAllowed, 'security.address_refused'],
   [failures.merchantSuspended, 'security.merchant_suspended'],
+  [failures.scopeMissing, 'security.scope_missing'],
   [failures.crossSite, 'security.cross_site'],
   [failures.hashMismatch, 'security.hash_wrong'],
   [failures.hashReused, 'security.hash_reused'],

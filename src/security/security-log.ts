@@ -15,6 +15,7 @@ const requestEvents = {
   'security.key_unknown': request,
   'security.address_refused': request,
   'security.merchant_suspended': request,
+  'security.scope_missing': request,
   'security.cross_site': request,
   'security.hash_wrong': request,
   'security.hash_reused': request,
