@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
 import { frameAncestorProblem, maxFrameAncestors, returnUrlProblem } from '../commands/payment-page-settings.js'
-import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { MerchantSettings, RequireSignature } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { accepted, answer, findMerchant, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
@@ -18,7 +18,7 @@ interface SettingOptions {
   autoCancelMismatch?: boolean
   rateLimit?: number
   requireNativeHash?: boolean
-  requireSignature?: boolean
+  requireSignature?: RequireSignature | false
   callbackOnCreate?: boolean
   returnUrl?: string | false
   frameAncestor?: string[] | false
@@ -76,7 +76,12 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--min-amount <amount>', 'smallest amount of a transfer', amount)
     .option('--max-amount <amount>', 'largest amount of a transfer', amount)
     .option('--require-native-hash', 'refuse native deposits without a hashCode')
-    .option('--require-signature', 'refuse creates without a valid X-Signature')
+    .addOption(
+      new Option('--require-signature [creates]', 'refuse these without a valid X-Signature')
+        .choices(['withdrawals', 'all'])
+        .preset('all'),
+    )
+    .option('--no-require-signature', 'accept all creates without X-Signature')
     .option('--callback-on-create', 'send a callback for the creation too')
     .option('--return-url <url>', 'where the payment page sends the customer back to')
     .option('--frame-ancestor <origin>', 'an origin that may frame the payment page; repeat it for several', listed)
@@ -87,7 +92,6 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--no-auto-cancel-mismatch', 'complete deposits whose amount differs')
     .option('--no-manual-control-above', 'complete deposits of any amount')
     .option('--no-require-native-hash', 'accept native deposits without a hashCode')
-    .option('--no-require-signature', 'accept creates without X-Signature')
     .option('--no-callback-on-create', 'no callback for the creation')
     .option('--no-return-url', 'no way back from the payment page')
     .option('--no-frame-ancestor', 'nobody may frame the payment page')
@@ -109,7 +113,7 @@ function listed(text: string, before: string[] | boolean | undefined): string[] 
 
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
   const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, manualControlAbove, ...others } = options
-  const { minAmount, maxAmount, ...same } = others
+  const { minAmount, maxAmount, requireSignature, ...same } = others
   const settings = {
     ...same,
     // `--no-allow-ip` arrives as false.
@@ -119,6 +123,7 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
     rateLimitPerSecond: rateLimit,
     mismatchToleranceMinor: mismatchTolerance,
     manualControlAboveMinor: manualControlAbove === false ? null : manualControlAbove,
+    requireSignature: requireSignature === false ? 'none' : requireSignature,
     minAmountMinor: minAmount,
     maxAmountMinor: maxAmount,
     json: undefined,
@@ -153,7 +158,7 @@ async function createMerchant({ merchants, context }: Workplace, options: Settin
   const { loopback } = await import('../runtime/sandbox.js')
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []
-  const settings = { ...defaultSettings, allowIps, ...given } as MerchantSettings
+  const settings = { ...defaultSettings(given.sandbox === true), allowIps, ...given } as MerchantSettings
   await checkSettings(settings)
   if (settings.allowIps.length === 0) {
     console.error(

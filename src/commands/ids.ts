@@ -37,9 +37,19 @@ export function merchantStream(merchantId: string): string {
   return `merchant-${merchantId}`
 }
 
-/** The stream that holds which request a hashCode was first seen with. */
+/** The stream of the request that claimed a text its hashes are made of: the amount text and the referenceId, joined. */
+export function hashedTextStream(merchantId: string, joined: string): string {
+  return `hash-${uuidV5(`request:${joined}`, merchantId)}`
+}
+
+/** What names a hashCode without being one. */
+export function hashIdOf(merchantId: string, hashCode: string): string {
+  return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
+}
+
+/** The stream that held which request a hashCode was first seen with, before requests claimed texts. */
 export function hashCodeStream(merchantId: string, hashCode: string): string {
-  return `hash-${uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)}`
+  return `hash-${hashIdOf(merchantId, hashCode)}`
 }
 
 /** An account of the built-in wallet. */

@@ -1,11 +1,13 @@
 import type { Refusal } from '../domain/decision.js'
+import { type HashCodeSeen, type HashedRequest, hashedTexts, requestsIn } from '../domain/hash-code.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
+import { formatShortest, formatTwoDecimals, parseAmount } from '../domain/money.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
-import type { MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
+import type { CreateDeposit, CreateWithdrawal, MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
 import { transferDecider } from '../domain/transfer/decide.js'
-import type { DepositChannel, TransferEvent } from '../domain/transfer/events.js'
+import type { DepositChannel, TransferEvent, TransferKind } from '../domain/transfer/events.js'
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
-import { encodeEvent } from '../event-store/event-codec.js'
+import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
 import {
   type Clock,
@@ -16,7 +18,21 @@ import {
   loadStream,
   readHistory,
 } from './handle-command.js'
-import { derivedEventId, hashCodeStream, paymentStream, trackingIdOf, transferStream } from './ids.js'
+import {
+  derivedEventId,
+  hashCodeStream,
+  hashedTextStream,
+  hashIdOf,
+  paymentStream,
+  trackingIdOf,
+  transferStream,
+} from './ids.js'
+
+/** A hashCode and the amount text it was made of, or is said to be. */
+export interface HashOfRequest {
+  readonly hashCode: string
+  readonly amountText: string
+}
 
 export interface TransferRequest {
   readonly merchantId: string
@@ -28,8 +44,10 @@ export interface TransferRequest {
   readonly paymentMethod: number
   /** The merchant wants a callback of the creation. */
   readonly told: boolean
-  /** The verified hashCode and the amount text it was made of; absent when the request carried none. */
-  readonly hash?: { readonly hashCode: string; readonly amountText: string } | undefined
+  /** Verified; absent when the request carried none. */
+  readonly hash?: HashOfRequest | undefined
+  /** The merchant may have transfers of before requests claimed their hashed texts: those are looked at, too. */
+  readonly mayHaveUnclaimed?: boolean
 }
 
 export interface DepositRequest extends TransferRequest {
@@ -55,6 +73,8 @@ export type TransferResult =
       readonly refusal: Refusal | { readonly reason: 'hash-reused'; readonly message: string }
     }
 
+type CreateCommand = CreateDeposit | CreateWithdrawal
+
 /** All that is done to transfers. Every method may throw StoreUnavailableError or TooMuchContentionError. */
 export class TransferCommands {
   constructor(
@@ -64,17 +84,24 @@ export class TransferCommands {
   ) {}
 
   createDeposit(request: DepositRequest, context: CommandContext): Promise<TransferResult> {
-    const { hash, expiryMinutes, ...rest } = request
-    const at = this.clock()
-    const expiresAt = new Date(Date.parse(at) + expiryMinutes * 60_000).toISOString()
-    const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
-    return this.create({ type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }, hash, context)
+    return this.create(this.depositCommand(request), request, context)
   }
 
   createWithdrawal(request: WithdrawalRequest, context: CommandContext): Promise<TransferResult> {
-    const { hash, ...rest } = request
-    const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
-    return this.create({ type: 'CreateWithdrawal', trackingId, at: this.clock(), ...rest }, hash, context)
+    return this.create(this.withdrawalCommand(request), request, context)
+  }
+
+  /**
+   * The deposit that the same request made before, whatever would be refused today; undefined when there is none. Appends nothing.
+   * `unproven`: a hashCode that no secret of today makes; then it must be the one that was accepted at first.
+   */
+  depositBefore(request: DepositRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+    return this.before(this.depositCommand(request), unproven)
+  }
+
+  /** As {@link depositBefore}. */
+  withdrawalBefore(request: WithdrawalRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+    return this.before(this.withdrawalCommand(request), unproven)
   }
 
   /** Undefined when there is none. From the log, so never behind. */
@@ -142,22 +169,88 @@ export class TransferCommands {
     return this.execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 
+  private depositCommand(request: DepositRequest): CreateDeposit {
+    const { hash: _hash, mayHaveUnclaimed: _unclaimed, expiryMinutes, ...rest } = request
+    const at = this.clock()
+    const expiresAt = new Date(Date.parse(at) + expiryMinutes * 60_000).toISOString()
+    const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
+    return { type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }
+  }
+
+  private withdrawalCommand(request: WithdrawalRequest): CreateWithdrawal {
+    const { hash: _hash, mayHaveUnclaimed: _unclaimed, ...rest } = request
+    const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
+    return { type: 'CreateWithdrawal', trackingId, at: this.clock(), ...rest }
+  }
+
   private async create(
-    command: TransferCommand & { type: 'CreateDeposit' | 'CreateWithdrawal' },
-    hash: TransferRequest['hash'],
+    command: CreateCommand,
+    { hash, mayHaveUnclaimed }: Pick<TransferRequest, 'hash' | 'mayHaveUnclaimed'>,
     context: CommandContext,
   ): Promise<TransferResult> {
-    const before = hash ? [hashCodeSeen(command.merchantId, command.referenceId, hash, command.at, context)] : []
+    const texts = hashedTexts(command.amountMinor, hash?.amountText)
+    if (mayHaveUnclaimed && (await this.isOfAnother(command, texts))) return this.reused(command)
+    const before = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
     const stream = transferStream(command.trackingId)
     try {
       return toResult(
         await handleCommand(this.store, transferDecider, stream, command, context, { assumeNew: true, before }),
       )
     } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError) || error.stream !== before[0]?.stream) throw error
-      const message = 'This hashCode was used before, for another amount and referenceId.'
-      return { accepted: false, refusal: { reason: 'hash-reused', message } }
+      if (!(error instanceof WrongExpectedRevisionError) || !before.some((each) => each.stream === error.stream)) {
+        throw error
+      }
+      return this.reused(command)
     }
+  }
+
+  /** A transfer of before requests claimed texts may go by a hash of this request: all that the texts may stand for is asked. */
+  private async isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
+    const own = transferStream(command.trackingId)
+    const meant = new Map<string, HashedRequest>()
+    for (const request of texts.flatMap((text) => requestsIn(text + command.referenceId))) {
+      for (const kind of ['deposit', 'withdrawal'] as const) {
+        meant.set(transferStream(trackingIdOf(command.merchantId, kind, request.referenceId)), request)
+      }
+    }
+    meant.delete(own)
+    const known = [...meant].map(async ([stream, { amountMinor }]) => {
+      const { state } = await loadStream(this.store, transferDecider, stream)
+      return state.kind !== 'none' && state.amountMinor === amountMinor
+    })
+    return (await Promise.all(known)).includes(true)
+  }
+
+  /** What two kinds could share before may have made this very transfer: then it is answered. */
+  private async reused(command: CreateCommand): Promise<TransferResult> {
+    const transfer = await this.before(command)
+    if (transfer) return { accepted: true, transfer, changed: false }
+    const message = 'This hashCode stands for another request: another kind, amount or referenceId.'
+    return { accepted: false, refusal: { reason: 'hash-reused', message } }
+  }
+
+  private async before(command: CreateCommand, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+    const found = await this.find(command.trackingId)
+    if (!found || !transferDecider.decide(command, found.transfer).accepted) return undefined
+    return unproven && !(await this.wasAccepted(unproven, found.transfer)) ? undefined : found.transfer
+  }
+
+  /** Whether this is the hashCode that the transfer's request was first accepted with. */
+  private async wasAccepted({ hashCode, amountText }: HashOfRequest, transfer: Transfer): Promise<boolean> {
+    const { merchantId, kind, referenceId, amountMinor } = transfer
+    const texts = new Set([amountText, formatShortest(amountMinor), formatTwoDecimals(amountMinor)])
+    const streams = [...texts].map((text) => hashedTextStream(merchantId, text + referenceId))
+    const hashId = hashIdOf(merchantId, hashCode)
+    const isThis = (claimed: HashCodeSeen['data']) =>
+      claimed.referenceId === referenceId &&
+      parseAmount(claimed.amountText) === amountMinor &&
+      // An older claim is found by the hashCode alone, and knows no kind.
+      (claimed.kind === null || (claimed.kind === kind && claimed.hashId === hashId))
+    const claims = [hashCodeStream(merchantId, hashCode), ...streams].map(async (stream) => {
+      const [recorded] = await this.store.readStream(stream)
+      return recorded !== undefined && isThis((decodeEvent(recorded) as HashCodeSeen).data)
+    })
+    return (await Promise.all(claims)).includes(true)
   }
 
   private async execute(
@@ -181,20 +274,20 @@ function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
 }
 
-/** The id derives from the pair, so a repeat of the same request is already done and any other pair is a conflict. */
-function hashCodeSeen(
-  merchantId: string,
-  referenceId: string,
-  { hashCode, amountText }: NonNullable<TransferRequest['hash']>,
-  at: string,
+/** The id derives from the request, so a repeat of it is already done, and any other request is a conflict. */
+function claim(
+  { type, merchantId, referenceId, at }: CreateCommand,
+  amountText: string,
+  hashCode: string | undefined,
   context: CommandContext,
 ): Append {
-  const event = { type: 'HashCodeSeen', data: { merchantId, amountText, referenceId, at } } as const
-  const id = derivedEventId(merchantId, `hashCode:${hashCode.toUpperCase()}:${amountText}|${referenceId}`)
+  const kind: TransferKind = type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
+  const hashId = hashCode === undefined ? null : hashIdOf(merchantId, hashCode)
+  const event = { type: 'HashCodeSeen', data: { merchantId, kind, amountText, referenceId, hashId, at } } as const
   return {
-    stream: hashCodeStream(merchantId, hashCode),
+    stream: hashedTextStream(merchantId, amountText + referenceId),
     expectedRevision: 'no_stream',
-    events: [encodeEvent(event, context, id)],
+    events: [encodeEvent(event, context, derivedEventId(merchantId, `request:${kind}:${amountText}|${referenceId}`))],
   }
 }
 

@@ -1,14 +1,47 @@
+import { formatShortest, parseAmount } from './money.js'
+import type { TransferKind } from './transfer/events.js'
+
 /**
- * A request's hashCode has no delimiter between amount and referenceId, so one hash can stand for two requests. Each hash
- * is written down with the pair it was first seen with, in a stream of its own that only takes one event.
+ * A hashCode has no delimiter between amount and referenceId, names no kind, and is published again in callbacks, so one hash
+ * could stand for several requests. Each request therefore claims the texts that its hashes are made of, behind whatever
+ * SecretKey: every text has a stream of its own, which takes one event only.
  */
 export interface HashCodeSeen {
   readonly type: 'HashCodeSeen'
   readonly data: {
     readonly merchantId: string
+    /** Null in claims of before the kind counted. */
+    readonly kind: TransferKind | null
     /** The amount as hashed, e.g. `100.50`. */
     readonly amountText: string
     readonly referenceId: string
+    /** A digest of the hashCode that the request was first accepted with; null when it carried none. */
+    readonly hashId: string | null
     readonly at: string
   }
+}
+
+/** The amount texts a request's hashes are made of: the shortest, which its callbacks use, and that of its own hashCode. */
+export function hashedTexts(amountMinor: bigint, ownText: string | undefined): readonly string[] {
+  const shortest = formatShortest(amountMinor)
+  return ownText === undefined || ownText === shortest ? [shortest] : [shortest, ownText]
+}
+
+export interface HashedRequest {
+  readonly amountMinor: bigint
+  readonly referenceId: string
+}
+
+/** Twelve digits, the point and two decimals. */
+const longestAmount = 15
+
+/** Every amount and referenceId that a text may have been joined of: `123` is `1` with `23`, and `12` with `3`. */
+export function requestsIn(joined: string): readonly HashedRequest[] {
+  const found: HashedRequest[] = []
+  for (let length = 1; length < joined.length && length <= longestAmount; length++) {
+    const amountMinor = parseAmount(joined.slice(0, length))
+    const referenceId = joined.slice(length)
+    if (amountMinor !== undefined && !referenceId.includes('.')) found.push({ amountMinor, referenceId })
+  }
+  return found
 }

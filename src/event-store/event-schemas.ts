@@ -17,10 +17,11 @@ const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.U
 const event = <T extends TProperties>(properties: T): TObject<T> =>
   Type.Object(properties, { additionalProperties: false })
 
+const Kind = Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')])
 const transfer = {
   trackingId: Id,
   merchantId: Id,
-  kind: Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')]),
+  kind: Kind,
   referenceId: Id,
   amountMinor: PositiveMinor,
   at: At,
@@ -47,11 +48,16 @@ const settingsV1 = {
   requireSignature: Type.Boolean(),
   callbackOnCreate: Type.Boolean(),
 }
-const settings = {
+const settingsV2 = {
   ...settingsV1,
   returnUrl: Nullable(Text),
   frameAncestors: Type.Array(Text, { maxItems: 20 }),
   manualControlAboveMinor: Nullable(Minor),
+}
+const settings = {
+  ...settingsV2,
+  requireSignature: Type.Union([Type.Literal('none'), Type.Literal('withdrawals'), Type.Literal('all')]),
+  paymentInstructions: Type.Array(event({ paymentMethod: Type.Integer(), text: Text }), { maxItems: 50 }),
 }
 const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
 const merchant = { merchantId: Id, at: At }
@@ -100,10 +106,12 @@ export const eventSchemas = {
   TransferReopened: [event({ ...transfer, reason: Text })],
   MerchantRegistered: [
     event({ ...merchant, settings: event(settingsV1), ...credentials }),
-    event({ ...merchant, settings: event(settings), ...credentials }),
+    event({ ...merchant, settings: event(settingsV2), ...credentials }),
+    event({ ...merchant, settings: event(settings), ...credentials, requestsClaimed: Type.Boolean() }),
   ],
   MerchantSettingsChanged: [
     event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
+    event({ ...merchant, changes: Type.Partial(event(settingsV2), { additionalProperties: false }) }),
     event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
   ],
   ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
@@ -181,7 +189,17 @@ export const eventSchemas = {
     }),
   ],
   WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
-  HashCodeSeen: [event({ merchantId: Id, amountText: Text, referenceId: Id, at: At })],
+  HashCodeSeen: [
+    event({ merchantId: Id, amountText: Text, referenceId: Id, at: At }),
+    event({
+      merchantId: Id,
+      kind: Type.Union([Kind, Type.Null()]),
+      amountText: Text,
+      referenceId: Id,
+      hashId: Nullable(Id),
+      at: At,
+    }),
+  ],
   WalletAccountOpened: [
     event({
       ...walletAccount,

@@ -5,15 +5,29 @@ const settingsNewInV2 = { returnUrl: null, frameAncestors: [], manualControlAbov
 
 const untold: Upcaster = (data) => ({ ...data, told: false })
 
+function signatureV3(settings: JsonObject): JsonObject {
+  if (settings.requireSignature === undefined) return settings
+  return { ...settings, requireSignature: settings.requireSignature ? 'all' : 'none' }
+}
+
 /** `eventUpcasters[type][n]` leads from version n + 1 to the next; a type that is not here has one version. */
 export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = {
   // Whether the merchant wanted to hear of it then is not known. To tell it now could be to say Pending after a later status.
   DepositCreated: [untold],
   WithdrawalCreated: [untold],
   // Version 2 came with the payment page's way back, the origins that may frame it, and amounts that a person looks at.
-  MerchantRegistered: [(data) => ({ ...data, settings: { ...(data.settings as JsonObject), ...settingsNewInV2 } })],
+  // Version 3 with instructions for manual payment methods, signatures for withdrawals only, and requests that claim texts.
+  MerchantRegistered: [
+    (data) => ({ ...data, settings: { ...(data.settings as JsonObject), ...settingsNewInV2 } }),
+    (data) => {
+      const settings = { ...signatureV3(data.settings as JsonObject), paymentInstructions: [] }
+      return { ...data, settings, requestsClaimed: false }
+    },
+  ],
   // The same settings as changes: those that were not there did not change.
-  MerchantSettingsChanged: [(data) => data],
+  MerchantSettingsChanged: [(data) => data, (data) => ({ ...data, changes: signatureV3(data.changes as JsonObject) })],
+  // Found by its hash, which was its stream's name; which kind it was for was not recorded.
+  HashCodeSeen: [(data) => ({ ...data, kind: null, hashId: null })],
   // Which engine's position it was is not known, so it is none: everything is looked at once more.
   CallbackSweepAdvanced: [({ at }) => ({ event: null, at })],
 }

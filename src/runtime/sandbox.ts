@@ -92,10 +92,9 @@ function work(credentials: SandboxCredentials, known: MerchantDirectory): boolea
 
 async function register(merchants: MerchantCommands, context: CommandContext): Promise<SandboxCredentials> {
   const settings = {
-    ...defaultSettings,
+    ...defaultSettings(true),
     name,
     callbackUrl: 'http://127.0.0.1:4000/callbacks',
-    sandbox: true,
     allowIps: loopback,
   }
   const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)

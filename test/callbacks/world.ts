@@ -148,7 +148,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
     },
     async merchant(callbackUrl, settings = {}) {
       const issued = await merchants.register(
-        { ...defaultSettings, name: 'Shop', allowIps: [], callbackUrl, sandbox: true, ...settings },
+        { ...defaultSettings(true), name: 'Shop', allowIps: [], callbackUrl, ...settings },
         context,
       )
       await until(() => directory.byId(issued.id) !== undefined)

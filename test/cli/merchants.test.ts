@@ -45,7 +45,7 @@ t.test('settings are kept as given, with loopback for a sandbox merchant that na
     minAmount: 2,
     maxAmount: 99.99,
     depositExpiryMinutes: 15,
-    requireSignature: true,
+    requireSignature: 'all',
     requireNativeHash: false,
     suspended: false,
   })
@@ -71,6 +71,27 @@ t.test('set changes what it names, takes it back with --no-…, and says when no
     requireNativeHash: false,
   })
 })
+
+t.test(
+  'withdrawals of a new live merchant are signed unless it is told otherwise; those of the sandbox are not',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const created = async (...options: string[]) => {
+      const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, ...options)
+      return cliJson<{ id: string; requireSignature: string }>(directory, 'merchants', 'show', id)
+    }
+    const { id, requireSignature } = await created()
+    t.equal(requireSignature, 'withdrawals')
+    t.match(await created('--sandbox'), { requireSignature: 'none' })
+    t.match(await created('--no-require-signature'), { requireSignature: 'none' })
+    t.match(await created('--require-signature', 'all'), { requireSignature: 'all' })
+    const set = (...options: string[]) => cliJson(directory, 'merchants', 'set', id, ...options)
+    t.match(await set('--require-signature'), { requireSignature: 'all' })
+    t.match(await set('--name', 'Other'), { requireSignature: 'all' })
+    t.match(await set('--no-require-signature'), { requireSignature: 'none' })
+    t.match(await set('--require-signature', 'withdrawals'), { requireSignature: 'withdrawals' })
+  },
+)
 
 t.test('a callback URL that may not be used is refused, of a live merchant and of one that becomes live', async (t) => {
   const directory = temporaryDirectory(t)

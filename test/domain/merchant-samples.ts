@@ -17,10 +17,11 @@ export const settings: MerchantSettings = {
   minAmountMinor: 100n,
   maxAmountMinor: 99_999_999n,
   requireNativeHash: false,
-  requireSignature: false,
+  requireSignature: 'none',
   callbackOnCreate: false,
   returnUrl: null,
   frameAncestors: [],
+  paymentInstructions: [],
 }
 
 const data = {
@@ -32,4 +33,4 @@ const data = {
   at: registeredAt,
 }
 export const register: MerchantCommand = { type: 'Register', ...data }
-export const registered: MerchantRegistered = { type: 'MerchantRegistered', data }
+export const registered: MerchantRegistered = { type: 'MerchantRegistered', data: { ...data, requestsClaimed: true } }

@@ -42,6 +42,7 @@ t.test(
       ],
       secretKey: { current: 'v1.secret.1' },
       webhookSecret: { current: 'v1.webhook.1' },
+      requestsClaimed: true,
       suspended: false,
       callbacksDisabled: null,
       createdAt: registeredAt,
@@ -83,10 +84,11 @@ t.test('each setting changes alone, only what differs is recorded, and nothing w
     minAmountMinor: 101n,
     maxAmountMinor: 99_999_998n,
     requireNativeHash: true,
-    requireSignature: true,
+    requireSignature: 'all',
     callbackOnCreate: true,
     returnUrl: 'https://shop.example/',
     frameAncestors: ['https://shop.example'],
+    paymentInstructions: [{ paymentMethod: 2, text: 'Transfer it.' }],
   }
   for (const [name, value] of Object.entries(others)) {
     const changes = { [name]: value }

@@ -180,7 +180,7 @@ t.test('X-Forwarded-For counts only through trusted proxies', async (t) => {
 t.test('X-Signature is checked when sent, and can be required', async (t) => {
   const { app, merchant } = await service(t)
   const optional = await merchant()
-  const required = await merchant({ requireSignature: true })
+  const required = await merchant({ requireSignature: 'all' })
   const now = Math.floor(Date.now() / 1000)
   const sign = (secret: string, body: string, at = now) =>
     `t=${at},v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`
@@ -189,18 +189,39 @@ t.test('X-Signature is checked when sent, and can be required', async (t) => {
       { ...optional, sends: 200 },
       { ...required, sends: 400 },
     ]) {
-      const body = createBody(kind, secretKey)
-      const send = async (signature?: string) =>
-        (await post(app, paths[kind], body, { key, headers: signature ? { 'x-signature': signature } : {} })).statusCode
+      // Another body each time: a repeat of an accepted one needs no signature.
+      const send = async (signature?: (body: string) => string) => {
+        const body = createBody(kind, secretKey)
+        const headers = signature ? { 'x-signature': signature(body) } : {}
+        return (await post(app, paths[kind], body, { key, headers })).statusCode
+      }
       t.equal(await send(), sends, `${kind} without`)
-      t.equal(await send(sign(secretKey, body)), 200, 'with')
-      t.equal(await send(sign(secretKey, body, now - 290)), 200, 'within five minutes')
-      t.equal(await send(sign(secretKey, body, now - 310)), 400, 'too old')
-      t.equal(await send(sign(secretKey, body, now + 310)), 400, 'too far ahead')
-      t.equal(await send(sign('another', body)), 400, 'another secret')
-      t.equal(await send(sign(secretKey, `${body} `)), 400, 'another body')
-      t.equal(await send('nonsense'), 400)
+      t.equal(await send((body) => sign(secretKey, body)), 200, 'with')
+      t.equal(await send((body) => sign(secretKey, body, now - 290)), 200, 'within five minutes')
+      t.equal(await send((body) => sign(secretKey, body, now - 310)), 400, 'too old')
+      t.equal(await send((body) => sign(secretKey, body, now + 310)), 400, 'too far ahead')
+      t.equal(await send((body) => sign('another', body)), 400, 'another secret')
+      t.equal(await send((body) => sign(secretKey, `${body} `)), 400, 'another body')
+      t.equal(await send(() => 'nonsense'), 400)
     }
+  }
+})
+
+t.test('a signature can be required of withdrawals only', async (t) => {
+  const { app, merchant } = await service(t)
+  const { secretKey, webApiKey: key } = await merchant({ requireSignature: 'withdrawals' })
+  for (const [kind, status] of [
+    ['hosted', 200],
+    ['native', 200],
+    ['withdrawal', 400],
+  ] as const) {
+    const unsigned = await post(app, paths[kind], createBody(kind, secretKey), { key })
+    t.equal(unsigned.statusCode, status, kind)
+    if (status === 400) t.match(unsigned.json(), { error: { code: 40004 } })
+    const body = createBody(kind, secretKey)
+    const at = Math.floor(Date.now() / 1000)
+    const signature = `t=${at},v1=${createHmac('sha256', secretKey).update(`${at}.${body}`).digest('hex')}`
+    t.equal((await post(app, paths[kind], body, { key, headers: { 'x-signature': signature } })).statusCode, 200)
   }
 })
 

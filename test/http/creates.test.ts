@@ -130,13 +130,41 @@ t.test('a changed body is a conflict, field by field', async (t) => {
   t.equal(channel.statusCode, 409)
 })
 
-t.test('a deposit and a withdrawal may share a referenceId', async (t) => {
+t.test('a deposit and a withdrawal may share a referenceId where the amounts differ', async (t) => {
   const referenceId = randomUUID()
   const deposit = await post(app, paths.native, createBody('native', secretKey, { referenceId }), { key })
-  const withdrawal = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { referenceId }), { key })
+  const withdrawal = createBody('withdrawal', secretKey, { referenceId }, '7')
+  const paidOut = await post(app, paths.withdrawal, withdrawal, { key })
   t.equal(deposit.statusCode, 200)
-  t.equal(withdrawal.statusCode, 200)
-  t.not(withdrawal.json().result.trackingId, deposit.json().result.trackingId)
+  t.equal(paidOut.statusCode, 200)
+  t.not(paidOut.json().result.trackingId, deposit.json().result.trackingId)
+})
+
+t.test("a deposit's hashCode, or its callback's, creates no withdrawal; nor the other way round", async (t) => {
+  for (const [first, second] of [
+    ['hosted', 'withdrawal'],
+    ['native', 'withdrawal'],
+    ['withdrawal', 'hosted'],
+    ['withdrawal', 'native'],
+  ] as const) {
+    // The callback's is made of the shortest amount text, whatever the create's own was made of, or if it had none.
+    for (const [text, again] of [
+      ['100.50', '100.50'],
+      ['100.50', '100.5'],
+      ['100.5', '100.5'],
+    ] as const) {
+      const referenceId = randomUUID()
+      const without = first === 'native' && again === '100.5' && { hashCode: undefined }
+      const accepted = createBody(first, secretKey, { referenceId, ...without }, text)
+      t.equal((await post(app, paths[first], accepted, { key })).statusCode, 200)
+      const before = (await service.log()).length
+      const refused = await post(app, paths[second], createBody(second, secretKey, { referenceId }, again), { key })
+      t.equal(refused.statusCode, 409, `${first}, then ${second}, ${text}, ${again}`)
+      t.equal(refused.json().error.code, 40902)
+      t.equal((await service.log()).length, before)
+      t.equal((await post(app, paths[first], accepted, { key })).statusCode, 200, 'it is still a repeat')
+    }
+  }
 })
 
 t.test('two requests that share a hashCode preimage: the second is refused with a code of its own', async (t) => {

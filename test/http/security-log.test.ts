@@ -25,7 +25,7 @@ async function world(t: Test) {
 
 /** Attacks of every kind, and what of them must never be told. */
 async function attack({ app, merchant, merchants, wallet, until, directory }: Awaited<ReturnType<typeof world>>) {
-  const shop = await merchant({ requireSignature: false })
+  const shop = await merchant({ requireSignature: 'none' })
   const suspended = await merchant({ allowIps: ['127.0.0.1'] })
   await merchants.suspend(suspended.id, { actor: 'test', $correlationId: 'test', $causationId: 'test' })
   await until(() => directory.byId(suspended.id)?.suspended === true)

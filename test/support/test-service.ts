@@ -45,10 +45,11 @@ export const merchantSettings: MerchantSettings = {
   minAmountMinor: 1n,
   maxAmountMinor: 99_999_999n,
   requireNativeHash: false,
-  requireSignature: false,
+  requireSignature: 'none',
   callbackOnCreate: false,
   returnUrl: null,
   frameAncestors: [],
+  paymentInstructions: [],
 }
 
 export const paths = {
@@ -82,6 +83,8 @@ export interface TestService {
   until(condition: () => boolean): Promise<void>
   /** Everything but merchants. */
   log(): Promise<readonly RecordedEvent[]>
+  /** The application of another node over the same log. */
+  otherNode(overrides: Partial<HttpDependencies>): Promise<App>
   /** Keeps the directory on disk. */
   stop(): Promise<void>
   readonly path: string
@@ -133,7 +136,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const logLines: string[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const metrics = options.overrides?.metrics ?? new Registry()
-  const app = await buildApp({
+  const dependencies: HttpDependencies = {
     transfers,
     callbacks,
     walletPayments,
@@ -151,7 +154,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     merchantsServed: true,
     outbox: async () => undefined,
     ...options.overrides,
-  })
+  }
+  const app = await buildApp(dependencies)
+  const otherNodes: App[] = []
   const projections = options.projections && startProjections({ store, readModels, clock, logger })
   const until = async (condition: () => boolean) => {
     for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -180,8 +185,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       const { events } = await store.readAll({ streamPrefixes: ['transfer-', 'hash-', 'callback-'], maxCount: 10_000 })
       return events
     },
+    async otherNode(overrides) {
+      const node = await buildApp({ ...dependencies, metrics: new Registry(), ...overrides })
+      otherNodes.push(node)
+      return node
+    },
     async stop() {
-      await app.close()
+      for (const each of [app, ...otherNodes]) await each.close()
       if (projections) await projections.stop()
       await directory.stop()
       await readModels.close()

@@ -43,7 +43,7 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
   if (command.type === 'Register') {
     const { type: _, ...data } = command
     return state.merchantId === null
-      ? accept({ type: 'MerchantRegistered', data })
+      ? accept({ type: 'MerchantRegistered', data: { ...data, requestsClaimed: true } })
       : refuse('conflict', 'This merchant is registered already.')
   }
   if (state.merchantId === null) return refuse('not-found', 'There is no such merchant.')
@@ -112,5 +112,6 @@ function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>)
 
 function same(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
-  return a.length === b.length && a.every((entry, index) => entry === b[index])
+  // Texts, or objects of texts and numbers that are always made in one order.
+  return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -21,14 +21,25 @@ export interface MerchantSettings {
   readonly maxAmountMinor: bigint
   /** The native create is refused without a hashCode. */
   readonly requireNativeHash: boolean
-  /** Every create is refused without a valid X-Signature. */
-  readonly requireSignature: boolean
+  /** The creates that are refused without a valid X-Signature. */
+  readonly requireSignature: RequireSignature
   /** Sends a callback for the creation too. */
   readonly callbackOnCreate: boolean
   /** Where the payment page sends the customer back to; null when it can only say so. */
   readonly returnUrl: string | null
   /** Origins whose pages may show the payment page in a frame; nobody's when empty. */
   readonly frameAncestors: readonly string[]
+  /** What the payment page tells customers of manual payment methods; at most one for each. */
+  readonly paymentInstructions: readonly PaymentInstructions[]
+}
+
+export type RequireSignature = 'none' | 'withdrawals' | 'all'
+
+export interface PaymentInstructions {
+  /** A code of the catalogue. */
+  readonly paymentMethod: number
+  /** Plain text of several lines. */
+  readonly text: string
 }
 
 /** AES-256-GCM envelope in text form: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */
@@ -42,6 +53,8 @@ export interface MerchantRegistered {
     readonly apiKeySha256: string
     readonly secretKey: SealedSecret
     readonly webhookSecret: SealedSecret
+    /** All of its requests claimed the texts their hashes are made of; false for merchants of before there were claims. */
+    readonly requestsClaimed: boolean
     readonly at: string
   }
 }

@@ -11,7 +11,12 @@ export interface CheckedAmount {
   readonly amountText: string
 }
 
-/** What no schema can say: the amount's own text, the catalogue, and bounds; reported together with what the schema said. */
+interface Body {
+  readonly amount?: unknown
+  readonly paymentMethod?: unknown
+}
+
+/** What no schema can say: the amount's own text; and what settings say of it: the catalogue, and bounds. */
 export class CreateRequestChecks {
   private readonly methods: ReadonlyMap<number, PaymentMethod>
 
@@ -22,35 +27,36 @@ export class CreateRequestChecks {
     this.methods = new Map(paymentMethods.filter(({ kinds }) => kinds.includes(kind)).map((each) => [each.code, each]))
   }
 
-  /** `merchant`: null while it is not known yet. @throws RequestError naming every field that is wrong */
+  /**
+   * What no settings can make right. `merchant`: null while it is not known yet.
+   * @throws RequestError naming every field that is wrong, also by the settings
+   */
   check(request: FastifyRequest, merchant: Merchant | null): CheckedAmount {
     const problems = request.validationError ? this.schemaProblems(request) : []
-    const body = (request.body ?? {}) as { readonly amount?: unknown; readonly paymentMethod?: unknown }
     const refused = (field: string) => problems.some(({ members }) => members[0] === field)
-    const method = this.methods.get(body.paymentMethod as number)
-    if (!method && !refused('paymentMethod') && !refused('body')) {
-      problems.push(problem('paymentMethod', `is not a payment method for a ${this.kind}`))
-    }
     const amountText = request.amountText ?? ''
     const amountMinor = parseAmount(amountText)
-    if (amountMinor === undefined) {
-      if (!refused('amount') && !refused('body')) {
-        problems.push(problem('amount', 'must be a plain number above 0 with at most two decimals'))
-      }
-    } else {
-      const outside = outOfBounds(amountMinor, method, merchant)
-      if (outside && !refused('amount')) problems.push(outside)
+    if (amountMinor === undefined && !refused('amount') && !refused('body')) {
+      problems.push(problem('amount', 'must be a plain number above 0 with at most two decimals'))
     }
-    if (amountMinor === undefined || problems.length > 0) {
-      throw new RequestError(failures.invalidRequest, { validationErrors: problems })
-    }
-    return { amountMinor, amountText }
+    if (amountMinor !== undefined && problems.length === 0) return { amountMinor, amountText }
+    const body = (request.body ?? {}) as Body
+    const others = refused('body') ? [] : this.problems(body, amountMinor, merchant)
+    const validationErrors = [...problems, ...others.filter(({ members }) => !refused(members[0]!))]
+    throw new RequestError(failures.invalidRequest, { validationErrors })
   }
 
-  /** @throws RequestError */
-  checkBounds(amountMinor: bigint, merchant: Merchant): void {
-    const outside = outOfBounds(amountMinor, undefined, merchant)
-    if (outside) throw new RequestError(failures.invalidRequest, { validationErrors: [outside] })
+  /** What today's settings say against a checked request; a repeat of one that was accepted is answered all the same. */
+  refusal(body: Body, { amountMinor }: CheckedAmount, merchant: Merchant): RequestError | undefined {
+    const validationErrors = this.problems(body, amountMinor, merchant)
+    return validationErrors.length === 0 ? undefined : new RequestError(failures.invalidRequest, { validationErrors })
+  }
+
+  private problems(body: Body, amountMinor: bigint | undefined, merchant: Merchant | null): ValidationError[] {
+    const method = this.methods.get(body.paymentMethod as number)
+    const unknown = method ? [] : [problem('paymentMethod', `is not a payment method for a ${this.kind}`)]
+    const outside = amountMinor === undefined ? undefined : outOfBounds(amountMinor, method, merchant)
+    return outside ? [...unknown, outside] : unknown
   }
 
   private schemaProblems({ validationError }: FastifyRequest): ValidationError[] {

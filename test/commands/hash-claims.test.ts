@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { derivedEventId, hashCodeStream } from '../../src/commands/ids.js'
+import { TransferCommands, type TransferRequest, type TransferResult } from '../../src/commands/transfers.js'
+import { requestsIn } from '../../src/domain/hash-code.js'
+import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
+import type { TransferKind } from '../../src/domain/transfer/events.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { hashCode } from '../../src/security/hash-code.js'
+import { merchantId, settings } from '../domain/merchant-samples.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const at = '2026-03-01T10:00:00.000Z'
+const other = { deposit: 'withdrawal', withdrawal: 'deposit' } as const
+
+interface Create {
+  readonly kind: TransferKind
+  /** As it stands in the body. */
+  readonly text: string
+  readonly referenceId: string
+  /** The text that is hashed; absent when there is no hash. */
+  readonly hashed?: string
+  readonly secret?: string
+}
+
+function create(store: EventStore, wanted: Create, more: Partial<TransferRequest> = {}): Promise<TransferResult> {
+  const { kind, text, referenceId, hashed, secret = 'sk_one' } = wanted
+  const commands = new TransferCommands(
+    store,
+    () => at,
+    async () => settings,
+  )
+  const hash =
+    hashed === undefined ? {} : { hash: { hashCode: hashCode(secret, hashed, referenceId), amountText: hashed } }
+  const request = {
+    ...{
+      merchantId,
+      referenceId,
+      amountMinor: parseAmount(text)!,
+      userId: 'u',
+      name: 'n',
+      username: 'n',
+      paymentMethod: 1,
+      told: false,
+    },
+    ...hash,
+    ...more,
+  }
+  return kind === 'deposit'
+    ? commands.createDeposit({ ...request, channel: 'native', expiryMinutes: 30 }, context)
+    : commands.createWithdrawal({ ...request, accountNumber: 'TR33', identityNumber: null }, context)
+}
+
+const reused = { accepted: false, refusal: { reason: 'hash-reused' } }
+const isNew = { accepted: true, changed: true }
+const isRepeat = { accepted: true, changed: false }
+
+async function claims(store: EventStore) {
+  return (await store.readAll({ streamPrefixes: ['hash-'], maxCount: 1_000 })).events
+}
+
+t.test('what joined texts stand for: every split into an amount and a referenceId', async (t) => {
+  t.strictSame(requestsIn('123'), [
+    { amountMinor: 100n, referenceId: '23' },
+    { amountMinor: 1_200n, referenceId: '3' },
+  ])
+  t.strictSame(requestsIn('1.005a'), [
+    { amountMinor: 100n, referenceId: '05a' },
+    { amountMinor: 100n, referenceId: '5a' },
+  ])
+  t.strictSame(requestsIn('0'), [])
+})
+
+t.test('a create in the shortest text makes one claim, with or without a hash; in another text two', async (t) => {
+  const store = await openTestStore(t)
+  t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'a', hashed: '100' }), isNew)
+  t.equal((await claims(store)).length, 1)
+  t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'b' }), isNew)
+  t.equal((await claims(store)).length, 2)
+  t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'c', hashed: '100.00' }), isNew)
+  t.equal((await claims(store)).length, 4)
+  t.notOk(
+    JSON.stringify(await claims(store), (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes(
+      hashCode('sk_one', '100', 'a'),
+    ),
+    'no hash is kept',
+  )
+})
+
+t.test('a hash makes one kind of transfer, also after the secret was rotated', async (t) => {
+  for (const kind of ['deposit', 'withdrawal'] as const) {
+    for (const secret of ['sk_one', 'sk_two']) {
+      for (const first of [undefined, '100', '100.00', '100.0']) {
+        const store = await openTestStore(t)
+        const made = { kind, text: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
+        t.match(await create(store, made), isNew)
+        // What was seen of it: its own hash, and its callback's.
+        for (const hashed of new Set([first ?? '100', '100'])) {
+          const forged = { kind: other[kind], text: hashed, referenceId: 'r', hashed, secret }
+          t.match(await create(store, forged), reused, `${kind} ${first}, then ${hashed} by ${secret}`)
+        }
+        t.match(await create(store, { ...made, secret }), isRepeat)
+      }
+    }
+  }
+})
+
+t.test('of two creates at once on two nodes that share a hash, one is accepted', async (t) => {
+  const store = await openTestStore(t)
+  for (let round = 0; round < 20; round++) {
+    const referenceId = randomUUID()
+    const pairs: Create[][] = [
+      [
+        { kind: 'deposit', text: '100', referenceId },
+        { kind: 'withdrawal', text: '100', referenceId, hashed: '100', secret: 'sk_two' },
+      ],
+      [
+        { kind: 'deposit', text: '1', referenceId: `23${referenceId}`, hashed: '1' },
+        { kind: 'withdrawal', text: '12', referenceId: `3${referenceId}`, hashed: '12' },
+      ],
+    ]
+    for (const pair of pairs) {
+      const answers = await Promise.all(pair.map((each) => create(store, each)))
+      t.equal(answers.filter(({ accepted }) => accepted).length, 1)
+      t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.reason === 'hash-reused').length, 1)
+    }
+  }
+})
+
+t.test('a create that was cut off after its claim goes on, with another secret and another hash', async (t) => {
+  const store = await openTestStore(t)
+  let isCut = true
+  const cutting = new Proxy(store, {
+    get(target, name) {
+      if (name !== 'appendInOrder') return Reflect.get(target, name)
+      return async (appends: Parameters<EventStore['appendInOrder']>[0]) => {
+        if (!isCut) return target.appendInOrder(appends)
+        isCut = false
+        await target.appendInOrder(appends.slice(0, -1))
+        throw new Error('cut off')
+      }
+    },
+  })
+  const wanted = { kind: 'withdrawal', text: '100', referenceId: 'r', hashed: '100' } as const
+  await t.rejects(create(cutting, wanted), /cut off/)
+  t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'r' }), reused)
+  t.match(await create(cutting, { ...wanted, secret: 'sk_two' }), isNew)
+})
+
+/** Few amounts and short references of digits, so that joined texts meet often. */
+const anyCreate = fc.record({
+  kind: fc.constantFrom<TransferKind>('deposit', 'withdrawal'),
+  text: fc.constantFrom('1', '1.0', '1.00', '10', '12', '12.3', '12.30', '1.2', '1.23', '100', '2', '23'),
+  referenceId: fc.stringMatching(/^[0-3]{1,3}$/),
+  hashed: fc.constantFrom('raw', 'shortest', 'two decimals', 'none'),
+  secret: fc.constantFrom('sk_one', 'sk_two'),
+})
+
+t.test('no two accepted creates of different kind, amount or referenceId share a hash, in any sequence', async (t) => {
+  const store = await openTestStore(t)
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyCreate, { minLength: 2, maxLength: 25 }), fc.uuid(), async (creates, ownMerchant) => {
+      const madeOf = new Map<string, string>()
+      for (const wanted of creates) {
+        const { kind, text, referenceId, secret } = wanted
+        const amountMinor = parseAmount(text)!
+        const texts = {
+          raw: text,
+          shortest: formatShortest(amountMinor),
+          'two decimals': formatTwoDecimals(amountMinor),
+        }
+        const hashed = wanted.hashed === 'none' ? undefined : texts[wanted.hashed]
+        const answer = await create(
+          store,
+          { kind, text, referenceId, secret, ...(hashed && { hashed }) },
+          { merchantId: ownMerchant },
+        )
+        if (!answer.accepted) continue
+        // The hash it was accepted with, when it is no repeat in another spelling, and its callback's.
+        for (const seen of [...(answer.changed && hashed ? [hashed] : []), texts.shortest]) {
+          const request = `${kind} ${amountMinor} ${referenceId}`
+          const before = madeOf.get(seen + referenceId) ?? request
+          if (before !== request) throw new Error(`${seen + referenceId} made ${before} and ${request}`)
+          madeOf.set(seen + referenceId, request)
+        }
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+/** As the version before requests claimed texts left it: the claim, if any, by hash and without kind; then the transfer. */
+async function createdByTheVersionBefore(store: EventStore, made: Create): Promise<void> {
+  const scratch = await openTestStore(t)
+  t.match(await create(scratch, made), isNew)
+  const [transfer] = (await scratch.readAll({ streamPrefixes: ['transfer-'], maxCount: 1 })).events
+  const { stream, type, data, metadata } = transfer!
+  const { hashed: amountText, referenceId, secret = 'sk_one' } = made
+  if (amountText !== undefined) {
+    const hash = hashCode(secret, amountText, referenceId)
+    const id = derivedEventId(merchantId, `hashCode:${hash}:${amountText}|${referenceId}`)
+    const seen = { merchantId, amountText, referenceId, at }
+    const event = { id, type: 'HashCodeSeen', data: seen, metadata: { ...context, schemaVersion: 1 } }
+    await store.append(hashCodeStream(merchantId, hash), 'no_stream', [event]).catch(() => {})
+  }
+  await store.append(stream, 'no_stream', [{ id: randomUUID(), type, data, metadata }])
+}
+
+t.test('transfers of before there were claims keep their hashes to themselves, and are repeated', async (t) => {
+  const old = { mayHaveUnclaimed: true }
+  for (const hashed of ['1', '1.00', undefined]) {
+    const store = await openTestStore(t)
+    const made = { kind: 'deposit', text: '1.00', referenceId: '23', ...(hashed && { hashed }) } as const
+    await createdByTheVersionBefore(store, made)
+    for (const secret of ['sk_one', 'sk_two']) {
+      const sameRequest = { kind: 'withdrawal', text: '1', referenceId: '23', hashed: '1', secret } as const
+      t.match(await create(store, sameRequest, old), reused)
+      t.match(
+        await create(store, { ...sameRequest, kind: 'deposit', text: '12', referenceId: '3', hashed: '12' }, old),
+        reused,
+      )
+      t.match(await create(store, { ...made, secret }, old), isRepeat)
+    }
+    t.match(
+      await create(store, { kind: 'withdrawal', text: '2', referenceId: '23', hashed: '2' }, old),
+      isNew,
+      'another amount',
+    )
+  }
+})
+
+t.test('a deposit and a withdrawal that shared a hash before are both repeated', async (t) => {
+  const store = await openTestStore(t)
+  const both = (['deposit', 'withdrawal'] as const).map((kind) => ({ kind, text: '1', referenceId: '23', hashed: '1' }))
+  for (const each of both) await createdByTheVersionBefore(store, each)
+  for (const each of [...both, ...both]) t.match(await create(store, each, { mayHaveUnclaimed: true }), isRepeat)
+})

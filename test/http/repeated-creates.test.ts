@@ -1,0 +1,212 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { MerchantSettings } from '../../src/domain/merchant/events.js'
+import { hashCode } from '../../src/security/hash-code.js'
+import { settableClock } from '../support/embedded-store.js'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  paymentMethods,
+  post,
+  startTestService,
+  type TestService,
+  type TestServiceOptions,
+} from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const kinds = Object.keys(paths) as CreateKind[]
+
+async function service(t: Test, options: TestServiceOptions = {}) {
+  const started = await startTestService(options)
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+/** And waits until requests are judged by it. */
+async function change(service: TestService, merchantId: string, changes: Partial<MerchantSettings>) {
+  await service.merchants.changeSettings(merchantId, changes, context)
+  await service.directory.catchUp()
+}
+
+async function rotateSecret(service: TestService, merchantId: string, overlapMinutes: number) {
+  await service.merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
+  await service.directory.catchUp()
+}
+
+const anyChange = fc.oneof(
+  fc.constantFrom<Partial<MerchantSettings>>(
+    { minAmountMinor: 900_000_00n },
+    { maxAmountMinor: 1n },
+    { requireNativeHash: true },
+    { requireSignature: 'withdrawals' },
+    { requireSignature: 'all' },
+    { depositExpiryMinutes: 1440 },
+    { callbackOnCreate: true },
+    { autoCancelMismatch: true },
+  ),
+  fc.record({ overlapMinutes: fc.constantFrom(0, 60, 1440) }),
+  fc.record({ days: fc.integer({ min: 1, max: 400 }) }),
+)
+
+t.test('any accepted create, repeated after any change of settings, answers byte for byte the same', async (t) => {
+  const { clock, set } = settableClock('2026-03-01T10:00:00.000Z')
+  const started = await service(t, { clock })
+  const catalogues = { full: started.app, empty: await started.otherNode({ paymentMethods: [] }) }
+  const creates = fc.record({
+    kind: fc.constantFrom(...kinds),
+    amountText: fc.constantFrom('100', '100.5', '100.50', '7.00', '7.0'),
+    hashedText: fc.constantFrom('own', '100', '100.50', '7', '7.00'),
+    hasKey: fc.boolean(),
+    hasHash: fc.boolean(),
+    isSigned: fc.boolean(),
+    changes: fc.array(anyChange, { minLength: 1, maxLength: 4 }),
+    catalogue: fc.constantFrom('full', 'empty'),
+  })
+  let accepted = 0
+  let merchantsMade = 0
+  await fc.assert(
+    fc.asyncProperty(
+      creates,
+      async ({ kind, amountText, hashedText, hasKey, hasHash, isSigned, changes, catalogue }) => {
+        // The only merchant at its address, as a hosted create without a key needs it.
+        const address = `10.${merchantsMade >> 16}.${(merchantsMade >> 8) & 255}.${merchantsMade++ & 255}`
+        const { id, webApiKey, secretKey } = await started.merchant({ allowIps: [address] })
+        const referenceId = randomUUID()
+        const text = hashedText === 'own' ? amountText : hashedText
+        const fields =
+          kind === 'native' && !hasHash ? { hashCode: undefined } : { hashCode: hashCode(secretKey, text, referenceId) }
+        const body = createBody(kind, secretKey, { referenceId, ...fields }, amountText)
+        const seconds = Math.floor(Date.parse(clock()) / 1000)
+        const signature = `t=${seconds},v1=${createHmac('sha256', secretKey).update(`${seconds}.${body}`).digest('hex')}`
+        const options = {
+          address,
+          ...((hasKey || kind !== 'hosted') && { key: webApiKey }),
+          ...(isSigned && { headers: { 'x-signature': signature } }),
+        }
+        const first = await post(started.app, paths[kind], body, options)
+        if (first.statusCode !== 200) return
+        accepted++
+        for (const one of changes) {
+          if ('days' in one) set(new Date(Date.parse(clock()) + one.days * 86_400_000).toISOString())
+          else if ('overlapMinutes' in one) await rotateSecret(started, id, one.overlapMinutes)
+          else await change(started, id, one)
+        }
+        const before = (await started.log()).length
+        const again = await post(catalogues[catalogue as 'full' | 'empty'], paths[kind], body, options)
+        if (again.body !== first.body || again.statusCode !== 200) throw new Error(`${again.body} after ${first.body}`)
+        if ((await started.log()).length !== before) throw new Error('a repeat appended something')
+      },
+    ),
+    { numRuns: 150 },
+  )
+  t.ok(accepted > 50, `${accepted} creates were accepted`)
+})
+
+t.test('a repeat is answered as long as its authenticity is shown', async (t) => {
+  const started = await service(t)
+  const { app } = started
+  for (const kind of kinds) {
+    const { id, webApiKey: key, secretKey } = await started.merchant()
+    const referenceId = randomUUID()
+    const body = createBody(kind, secretKey, { referenceId }, '100.50')
+    const first = await post(app, paths[kind], body, { key })
+    t.equal(first.statusCode, 200)
+    await rotateSecret(started, id, 0)
+    t.equal((await post(app, paths[kind], body, { key })).body, first.body, 'the very hash first accepted')
+    for (const [what, other] of [
+      ['another spelling of the amount', createBody(kind, secretKey, { referenceId }, '100.5')],
+      ['a made-up hash', createBody(kind, 'sk_guess', { referenceId }, '100.50')],
+      ['another referenceId', createBody(kind, secretKey, {}, '100.50')],
+    ] as const) {
+      const refused = await post(app, paths[kind], other, { key })
+      t.match(refused.json(), { error: { code: 40003 } }, `${kind}: ${what}`)
+    }
+    const changed = createBody(kind, secretKey, { referenceId, name: 'Somebody else' }, '100.50')
+    t.match((await post(app, paths[kind], changed, { key })).json(), { error: { code: 40003 } }, 'other content')
+  }
+})
+
+t.test('a native deposit that carried no hash is repeated without one, and not with a wrong one', async (t) => {
+  const started = await service(t)
+  const { id, webApiKey: key, secretKey } = await started.merchant()
+  const fields = { referenceId: randomUUID(), hashCode: undefined }
+  const first = await post(started.app, paths.native, createBody('native', secretKey, fields), { key })
+  t.equal(first.statusCode, 200)
+  await change(started, id, { requireNativeHash: true })
+  t.equal((await post(started.app, paths.native, createBody('native', secretKey, fields), { key })).body, first.body)
+  const wrong = createBody('native', 'sk_guess', { referenceId: fields.referenceId })
+  t.match((await post(started.app, paths.native, wrong, { key })).json(), { error: { code: 40003 } })
+  const fresh = createBody('native', secretKey, { hashCode: undefined })
+  t.match((await post(started.app, paths.native, fresh, { key })).json(), { error: { code: 40001 } }, 'of a new one')
+})
+
+t.test('what the settings refuse stays refused of whatever was not accepted before', async (t) => {
+  const started = await service(t)
+  const { id, webApiKey: key, secretKey } = await started.merchant()
+  const empty = await started.otherNode({ paymentMethods: paymentMethods.filter(({ code }) => code !== 1) })
+  for (const kind of kinds) {
+    await change(started, id, { maxAmountMinor: 99_999_999n })
+    const referenceId = randomUUID()
+    t.equal(
+      (await post(started.app, paths[kind], createBody(kind, secretKey, { referenceId }), { key })).statusCode,
+      200,
+    )
+    const refusal = { error: { code: 40001, validationErrors: [{ members: ['paymentMethod'] }] } }
+    t.match((await post(empty, paths[kind], createBody(kind, secretKey), { key })).json(), refusal, kind)
+    await change(started, id, { maxAmountMinor: 1n })
+    const tooMuch = { error: { code: 40001, validationErrors: [{ members: ['amount'] }] } }
+    t.match((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).json(), tooMuch)
+    const other = createBody(kind, secretKey, { referenceId, name: 'Somebody else' })
+    t.match((await post(started.app, paths[kind], other, { key })).json(), tooMuch, 'other content is no repeat')
+  }
+})
+
+t.test('a suspended merchant and a refused address stay refused, repeat or not', async (t) => {
+  const started = await service(t)
+  for (const kind of kinds) {
+    const { id, webApiKey: key, secretKey } = await started.merchant()
+    const body = createBody(kind, secretKey)
+    t.equal((await post(started.app, paths[kind], body, { key })).statusCode, 200)
+    t.equal((await post(started.app, paths[kind], body, { key, address: '198.51.100.1' })).statusCode, 403)
+    await started.merchants.suspend(id, context)
+    await started.directory.catchUp()
+    const refused = await post(started.app, paths[kind], body, { key })
+    t.match(refused.json(), { error: { code: 40302 } }, kind)
+  }
+})
+
+t.test('a new create reads no stream: what exists is looked up only when something is refused', async (t) => {
+  let reads = 0
+  const started = await service(t, {
+    wrapStore: (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          if (name === 'readStream') reads++
+          const value = Reflect.get(target, name)
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      }),
+  })
+  const { webApiKey: key, secretKey } = await started.merchant()
+  for (const kind of kinds) {
+    t.equal((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).statusCode, 200)
+  }
+  t.equal(reads, 0)
+})
+
+t.test("a repeat's url is the present one: an old one need not work any more", async (t) => {
+  const started = await service(t)
+  const { webApiKey: key, secretKey } = await started.merchant()
+  const moved = await started.otherNode({ publicUrl: 'https://moved.example' })
+  const body = createBody('hosted', secretKey)
+  const [first, again] = [
+    (await post(started.app, paths.hosted, body, { key })).json(),
+    (await post(moved, paths.hosted, body, { key })).json(),
+  ]
+  t.strictSame(again, { ...first, url: first.url.replace('https://pay.example', 'https://moved.example') })
+  const page = await moved.inject({ url: new URL(again.url).pathname })
+  t.equal(page.statusCode, 200)
+})
