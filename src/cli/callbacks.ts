@@ -1,24 +1,21 @@
 import { type Command, Option } from 'commander'
+import type { Place } from '../queries/list-page.js'
 import type { CallbackDocument } from '../read-models/documents.js'
-import type { Filter, Sort } from '../read-models/read-models.js'
-import { accepted, answer, Refused, UsageError } from './command.js'
-import { integer, trackingId } from './options.js'
+import { accepted, answer, answerPage, type PageOptions, Refused, UsageError } from './command.js'
+import { trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
-
-type CallbackStatus = CallbackDocument['status']
 
 const parkedPage = 500
 
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
-  answer(
+  answerPage(
     callbacks
       .command('list')
-      .description('callbacks: the parked ones first, then those that wait, then those that arrived')
+      .description('callbacks, newest first')
       .option('--transfer <trackingId>', 'of this transfer, as the log has them', trackingId)
       .option('--merchant <id>', 'of this merchant')
-      .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked']))
-      .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50)),
+      .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked'])),
     listCallbacks,
   )
   answer(
@@ -46,33 +43,19 @@ export function addCallbackCommands(program: Command): void {
   )
 }
 
-interface ListOptions {
+interface ListOptions extends PageOptions {
   transfer?: string
   merchant?: string
-  status?: CallbackStatus
-  limit: number
+  status?: CallbackDocument['status']
 }
 
 async function listCallbacks(workplace: Workplace, options: ListOptions) {
-  const { merchant, status, limit } = options
+  const { transfer, merchant: merchantId, status, limit, cursor } = options
   await checkOwner(workplace, options)
-  if (options.transfer !== undefined) {
-    const lane = await laneOf(workplace, options.transfer)
-    return lane
-      .filter((callback) => (merchant ?? callback.merchantId) === callback.merchantId)
-      .filter((callback) => (status ?? callback.status) === callback.status)
-      .slice(0, limit)
-  }
-  const { collections } = await import('../read-models/documents.js')
-  const collection = workplace.readModels.collection(collections.callbacks)
-  const found: CallbackDocument[] = []
-  for (const state of status ? [status] : (['parked', 'waiting', 'delivered'] as const)) {
-    if (found.length === limit) break
-    const { filter, sort } = inState(state)
-    const owned = merchant === undefined ? filter : { $and: [{ merchantId: merchant }, filter] }
-    found.push(...((await collection.find(owned, { ...sort, limit: limit - found.length })) as CallbackDocument[]))
-  }
-  return found.map(callbackView)
+  if (transfer !== undefined) return listLane(workplace, transfer, options)
+  const queries = await import('../queries/callbacks.js')
+  const page = await queries.listCallbacks(workplace.readModels, { merchantId, status, limit, cursor })
+  return { ...page, items: page.items.map(callbackView) }
 }
 
 /** Nothing found would be no answer to who mistyped the id. @throws Refused */
@@ -84,36 +67,29 @@ async function checkOwner(
   if (transfer !== undefined && !(await transfers.find(transfer))) throw new Refused('There is no such transfer.')
 }
 
-/** By the fields that are indexed: `dueAt` is there while a callback waits, `parkedAt` while it is parked. */
-function inState(status: CallbackStatus): { filter: Filter; sort: { sort?: Sort } } {
-  switch (status) {
-    case 'parked':
-      return { filter: { parkedAt: { $exists: true } }, sort: { sort: { parkedAt: 1 } } }
-    case 'waiting':
-      return { filter: { dueAt: { $exists: true } }, sort: { sort: { dueAt: 1 } } }
-    case 'delivered':
-      return { filter: { dueAt: { $exists: false }, parkedAt: { $exists: false } }, sort: {} }
-    default:
-      return status satisfies never
-  }
-}
-
-async function laneOf({ callbacks }: Workplace, trackingId: string) {
-  const lane = await callbacks.lane(trackingId)
-  return lane.deliveries.map(
-    ({ webhookId, transferRevision, payload, status, attempts, nextAttemptAt, lastFailure }) => ({
+async function listLane({ callbacks }: Workplace, trackingId: string, options: ListOptions) {
+  const { deliveries, merchantId } = await callbacks.lane(trackingId)
+  const { pageOfAll } = await import('../queries/list-page.js')
+  const wanted = deliveries
+    .filter(() => (options.merchant ?? merchantId) === merchantId)
+    .filter(({ status }) => (options.status ?? status) === status)
+  const page = pageOfAll(wanted, options, ({ recordedAt, webhookId }) => ({ time: recordedAt, id: webhookId }))
+  const items = page.items.map(
+    ({ webhookId, transferRevision, payload, status, attempts, recordedAt, nextAttemptAt, lastFailure }) => ({
       webhookId,
       trackingId,
-      merchantId: lane.merchantId,
+      merchantId,
       referenceId: payload.referenceId,
       transferRevision,
       transferStatus: payload.status,
       status,
       failedAttempts: attempts,
+      recordedAt,
       dueAt: status === 'waiting' ? nextAttemptAt : null,
       lastFailure,
     }),
   )
+  return { ...page, items }
 }
 
 function callbackView(callback: CallbackDocument) {
@@ -126,6 +102,7 @@ function callbackView(callback: CallbackDocument) {
     transferStatus: callback.transferStatus,
     status: callback.status,
     failedAttempts: callback.attempts,
+    recordedAt: callback.recordedAt,
     dueAt: callback.dueAt ?? null,
     lastFailure: callback.lastFailure,
   }
@@ -169,21 +146,14 @@ async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
 
 /** The transfers that have parked callbacks, page by page: there may be very many after a long outage. */
 async function parkedTransfers({ readModels }: Workplace, merchantId: string | undefined): Promise<Set<string>> {
-  const { collections } = await import('../read-models/documents.js')
-  const collection = readModels.collection(collections.callbacks)
+  const { listCallbacks } = await import('../queries/callbacks.js')
+  const { parseCursor } = await import('../queries/list-page.js')
   const found = new Set<string>()
-  let after: CallbackDocument | undefined
-  for (;;) {
-    const { parkedAt } = after ?? {}
-    const rest: Filter =
-      after && parkedAt !== undefined
-        ? { $or: [{ parkedAt: { $gt: parkedAt } }, { $and: [{ parkedAt }, { _id: { $gt: after._id } }] }] }
-        : { parkedAt: { $exists: true } }
-    const filter = merchantId === undefined ? rest : { $and: [{ merchantId }, rest] }
-    const sort = { parkedAt: 1, _id: 1 } as const
-    const page = (await collection.find(filter, { sort, limit: parkedPage })) as CallbackDocument[]
-    for (const { trackingId } of page) found.add(trackingId)
-    after = page.at(-1)
-    if (page.length < parkedPage) return found
-  }
+  let cursor: Place | undefined
+  do {
+    const page = await listCallbacks(readModels, { merchantId, status: 'parked', limit: parkedPage, cursor })
+    for (const { trackingId } of page.items) found.add(trackingId)
+    cursor = page.nextCursor === null ? undefined : parseCursor(page.nextCursor)
+  } while (cursor !== undefined)
+  return found
 }

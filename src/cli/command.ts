@@ -1,7 +1,9 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import type { Page, Place } from '../queries/list-page.js'
 import { logged, onlyReads } from './operator-log.js'
-import { readable } from './readable.js'
+import { cursor, integer } from './options.js'
+import { jsonLine, readable } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 /** The command was understood and is refused: exit status 1. */
@@ -30,6 +32,34 @@ export function answer<Arguments extends (string | number)[], Options>(
   action: Action<Arguments, Options>,
   log: 'must exist' | 'may be new' = 'must exist',
 ): void {
+  run(command, action, log, readable)
+}
+
+export interface PageOptions {
+  readonly limit: number
+  readonly cursor: Place | undefined
+}
+
+/** Gives a command of a list `--limit` and `--cursor`, too. With `--json` the answer is `{items, nextCursor}`. */
+export function answerPage<Options extends PageOptions>(
+  command: Command,
+  action: (workplace: Workplace, options: Options) => Promise<Page<object>>,
+): void {
+  command
+    .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50))
+    .option('--cursor <nextCursor>', 'those that follow the page before', cursor)
+  run(command, action, 'must exist', ({ items, nextCursor }) => {
+    if (nextCursor !== null) console.error(`transferd: there are more: --cursor ${nextCursor}`)
+    return readable(items)
+  })
+}
+
+function run<Arguments extends (string | number)[], Options, Result>(
+  command: Command,
+  action: (workplace: Workplace, options: Options, ...args: Arguments) => Promise<Result>,
+  log: 'must exist' | 'may be new',
+  shown: (result: Result) => string,
+): void {
   command.option('--json', 'print one JSON document on stdout and nothing else').action(async () => {
     const options = command.opts<Options & { json?: true }>()
     // Here and not above: opening the stores loads most of the program, which --help and a wrong option need not wait for.
@@ -39,7 +69,7 @@ export function answer<Arguments extends (string | number)[], Options>(
       const args = command.processedArgs as Arguments
       const work = () => action(workplace, options, ...args)
       const result = await (onlyReads(command) ? work() : logged(workplace, command, work))
-      process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : readable(result))
+      process.stdout.write(options.json ? jsonLine(result) : shown(result))
     } finally {
       await workplace.close()
     }

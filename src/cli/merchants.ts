@@ -3,9 +3,10 @@ import { rangeProblem } from '../commands/address-index.js'
 import { frameAncestorProblem, maxFrameAncestors, returnUrlProblem } from '../commands/payment-page-settings.js'
 import type { MerchantSettings, RequireSignature } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
-import { accepted, answer, findMerchant, UsageError } from './command.js'
+import { pageOfAll } from '../queries/list-page.js'
+import { accepted, answer, answerPage, findMerchant, type PageOptions, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
-import { amount, integer, tolerance } from './options.js'
+import { amount, integer, text, tolerance } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 const defaultOverlapMinutes = 1440
@@ -34,7 +35,7 @@ export function addMerchantCommands(program: Command): void {
   const create = merchants.command('create').description('register a merchant; its credentials are shown this once')
   answer(addSettings(create, true), createMerchant, 'may be new')
   answer(merchants.command('show <id>').description('settings and state of a merchant'), showMerchant)
-  answer(merchants.command('list').description('all merchants'), listMerchants)
+  answerPage(merchants.command('list').description('all merchants, newest first'), listMerchants)
   const set = merchants.command('set <id>').description('change settings; what is not named stays')
   answer(addSettings(set, false), changeSettings)
   const rotateKey = merchants.command('rotate-key <id>').description('issue another main WebApiKey')
@@ -64,7 +65,7 @@ function overlap(): Option {
 function addSettings(command: Command, creating: boolean): Command {
   const option = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(creating)
   command
-    .addOption(option('--name <name>', 'shown to customers').argParser(merchantName))
+    .addOption(option('--name <name>', 'shown to customers').argParser(text(128)))
     .addOption(option('--callback-url <url>', 'where status callbacks go'))
     .option('--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range)
     .option('--sandbox', 'for trying things out: may use loopback and plain http')
@@ -95,11 +96,6 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--no-callback-on-create', 'no callback for the creation')
     .option('--no-return-url', 'no way back from the payment page')
     .option('--no-frame-ancestor', 'nobody may frame the payment page')
-}
-
-function merchantName(name: string): string {
-  if (name.trim() === '' || name.length > 128) throw new InvalidArgumentError('It must be 1 to 128 characters.')
-  return name
 }
 
 function range(text: string, before: string[] | boolean | undefined): string[] {
@@ -184,8 +180,13 @@ async function showMerchant(workplace: Workplace, _options: object, id: string) 
   return merchantView(await findMerchant(workplace, id))
 }
 
-async function listMerchants(workplace: Workplace) {
-  return (await allMerchants(workplace)).map(merchantView)
+async function listMerchants(workplace: Workplace, options: PageOptions) {
+  const merchants = await allMerchants(workplace)
+  const { items, nextCursor } = pageOfAll(merchants, options, ({ createdAt, merchantId }) => ({
+    time: createdAt,
+    id: merchantId,
+  }))
+  return { items: items.map(merchantView), nextCursor }
 }
 
 async function rotateApiKey({ merchants, context }: Workplace, options: { overlapMinutes: number }, id: string) {

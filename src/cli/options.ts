@@ -1,5 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import { parseAmount } from '../domain/money.js'
+import { hiddenCharacters, isVisible } from '../domain/text.js'
+import { type Place, parseCursor } from '../queries/list-page.js'
+import { parseMoment } from '../queries/moment.js'
 
 /** Parsers of option values; commander names the option and the value when one throws. */
 
@@ -29,15 +32,34 @@ export function tolerance(text: string): bigint {
 }
 
 export function url(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol) || text.length > maxTextLength) {
+  if (
+    !isVisible(text) ||
+    !URL.canParse(text) ||
+    !/^https?:$/.test(new URL(text).protocol) ||
+    text.length > maxTextLength
+  ) {
     throw new InvalidArgumentError(`It must be an http or https URL of at most ${maxTextLength} characters.`)
   }
   return text
 }
 
+/** A parser of a text that people read. */
+export function text(maxLength: number): (text: string) => string {
+  return (text) => {
+    if (text.trim() === '' || text.length > maxLength)
+      throw new InvalidArgumentError(`It must be 1 to ${maxLength} characters.`)
+    return visible(text)
+  }
+}
+
+function visible(text: string): string {
+  if (!isVisible(text)) throw new InvalidArgumentError(`It ${hiddenCharacters}.`)
+  return text
+}
+
 export function message(text: string): string {
   if (text.length > maxTextLength) throw new InvalidArgumentError(`It must be at most ${maxTextLength} characters.`)
-  return text
+  return visible(text)
 }
 
 /** A message that must say something. */
@@ -53,10 +75,17 @@ export function trackingId(text: string): string {
 
 /** A moment as ISO 8601 in UTC; a day means its first moment. */
 export function moment(text: string): string {
-  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time))
+  const time = parseMoment(text)
+  if (time === undefined)
     throw new InvalidArgumentError('It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
-  return new Date(time).toISOString()
+  return time
+}
+
+/** The nextCursor of a list. */
+export function cursor(text: string): Place {
+  const place = parseCursor(text)
+  if (!place) throw new InvalidArgumentError('It must be the nextCursor of an earlier answer.')
+  return place
 }
 
 export function endpoint(text: string): { host: string; port: number } {

@@ -1,4 +1,11 @@
+import { escapeHidden } from '../domain/text.js'
+
 const maxTableWidth = 200
+
+/** One JSON document. What a terminal would not show as it is stands in it as an escape, which is the same JSON. */
+export function jsonLine(value: unknown): string {
+  return `${escapeHidden(JSON.stringify(value))}\n`
+}
 
 /** Lines for a person: an object as names and values, a list as a table. */
 export function readable(value: unknown): string {
@@ -33,7 +40,7 @@ function table(rows: readonly unknown[]): string {
 function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
   if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
-  if (typeof value !== 'object') return String(value)
+  if (typeof value !== 'object') return escapeHidden(String(value))
   return Object.entries(value)
     .map(([name, field]) => `${name}=${cell(field)}`)
     .join(' ')

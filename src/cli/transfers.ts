@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { TransferResult } from '../commands/transfers.js'
 import type { TransferKind } from '../domain/transfer/events.js'
-import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
-import type { TransferDocument } from '../read-models/documents.js'
-import type { Filter } from '../read-models/read-models.js'
-import { accepted, answer, Refused } from './command.js'
-import { amount, integer, message, moment, reason, trackingId, url } from './options.js'
+import { type Status, statusCodes } from '../domain/transfer/transfer.js'
+import type { FoundTransfer } from '../queries/transfers.js'
+import { accepted, answer, answerPage, type PageOptions, Refused } from './command.js'
+import { amount, message, moment, reason, trackingId, url } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 export function addTransferCommands(program: Command): void {
@@ -15,15 +14,14 @@ export function addTransferCommands(program: Command): void {
     showTransfer,
   )
   const list = transfers.command('list').description('transfers, newest first')
-  answer(
+  answerPage(
     list
       .option('--merchant <id>', 'of this merchant')
       .option('--reference-id <id>', 'with this referenceId')
       .addOption(new Option('--status <status>', 'with this status').choices(Object.keys(statusCodes)))
       .addOption(new Option('--kind <kind>', 'of this kind').choices(['deposit', 'withdrawal']))
       .option('--from <time>', 'created then or later', moment)
-      .option('--to <time>', 'created before', moment)
-      .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50)),
+      .option('--to <time>', 'created before', moment),
     listTransfers,
   )
   const complete = transfers
@@ -93,63 +91,30 @@ async function showTransfer({ transfers }: Workplace, _options: object, tracking
   return view(found)
 }
 
-interface Found {
-  readonly transfer: Transfer
-  readonly revision: number
-}
-
-interface ListOptions {
+interface ListOptions extends PageOptions {
   merchant?: string
   referenceId?: string
   status?: Status
   kind?: TransferKind
   from?: string
   to?: string
-  limit: number
 }
 
 async function listTransfers(workplace: Workplace, options: ListOptions) {
-  if (options.merchant !== undefined && !(await workplace.merchants.find(options.merchant))) {
+  const { merchant, referenceId, status, kind, from, to, limit, cursor } = options
+  if (merchant !== undefined && !(await workplace.merchants.find(merchant))) {
     throw new Refused('There is no such merchant.')
   }
-  if (options.referenceId !== undefined) return findByReference(workplace, options.referenceId, options)
-  const { collections } = await import('../read-models/documents.js')
-  const { merchant, status, kind, from, to, limit } = options
-  const filter: Filter = {
-    ...(merchant !== undefined && { merchantId: merchant }),
-    ...(status !== undefined && { status }),
-    ...(kind !== undefined && { kind }),
-    ...((from ?? to) !== undefined && {
-      createdAt: { ...(from !== undefined && { $gte: from }), ...(to !== undefined && { $lt: to }) },
-    }),
+  const queries = await import('../queries/transfers.js')
+  const filter = { status, kind, from, to, limit, cursor }
+  if (referenceId === undefined) {
+    const { items, nextCursor } = await queries.listTransfers(workplace.readModels, merchant, filter)
+    const { viewOfDocument } = await import('../http/transfer-view.js')
+    return { items: items.map((each) => ({ ...viewOfDocument(each), merchantId: each.merchantId })), nextCursor }
   }
-  const found = await workplace.readModels
-    .collection(collections.transfers)
-    .find(filter, { sort: { createdAt: -1, _id: -1 }, limit })
-  const { viewOfDocument } = await import('../http/transfer-view.js')
-  return (found as TransferDocument[]).map((document) => ({
-    ...viewOfDocument(document),
-    merchantId: document.merchantId,
-  }))
-}
-
-/** From the log: a trackingId derives from merchant, kind and referenceId, so there is nothing to search. */
-async function findByReference(workplace: Workplace, referenceId: string, options: ListOptions) {
-  const { trackingIdOf } = await import('../commands/ids.js')
-  const merchants = options.merchant ? [options.merchant] : (await allMerchants(workplace)).map((m) => m.merchantId)
-  const found: Found[] = []
-  for (const merchantId of merchants) {
-    for (const kind of options.kind ? [options.kind] : (['deposit', 'withdrawal'] as const)) {
-      const transfer = await workplace.transfers.find(trackingIdOf(merchantId, kind, referenceId))
-      if (transfer) found.push(transfer)
-    }
-  }
-  const { status, from = '', to = '~', limit } = options
-  const wanted = found
-    .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
-    .filter(({ transfer }) => transfer.createdAt >= from && transfer.createdAt < to)
-    .sort((a, b) => (a.transfer.createdAt < b.transfer.createdAt ? 1 : -1))
-  return Promise.all(wanted.slice(0, limit).map(view))
+  const merchantIds = merchant ? [merchant] : (await allMerchants(workplace)).map(({ merchantId }) => merchantId)
+  const { items, nextCursor } = await queries.listByReferenceId(workplace.transfers, merchantIds, referenceId, filter)
+  return { items: await Promise.all(items.map(view)), nextCursor }
 }
 
 /** As the log has it after the change; somebody else may have gone on meanwhile. */
@@ -161,7 +126,7 @@ async function changedTransfer({ transfers }: Workplace, result: TransferResult)
 }
 
 /** As `GET /v1/transfers/:trackingId` shows it, with the merchant. */
-async function view({ transfer, revision }: Found) {
+async function view({ transfer, revision }: FoundTransfer) {
   const { viewOfTransfer } = await import('../http/transfer-view.js')
   return { ...viewOfTransfer(transfer, revision), merchantId: transfer.merchantId }
 }

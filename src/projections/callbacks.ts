@@ -5,7 +5,7 @@ import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, un
 /** Every callback, and when it is due: what the delivery worker and lists of parked callbacks look through. */
 export const callbacksProjection: Projection = {
   name: 'callbacks',
-  version: 1,
+  version: 2,
   streamPrefixes: ['callback-'],
   collection: collections.callbacks,
   indexes: indexes.callbacks,

@@ -83,7 +83,8 @@ export class ProjectionRunner {
     const stored = await readCheckpoint(readModels, name)
     const exists = (await readModels.listCollections()).includes(collection)
     this.#outdated = stored !== null && (stored.version !== version || !exists || !(await isOfThisLog(store, stored)))
-    if (!this.#outdated) await readModels.createIndexes(collection, indexes)
+    // Also on documents that are to be rebuilt: until the switch it is they that this version's questions are answered from.
+    if (!this.#outdated || exists) await readModels.createIndexes(collection, indexes)
   }
 
   /** Not taken up again: nobody may be waiting for it still, and it might be what ended the holder before. */

@@ -5,7 +5,7 @@ import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, un
 /** Every transfer as it is now. */
 export const transfersProjection: Projection = {
   name: 'transfers',
-  version: 1,
+  version: 2,
   streamPrefixes: ['transfer-'],
   collection: collections.transfers,
   indexes: indexes.transfers,

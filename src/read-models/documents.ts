@@ -143,16 +143,20 @@ export const collections = {
 } as const
 
 /**
- * As few as the queries need: each costs every write. Lists go newest first with a cursor of (createdAt, _id), filtered by
- * status or kind; a referenceId is found by its trackingId, which derives from it.
+ * As few as the queries need: each costs every write. Lists are read as ranges of kind and status (see src/queries), of one merchant
+ * or of all; a referenceId is found by its trackingId, which derives from it.
  */
 export const indexes = {
   transfers: [
-    { key: { merchantId: 1, createdAt: -1, _id: -1, kind: 1 } },
-    { key: { merchantId: 1, status: 1, createdAt: -1, _id: -1 } },
+    { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, _id: -1 } },
+    { key: { kind: 1, status: 1, createdAt: -1, _id: -1 } },
     { key: { openUntil: 1 } },
   ],
-  callbacks: [{ key: { merchantId: 1, dueAt: 1 } }, { key: { dueAt: 1 } }, { key: { parkedAt: 1 } }],
+  callbacks: [
+    { key: { merchantId: 1, dueAt: 1, _id: 1 } },
+    { key: { merchantId: 1, status: 1, recordedAt: -1, _id: -1 } },
+    { key: { status: 1, recordedAt: -1, _id: -1 } },
+  ],
   totals: [{ key: { merchantId: 1, day: 1, kind: 1, status: 1 } }],
   transferEvents: [],
   checkpoints: [],

@@ -64,8 +64,8 @@ export function backlogMetrics(registry: Registry, deps: { store: EventStore; re
     registers,
     async collect() {
       await setOrReset(this, async () => {
-        this.set({ state: 'waiting' }, await callbacks.countDocuments({ dueAt: { $exists: true } }))
-        this.set({ state: 'parked' }, await callbacks.countDocuments({ parkedAt: { $exists: true } }))
+        this.set({ state: 'waiting' }, await callbacks.countDocuments({ status: 'waiting' }))
+        this.set({ state: 'parked' }, await callbacks.countDocuments({ status: 'parked' }))
       })
     },
   })

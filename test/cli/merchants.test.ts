@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+import { cliItems, cliJson, runCli, temporaryDirectory } from '../support/processes.js'
 
 interface MerchantAnswer {
   readonly id: string
@@ -49,7 +49,7 @@ t.test('settings are kept as given, with loopback for a sandbox merchant that na
     requireNativeHash: false,
     suspended: false,
   })
-  t.equal((await cliJson<MerchantAnswer[]>(directory, 'merchants', 'list')).length, 1)
+  t.equal((await cliItems<MerchantAnswer>(directory, 'merchants', 'list')).length, 1)
 })
 
 t.test('set changes what it names, takes it back with --no-…, and says when nothing changed', async (t) => {

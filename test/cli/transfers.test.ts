@@ -4,7 +4,7 @@ import { userInfo } from 'node:os'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
 import { type Callback, type Credentials, startReceiver } from '../../examples/merchant/receiver.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliItems, cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 interface TransferAnswer {
   readonly trackingId: string
@@ -95,7 +95,7 @@ t.test('lists are filtered, newest first, and a reference is found at once', asy
   for (const reference of references) await deposit(reference, '7.00')
   const { merchantId } = service.sandbox!
   const referencesOf = (list: TransferAnswer[]) => list.map(({ referenceId }) => referenceId)
-  t.same(referencesOf(await cliJson(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
+  t.same(referencesOf(await cliItems(directory, 'transfers', 'list', '--reference-id', 'list-2')), ['list-2'])
   // The lists follow the log a moment behind.
   const newest = [
     'transfers',
@@ -111,12 +111,55 @@ t.test('lists are filtered, newest first, and a reference is found at once', asy
   ]
   let listed: TransferAnswer[] = []
   for (let attempt = 0; attempt < 50 && listed[0]?.referenceId !== 'list-3'; attempt++) {
-    listed = await cliJson(directory, ...newest)
+    listed = (await cliJson<{ items: TransferAnswer[] }>(directory, ...newest)).items
   }
   t.same(referencesOf(listed), references.toReversed())
-  t.same(await cliJson(directory, 'transfers', 'list', '--from', '2999-01-01'), [])
-  t.same(await cliJson(directory, 'transfers', 'list', '--kind', 'withdrawal'), [])
-  t.equal((await cliJson<TransferAnswer[]>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
+  t.same(await cliItems(directory, 'transfers', 'list', '--from', '2999-01-01'), [])
+  t.same(await cliItems(directory, 'transfers', 'list', '--kind', 'withdrawal'), [])
+  t.equal((await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--to', '2999-01-01')).length > 3, true)
+})
+
+interface Page {
+  readonly items: readonly { readonly trackingId?: string; readonly webhookId?: string; readonly id?: string }[]
+  readonly nextCursor: string | null
+}
+
+/** The ids of all pages, as a script gathers them; and how many pages there were. */
+async function everyPage(...args: string[]) {
+  const ids: (string | undefined)[] = []
+  let pages = 0
+  let cursor: string[] = []
+  for (;;) {
+    const { items, nextCursor } = await cliJson<Page>(directory, ...args, ...cursor)
+    ids.push(...items.map(({ trackingId, webhookId, id }) => webhookId ?? trackingId ?? id))
+    pages++
+    if (nextCursor === null) return { ids, pages }
+    cursor = ['--cursor', nextCursor]
+  }
+}
+
+t.test('60 deposits created at once are all listed, 9 at a time, each once', async (t) => {
+  const settings = ['--name', 'Busy', '--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--callback-on-create']
+  const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
+  const busy = new MerchantClient(service.baseUrl, issued)
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => busy.hostedDeposit(`busy-${n}`, '5.00')))
+  const created = answers.map(({ body }) => String(body.trackingId)).sort()
+  const list = ['transfers', 'list', '--merchant', issued.id, '--limit']
+  await until(async () => (await cliJson<Page>(directory, ...list, '100')).items.length === 60)
+  const listed = await everyPage(...list, '9')
+  t.equal(listed.pages, 7)
+  t.same(listed.ids.toSorted(), created)
+  const callbacks = ['callbacks', 'list', '--merchant', issued.id, '--limit']
+  await until(async () => (await cliJson<Page>(directory, ...callbacks, '100')).items.length === 60)
+  const sent = await everyPage(...callbacks, '40')
+  t.same([sent.pages, new Set(sent.ids).size], [2, 60])
+  const merchants = await everyPage('merchants', 'list', '--limit', '1')
+  t.equal(merchants.pages, new Set(merchants.ids).size)
+  t.ok(merchants.ids.includes(issued.id))
+
+  const readable = await runCli(directory, [...list, '59'])
+  const [, cursor = ''] = /there are more: --cursor (\S+)/.exec(readable.stderr) ?? []
+  t.equal((await cliJson<Page>(directory, ...list, '9', '--cursor', cursor)).items.length, 1)
 })
 
 t.test('an id that names nothing is refused, not answered with nothing', async (t) => {
@@ -151,7 +194,7 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
   await transfers('complete', trackingId)
 
   const callbacks = () =>
-    cliJson<{ status: string; failedAttempts: number }[]>(directory, 'callbacks', 'list', '--transfer', trackingId)
+    cliItems<{ status: string; failedAttempts: number }>(directory, 'callbacks', 'list', '--transfer', trackingId)
   await until(async () => (await callbacks())[0]?.failedAttempts === 1)
   t.match(await callbacks(), [{ status: 'waiting', failedAttempts: 1, transferStatus: 2 }])
   answer = 200
@@ -161,10 +204,10 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
   t.equal(new Set(received).size, 1, 'always under the same id')
 
   const listed = (status: string) =>
-    cliJson<{ trackingId: string }[]>(directory, 'callbacks', 'list', '--merchant', issued.id, '--status', status)
+    cliItems<{ trackingId: string }>(directory, 'callbacks', 'list', '--merchant', issued.id, '--status', status)
   await until(async () => (await listed('delivered')).length === 1)
   t.same([await listed('waiting'), await listed('parked')], [[], []])
-  t.equal((await cliJson<unknown[]>(directory, 'callbacks', 'list')).length > 0, true)
+  t.equal((await cliItems<unknown>(directory, 'callbacks', 'list')).length > 0, true)
   t.same(await cliJson(directory, 'callbacks', 'replay-parked'), { requeued: [] })
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 })
@@ -188,9 +231,9 @@ t.test('projections tell how far they are, and are rebuilt while the service run
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
   t.same(status.map(({ name }) => name).sort(), ['callbacks', 'totals', 'transfer-events', 'transfers'])
   for (const { holder } of status) t.match(holder, `/${service.pid}/`)
-  const before = await cliJson(directory, 'transfers', 'list', '--limit', '1000')
+  const before = await cliItems(directory, 'transfers', 'list', '--limit', '1000')
   t.match(await cliJson(directory, 'projections', 'rebuild', 'transfers'), { name: 'transfers', state: 'done' })
-  t.same(await cliJson(directory, 'transfers', 'list', '--limit', '1000'), before)
+  t.same(await cliItems(directory, 'transfers', 'list', '--limit', '1000'), before)
 })
 
 t.test('everything is readable without --json, too', async (t) => {

@@ -115,6 +115,7 @@ t.test('a recorded callback waits from the moment it was recorded', async (t) =>
         payload,
         status: 'waiting',
         attempts: 0,
+        recordedAt: at,
         nextAttemptAt: at,
         lastFailure: null,
         requeues: 0,

@@ -2,7 +2,13 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
-import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import {
+  cliItems,
+  cliJson,
+  type ServiceProcess,
+  startServiceProcess,
+  temporaryDirectory,
+} from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
   return new MerchantClient(baseUrl, sandbox!)
@@ -47,7 +53,7 @@ t.test('there is no sandbox beside a live merchant, nor when it is switched off'
   const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
   t.equal(off.sandbox, undefined)
   await off.end('SIGTERM')
-  t.same(await cliJson(directory, 'merchants', 'list'), [])
+  t.same(await cliItems(directory, 'merchants', 'list'), [])
   const settings = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
   await cliJson(directory, 'merchants', 'create', ...settings)
   const live = await startServiceProcess(t, { directory })

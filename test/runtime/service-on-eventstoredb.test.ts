@@ -84,7 +84,10 @@ t.test('deposits, callbacks, lists and the command line, end to end; stopped whi
     return (await (await fetch(`${service.baseUrl}/v1/transfers`, { headers })).json()) as { items: object[] }
   }
   await until(async () => (await list()).items.length === 1)
-  await until(async () => (await cli<{ status: string }[]>('callbacks', 'list')).every((c) => c.status === 'delivered'))
+  await until(async () => {
+    const { items } = await cli<{ items: { status: string }[] }>('callbacks', 'list')
+    return items.every(({ status }) => status === 'delivered')
+  })
   t.match(await cli('projections', 'rebuild', 'totals'), { name: 'totals', state: 'done' })
   const projections = await cli<{ lagEvents: number }[]>('projections', 'status')
   t.ok(projections.length > 0 && projections.every(({ lagEvents }) => lagEvents === 0))

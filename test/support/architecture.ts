@@ -47,8 +47,10 @@ export const areas: { readonly [folder: string]: Area } = {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
     packages: ['ipaddr.js', 'pino', 'prom-client', 'undici'],
   },
+  // What http and cli ask of read models.
+  queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
   http: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'wallet'],
+    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security', 'wallet'],
     packages: ['@fastify/swagger', '@fastify/swagger-ui', 'fastify', 'ipaddr.js', 'pino', 'prom-client', ...typebox],
   },
   // Composes everything, so it may import every area; still no driver.
@@ -78,6 +80,7 @@ export const areas: { readonly [folder: string]: Area } = {
       'event-store',
       'http',
       'projections',
+      'queries',
       'read-models',
       'runtime',
       'security',

@@ -146,6 +146,13 @@ export async function cliJson<Answer>(directory: string, ...args: string[]): Pro
   return JSON.parse(stdout) as Answer
 }
 
+/** The items of a list's only page. @throws when there are more */
+export async function cliItems<Item>(directory: string, ...args: string[]): Promise<Item[]> {
+  const { items, nextCursor } = await cliJson<{ items: Item[]; nextCursor: string | null }>(directory, ...args)
+  if (nextCursor !== null) throw new Error(`transferd ${args.join(' ')}: there are more`)
+  return items
+}
+
 /** Without what the person who runs the tests configured for a service of theirs. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']

@@ -8,6 +8,8 @@ export interface Delivery {
   readonly status: 'waiting' | 'delivered' | 'parked'
   /** Failed attempts since it was recorded or requeued. */
   readonly attempts: number
+  /** ISO 8601. */
+  readonly recordedAt: string
   /** ISO 8601; meaningful while waiting. */
   readonly nextAttemptAt: string
   /** Why the last attempt failed, or null. */
@@ -143,6 +145,7 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
         payload,
         status: 'waiting',
         attempts: 0,
+        recordedAt: at,
         nextAttemptAt: at,
         lastFailure: null,
         requeues: 0,

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Requeued } from '../../domain/callback/callback.js'
 import type { Transfer } from '../../domain/transfer/transfer.js'
+import { listByReferenceId, listTransfers } from '../../queries/transfers.js'
 import type { App } from '../app.js'
 import { viewOfCallbacks } from '../callback-view.js'
 import type { HttpDependencies } from '../dependencies.js'
@@ -22,8 +23,7 @@ import {
   TransfersAnswer,
   TransfersQuery,
 } from '../schemas/queries.js'
-import { listTransfers } from '../transfer-list.js'
-import { viewOfHistory, viewOfTransfer } from '../transfer-view.js'
+import { viewOfDocument, viewOfHistory, viewOfTransfer } from '../transfer-view.js'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -65,18 +65,23 @@ function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
       querystring: TransfersQuery,
       response: { 200: TransfersAnswer, ...badRequest, ...keyFailures },
     },
-    handler: (request) => {
+    handler: async (request) => {
       const { referenceId, status, kind, from, to, limit, cursor } = request.query
-      return listTransfers(deps, {
-        merchantId: request.merchant!.merchantId,
-        referenceId,
+      const { merchantId } = request.merchant!
+      const filter = {
         status: statusOf(status),
         kind: kindOf(kind),
         from: timeOf('from', from),
         to: timeOf('to', to),
         limit: limitOf(limit),
         cursor: cursorOf(cursor),
-      })
+      }
+      if (referenceId === undefined) {
+        const { items, nextCursor } = await listTransfers(deps.readModels, merchantId, filter)
+        return { items: items.map(viewOfDocument), nextCursor }
+      }
+      const { items, nextCursor } = await listByReferenceId(deps.transfers, [merchantId], referenceId, filter)
+      return { items: items.map(({ transfer, revision }) => viewOfTransfer(transfer, revision)), nextCursor }
     },
   })
 }

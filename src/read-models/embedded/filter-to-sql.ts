@@ -44,7 +44,8 @@ function alternatives(key: '$and' | '$or', value: unknown, columnOf: ColumnOf, p
 }
 
 function conditionToSql(path: string, condition: Condition, column: string, parameters: ColumnValue[]): string {
-  const terms = operatorsOf(path, condition).map(([operator, operand]) => {
+  const operators = operatorsOf(path, condition)
+  const terms = operators.map(([operator, operand]) => {
     switch (operator) {
       case '$eq':
         parameters.push(encode(operand, path))
@@ -53,13 +54,13 @@ function conditionToSql(path: string, condition: Condition, column: string, para
         parameters.push(encode(operand, path))
         return `${column} <> ?`
       case '$gt':
-        return rangeToSql(path, column, '>', operand, parameters)
+        return rangeToSql(path, column, '>', operand, closesRange(operators, operator, operand), parameters)
       case '$gte':
-        return rangeToSql(path, column, '>=', operand, parameters)
+        return rangeToSql(path, column, '>=', operand, closesRange(operators, operator, operand), parameters)
       case '$lt':
-        return rangeToSql(path, column, '<', operand, parameters)
+        return rangeToSql(path, column, '<', operand, closesRange(operators, operator, operand), parameters)
       case '$lte':
-        return rangeToSql(path, column, '<=', operand, parameters)
+        return rangeToSql(path, column, '<=', operand, closesRange(operators, operator, operand), parameters)
       case '$in':
         return inToSql(path, column, inValues(path, operand), parameters)
       case '$exists':
@@ -71,18 +72,29 @@ function conditionToSql(path: string, condition: Condition, column: string, para
   return terms.join(' AND ')
 }
 
-/** A range matches values of the operand's type only, so the open end is closed by the neighbouring type. */
+/**
+ * Whether another bound of the same type closes the range at its other end. SQLite takes one lower and one upper bound for its
+ * search: of two it may take the wider one, and look at every row in between.
+ */
+function closesRange(operators: readonly (readonly [string, unknown])[], operator: string, operand: unknown): boolean {
+  const opposite = operator.startsWith('$g') ? '$l' : '$g'
+  return operators.some(([other, bound]) => other.startsWith(opposite) && typeof bound === typeof operand)
+}
+
+/** A range matches values of the operand's type only, so an open end is closed by the neighbouring type. */
 function rangeToSql(
   path: string,
   column: string,
   operator: '>' | '>=' | '<' | '<=',
   operand: unknown,
+  isClosed: boolean,
   parameters: ColumnValue[],
 ): string {
   const upwards = operator.startsWith('>')
   if (operand === null) return operator.length === 2 ? `${column} = ${NULL_SQL}` : '0'
   parameters.push(encode(operand, path))
   const bounded = `${column} ${operator} ?`
+  if (isClosed) return bounded
   switch (typeof operand) {
     case 'number':
       return `${bounded} AND ${upwards ? `${column} < ${SMALLEST_STRING_SQL}` : `${column} > ${NULL_SQL}`}`

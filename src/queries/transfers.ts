@@ -1,0 +1,70 @@
+import { trackingIdOf } from '../commands/ids.js'
+import type { TransferCommands } from '../commands/transfers.js'
+import type { TransferKind } from '../domain/transfer/events.js'
+import { type Status, statusCodes, type Transfer } from '../domain/transfer/transfer.js'
+import { collections, type TransferDocument } from '../read-models/documents.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { newestOf, type Page, type Place, pageOf, pageOfAll, type Run } from './list-page.js'
+
+export interface TransferFilter {
+  readonly status: Status | undefined
+  readonly kind: TransferKind | undefined
+  /** Created then or later; ISO 8601 in UTC with milliseconds. */
+  readonly from: string | undefined
+  /** Created before. */
+  readonly to: string | undefined
+  readonly limit: number
+  readonly cursor: Place | undefined
+}
+
+const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
+const statuses = Object.keys(statusCodes) as readonly Status[]
+
+/**
+ * Transfers newest first, of one merchant or of all, from the read model. A filter leaves open at most two kinds times five
+ * statuses; each of these is a range of one index (see `indexes.transfers`), and no more than a page is read of any.
+ * @throws ReadModelsUnavailableError
+ */
+export async function listTransfers(
+  readModels: ReadModels,
+  merchantId: string | undefined,
+  { status, kind, from, to, limit, cursor }: TransferFilter,
+): Promise<Page<TransferDocument>> {
+  const runs = (kind ? [kind] : kinds).flatMap((kind) =>
+    (status ? [status] : statuses).map((status): Run => {
+      const equal = { ...(merchantId !== undefined && { merchantId }), kind, status }
+      return { equal, from, to }
+    }),
+  )
+  const collection = readModels.collection(collections.transfers)
+  const found = (await newestOf(collection, 'createdAt', runs, cursor, limit + 1)) as readonly TransferDocument[]
+  return pageOf(found, limit, ({ createdAt, _id }) => ({ time: createdAt, id: _id }))
+}
+
+export interface FoundTransfer {
+  readonly transfer: Transfer
+  readonly revision: number
+}
+
+/**
+ * The transfers of these merchants under a referenceId, newest first. From the log, so never behind: a trackingId derives from
+ * merchant, kind and referenceId, and there is nothing to search. @throws StoreUnavailableError
+ */
+export async function listByReferenceId(
+  transfers: Pick<TransferCommands, 'find'>,
+  merchantIds: readonly string[],
+  referenceId: string,
+  { status, kind, from, to, limit, cursor }: TransferFilter,
+): Promise<Page<FoundTransfer>> {
+  const found: FoundTransfer[] = []
+  for (const merchantId of merchantIds) {
+    for (const each of kind ? [kind] : kinds) {
+      const transfer = await transfers.find(trackingIdOf(merchantId, each, referenceId))
+      if (transfer) found.push(transfer)
+    }
+  }
+  const wanted = found
+    .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
+    .filter(({ transfer: { createdAt } }) => (from ?? createdAt) <= createdAt && (to === undefined || createdAt < to))
+  return pageOfAll(wanted, { limit, cursor }, ({ transfer }) => ({ time: transfer.createdAt, id: transfer.trackingId }))
+}

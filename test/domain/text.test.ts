@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { escapeHidden, isVisible } from '../../src/domain/text.js'
+
+t.test('characters that are not seen as they are stored are refused, wherever they stand', async (t) => {
+  const codes = [
+    ...[0x00, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b],
+    ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f, 0x061c],
+    ...[0x200b, 0x200c, 0x200d, 0x2060, 0x2061, 0x2064, 0xfeff, 0x00ad, 0x034f, 0x180e, 0x206a, 0xfff9],
+    ...[0x115f, 0x3164, 0xffa0, 0x2028, 0x2029, 0xfe0f, 0xe0041, 0xe0100, 0xd800, 0xdfff],
+  ]
+  for (const code of codes) {
+    const character = String.fromCodePoint(code)
+    const places = [character, `a${character}`, `${character}a`, `TR33${character}0006`, ` ${character} `]
+    t.same(places.map(isVisible), [false, false, false, false, false], `U+${code.toString(16)}`)
+  }
+})
+
+t.test('names of every script are taken as they are written', async (t) => {
+  const names = [
+    'Ada Lovelace',
+    "Seán O'Brien",
+    'Ğülşen Öztürk',
+    'José-María',
+    '張偉',
+    'Нина',
+    'محمد',
+    'דוד',
+    'अनिल',
+    'ひろ 😀',
+    'A.',
+  ]
+  // Mi-khāham with a non-joiner, Sri with a joiner, an ideograph and a heart with their variants.
+  const joined = ['می\u200cخواهم', 'ශ්\u200dරී', 'क्\u200dष', '葛\u{e0100}', '❤\ufe0f']
+  for (const name of [...names, ...joined]) t.ok(isVisible(name), name)
+})
+
+t.test('a joiner stands between two letters of a script that joins, and nowhere else', async (t) => {
+  for (const text of [
+    'ad\u200da',
+    '1\u200c2',
+    'می\u200c',
+    '\u200cمی',
+    'می\u200c\u200cخ',
+    'م\u200ca',
+    '१\u200d२',
+    'a\ufe0f',
+    '7\ufe0f',
+  ])
+    t.notOk(isVisible(text), [...text].map((each) => each.codePointAt(0)).join())
+})
+
+t.test('what is escaped is visible, and the rest of the text is untouched', async (t) => {
+  t.equal(escapeHidden('a\u202eb\nc\u{e0041}'), 'a\\u202eb\\u000ac\\udb40\\udc41')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const escaped = escapeHidden(text)
+      return isVisible(escaped) && (escaped === text) === isVisible(text)
+    }),
+  )
+})

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type Database from 'better-sqlite3'
+import type { TransferKind } from '../../src/domain/transfer/events.js'
+import type { Status } from '../../src/domain/transfer/transfer.js'
+import {
+  type CallbackDocument,
+  collections,
+  feedId,
+  indexes,
+  type TransferDocument,
+} from '../../src/read-models/documents.js'
+import { Connection } from '../../src/read-models/embedded/connection.js'
+import { EmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import type { Document } from '../../src/read-models/read-models.js'
+
+/** A connection that keeps the statements it was asked for, and counts the rows that SQLite looks at for a SELECT of documents. */
+class WatchedConnection extends Connection {
+  readonly statements = new Set<string>()
+  looked = 0
+  #counting: Database.Database | undefined
+
+  override statement(sql: string): Database.Statement<unknown[]> {
+    if (!sql.startsWith('SELECT doc FROM')) return super.statement(sql)
+    this.statements.add(sql)
+    if (this.#counting !== this.database) {
+      this.#counting = this.database
+      this.database.function('looked', { deterministic: false }, (_id) => {
+        this.looked++
+        return 1
+      })
+    }
+    // The first condition of all: it is asked of each row that the index leads to, whatever the others say of it.
+    return super.statement(sql.replace(' WHERE ', ' WHERE looked(id) AND '))
+  }
+
+  /** How SQLite finds the rows of a statement, without the counting. */
+  planOf(sql: string): string[] {
+    const parameters = Array.from(sql.matchAll(/\?/g), () => '')
+    const rows = this.database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters) as { detail: string }[]
+    return rows.map(({ detail }) => detail)
+  }
+}
+
+export class WatchedReadModels extends EmbeddedReadModels {
+  constructor(readonly connection: WatchedConnection) {
+    super(connection)
+  }
+
+  /** The rows looked at for a question, and the plans of its statements. */
+  async watch<Answer>(question: () => Promise<Answer>) {
+    this.connection.looked = 0
+    this.connection.statements.clear()
+    const answer = await question()
+    const plans = [...this.connection.statements].flatMap((sql) => this.connection.planOf(sql))
+    return { answer, looked: this.connection.looked, plans }
+  }
+}
+
+export function openWatchedReadModels(directory: string): WatchedReadModels {
+  return new WatchedReadModels(new WatchedConnection(join(directory, 'read-models.db')))
+}
+
+/** By an index, in its order, and nothing sorted or gone through beside it. */
+export function isServedByIndex(plan: string): boolean {
+  return /^SEARCH c\d+ USING (COVERING )?INDEX /.test(plan)
+}
+
+export const busyMerchant = '0b7e9a52-3c1d-4f6e-8a90-1b2c3d4e5f60'
+export const quietMerchant = '4f0c2d1e-8b7a-4c6d-9e0f-1a2b3c4d5e6f'
+const startMs = Date.parse('2026-01-01T00:00:00Z')
+/** So many are made within the same millisecond. */
+const perMillisecond = 60
+
+function uuid(name: string): string {
+  const hex = createHash('md5').update(name).digest('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}
+
+export function timeOf(n: number): string {
+  return new Date(startMs + Math.floor(n / perMillisecond) * 1000).toISOString()
+}
+
+/** Nearly all are completed deposits of one merchant; every other kind and status is rare, as those that are asked for are. */
+export function transferOf(n: number): TransferDocument {
+  const kind: TransferKind = n % 9_973 === 5 ? 'withdrawal' : 'deposit'
+  const rare: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']
+  const status = n % 997 < 4 ? rare[n % 997]! : 'Completed'
+  return {
+    _id: uuid(`transfer ${n}`),
+    merchantId: n % 499 === 7 ? quietMerchant : busyMerchant,
+    kind,
+    status,
+    referenceId: `order-${n}`,
+    amountMinor: 10_000,
+    transactionAmountMinor: status === 'Completed' ? 10_000 : 0,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    message: null,
+    userId: '8412',
+    name: 'Ada Lovelace',
+    username: 'ada',
+    paymentMethod: 1,
+    createdAt: timeOf(n),
+    updatedAt: timeOf(n),
+    ...(status === 'Pending' && { openUntil: timeOf(n) }),
+    revision: 0,
+  }
+}
+
+export function callbackOf(n: number): CallbackDocument {
+  const status = n % 1_009 === 3 ? 'parked' : n % 499 === 11 ? 'waiting' : 'delivered'
+  return {
+    _id: uuid(`callback ${n}`),
+    merchantId: n % 499 === 7 ? quietMerchant : busyMerchant,
+    trackingId: uuid(`transfer ${n}`),
+    transferRevision: 1,
+    transferStatus: 2,
+    referenceId: `order-${n}`,
+    status,
+    attempts: 0,
+    ...(status === 'waiting' && { dueAt: timeOf(n) }),
+    ...(status === 'parked' && { parkedAt: timeOf(n) }),
+    lastFailure: null,
+    lastHttpStatus: null,
+    recordedAt: timeOf(n),
+    updatedAt: timeOf(n),
+    revision: 0,
+  }
+}
+
+const batch = 10_000
+
+async function insert(readModels: WatchedReadModels, name: string, count: number, documentOf: (n: number) => Document) {
+  const collection = readModels.collection(name)
+  for (let from = 0; from < count; from += batch) {
+    const rows = Array.from({ length: Math.min(batch, count - from) }, (_, n) => documentOf(from + n))
+    await collection.bulkWrite(rows.map((document) => ({ insertOne: { document } })))
+  }
+}
+
+/** So many transfers, a tenth as many callbacks and events. */
+export async function fillReadModels(readModels: WatchedReadModels, count: number): Promise<void> {
+  await readModels.createIndexes(collections.transfers, indexes.transfers)
+  await readModels.createIndexes(collections.callbacks, indexes.callbacks)
+  await insert(readModels, collections.transfers, count, transferOf)
+  await insert(readModels, collections.callbacks, Math.ceil(count / 10), callbackOf)
+  await insert(readModels, collections.transferEvents, Math.ceil(count / 10), (n) => ({
+    _id: feedId(n % 499 === 7 ? quietMerchant : busyMerchant, { commit: BigInt(n) }),
+    trackingId: uuid(`transfer ${n}`),
+    revision: 0,
+    position: String(n),
+  }))
+}

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Status } from '../../src/domain/transfer/transfer.js'
+import { listCallbacks } from '../../src/queries/callbacks.js'
+import { type Place, parseCursor } from '../../src/queries/list-page.js'
+import { parseMoment } from '../../src/queries/moment.js'
+import { listTransfers } from '../../src/queries/transfers.js'
+import { tempDirectory } from '../support/temp-directory.js'
+import { askEverything, transferQuestions } from './every-question.js'
+import { callbackOf, fillReadModels, openWatchedReadModels, timeOf, transferOf } from './listed-rows.js'
+
+const count = 20_000
+const readModels = openWatchedReadModels(tempDirectory(t))
+t.teardown(() => readModels.close())
+await fillReadModels(readModels, count)
+const all = Array.from({ length: count }, (_, n) => transferOf(n))
+const newestFirst = all
+  .map((transfer) => ({ transfer, key: `${transfer.createdAt}|${transfer._id}` }))
+  .sort((a, b) => (a.key < b.key ? 1 : -1))
+
+t.test('every combination of filters is served by an index, within a page of rows for each range', async (t) => {
+  await askEverything(t, readModels, count)
+})
+
+t.test('every combination of filters answers what a search through everything finds', async (t) => {
+  for (const question of transferQuestions(count, 25)) {
+    const { merchantId, status, kind, from, to, cursor, limit } = question
+    const after = cursor && `${cursor.time}|${cursor.id}`
+    const expected: string[] = []
+    for (const { transfer, key } of newestFirst) {
+      if (expected.length === limit + 1) break
+      if ((merchantId ?? transfer.merchantId) !== transfer.merchantId) continue
+      if ((status ?? transfer.status) !== transfer.status || (kind ?? transfer.kind) !== transfer.kind) continue
+      if (transfer.createdAt < (from ?? '') || transfer.createdAt >= (to ?? '~')) continue
+      if (after === undefined || key < after) expected.push(transfer._id)
+    }
+    const { items, nextCursor } = await listTransfers(readModels, merchantId, question)
+    const found = items.map(({ _id }) => _id)
+    if (found.join() !== expected.slice(0, limit).join() || (nextCursor !== null) !== expected.length > limit)
+      t.fail(JSON.stringify(question))
+  }
+  t.pass('none differs')
+})
+
+t.test('page after page shows each transfer once, whatever the size of the page', async () => {
+  const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...statuses), fc.integer({ min: 1, max: 60 }), async (status, limit) => {
+      const seen: string[] = []
+      let cursor: Place | undefined
+      do {
+        const filter = { status, kind: undefined, from: undefined, to: undefined, limit, cursor }
+        const page = await listTransfers(readModels, undefined, filter)
+        seen.push(...page.items.map(({ _id }) => _id))
+        cursor = page.nextCursor === null ? undefined : parseCursor(page.nextCursor)
+      } while (cursor)
+      const expected = newestFirst.filter(({ transfer }) => transfer.status === status)
+      return seen.join() === expected.map(({ transfer }) => transfer._id).join()
+    }),
+    { numRuns: 20 },
+  )
+})
+
+t.test('callbacks of every state come in one list, newest first', async (t) => {
+  const { items } = await listCallbacks(readModels, {
+    merchantId: undefined,
+    status: undefined,
+    limit: 1100,
+    cursor: undefined,
+  })
+  const expected = Array.from({ length: count / 10 }, (_, n) => callbackOf(n))
+    .map(({ recordedAt, _id, status }) => ({ key: `${recordedAt}|${_id}`, status }))
+    .sort((a, b) => (a.key < b.key ? 1 : -1))
+    .slice(0, 1100)
+  t.same(
+    items.map(({ recordedAt, _id, status }) => ({ key: `${recordedAt}|${_id}`, status })),
+    expected,
+  )
+  t.same([...new Set(items.map(({ status }) => status))].sort(), ['delivered', 'parked', 'waiting'])
+})
+
+t.test('a moment is a date there is, or a time of one with its zone', async (t) => {
+  t.equal(parseMoment('2026-11-21'), '2026-11-21T00:00:00.000Z')
+  t.equal(parseMoment('2028-02-29'), '2028-02-29T00:00:00.000Z')
+  t.equal(parseMoment('2026-11-21T10:00:00.5+02:00'), '2026-11-21T08:00:00.500Z')
+  t.equal(parseMoment('2026-11-21T10:00Z'), '2026-11-21T10:00:00.000Z')
+  const none = [
+    '2026-02-30',
+    '2026-02-29',
+    '2026-04-31T10:00:00Z',
+    '2026-13-01',
+    '2026-00-10',
+    '2026-01-00',
+    '2026-1-1',
+  ]
+  none.push(
+    '2026-11-21T24:00:00Z',
+    '2026-11-21T10:60:00Z',
+    '2026-11-21T10:00:60Z',
+    '2026-11-21T10:00:00',
+    '2026-11-21 10:00Z',
+  )
+  none.push('2026-11-21T10:00:00+24:00', '0000-01-01T00:00:00+01:00', '9999-12-31T23:59:59-00:01', 'yesterday', '')
+  for (const text of none) t.equal(parseMoment(text), undefined, text)
+  fc.assert(
+    fc.property(fc.date({ min: new Date(0), max: new Date('9999-12-31T00:00:00Z'), noInvalidDate: true }), (date) => {
+      return parseMoment(date.toISOString()) === date.toISOString()
+    }),
+  )
+})
+
+t.test('the rows stand close together in time, so that pages end within a millisecond', async (t) => {
+  t.equal(timeOf(0), timeOf(59))
+})
