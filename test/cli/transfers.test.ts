@@ -207,7 +207,7 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
     cliItems<{ trackingId: string }>(directory, 'callbacks', 'list', '--merchant', issued.id, '--status', status)
   await until(async () => (await listed('delivered')).length === 1)
   t.same([await listed('waiting'), await listed('parked')], [[], []])
-  t.equal((await cliItems<unknown>(directory, 'callbacks', 'list')).length > 0, true)
+  t.ok((await cliItems<unknown>(directory, 'callbacks', 'list', '--limit', '1000')).length > 60)
   t.same(await cliJson(directory, 'callbacks', 'replay-parked'), { requeued: [] })
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 })
