@@ -16,6 +16,8 @@ export interface PageData {
   readonly language: string
   readonly trackingId: string
   readonly referenceId: string
+  /** Nothing to be done on the page: the merchant's instructions are shown, and the result when there is one. */
+  readonly isManual: boolean
   /** ISO 8601. */
   readonly expiresAt: string
   /** Origins that may frame this page; `http://localhost:*` stands for any port. */

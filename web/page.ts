@@ -22,7 +22,7 @@ let stepEnd = new AbortController()
 if (phase === 'open') {
   setSecondsLeft(data.state.secondsLeft)
   startClock(() => void refresh())
-  showStep(savedProgress()?.step ?? 'login', { focus: false })
+  if (!data.isManual) showStep(savedProgress()?.step ?? 'login', { focus: false })
 } else {
   saveProgress(undefined)
 }

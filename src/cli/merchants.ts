@@ -1,7 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
-import { frameAncestorProblem, maxFrameAncestors, returnUrlProblem } from '../commands/payment-page-settings.js'
-import type { MerchantSettings, RequireSignature } from '../domain/merchant/events.js'
+import {
+  frameAncestorProblem,
+  maxFrameAncestors,
+  paymentInstructionsProblem,
+  returnUrlProblem,
+} from '../commands/payment-page-settings.js'
+import type { MerchantSettings, PaymentInstructions, RequireSignature } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { pageOfAll } from '../queries/list-page.js'
 import { accepted, answer, answerPage, findMerchant, type PageOptions, UsageError } from './command.js'
@@ -23,6 +28,7 @@ interface SettingOptions {
   callbackOnCreate?: boolean
   returnUrl?: string | false
   frameAncestor?: string[] | false
+  instructions?: PaymentInstructions[] | false
   depositExpiryMinutes?: number
   mismatchTolerance?: bigint
   manualControlAbove?: bigint | false
@@ -86,6 +92,11 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--callback-on-create', 'send a callback for the creation too')
     .option('--return-url <url>', 'where the payment page sends the customer back to')
     .option('--frame-ancestor <origin>', 'an origin that may frame the payment page; repeat it for several', listed)
+    .option(
+      '--instructions <code=text>',
+      'how customers pay by this manual payment method, as the payment page shows it; repeat it for several',
+      instruction,
+    )
   if (creating) return command
   return command
     .option('--no-allow-ip', 'nobody may call')
@@ -96,6 +107,7 @@ function addSettings(command: Command, creating: boolean): Command {
     .option('--no-callback-on-create', 'no callback for the creation')
     .option('--no-return-url', 'no way back from the payment page')
     .option('--no-frame-ancestor', 'nobody may frame the payment page')
+    .option('--no-instructions', 'the payment page tells customers to ask the merchant')
 }
 
 function range(text: string, before: string[] | boolean | undefined): string[] {
@@ -107,15 +119,24 @@ function listed(text: string, before: string[] | boolean | undefined): string[] 
   return [...(Array.isArray(before) ? before : []), text]
 }
 
+/** Lines are real ones, or `\\n` where a shell makes that easier. */
+function instruction(text: string, before: PaymentInstructions[] | boolean | undefined): PaymentInstructions[] {
+  const [, code, words] = /^(\d{1,4})=(.+)$/s.exec(text) ?? []
+  if (!code || !words) throw new InvalidArgumentError("It must be a payment method's code, = and the text.")
+  const one = { paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }
+  return [...(Array.isArray(before) ? before : []), one]
+}
+
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
   const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, manualControlAbove, ...others } = options
-  const { minAmount, maxAmount, requireSignature, ...same } = others
+  const { minAmount, maxAmount, requireSignature, instructions, ...same } = others
   const settings = {
     ...same,
     // `--no-allow-ip` arrives as false.
     allowIps: allowIp === undefined ? undefined : allowIp || [],
     returnUrl: returnUrl === false ? null : returnUrl,
     frameAncestors: frameAncestor === undefined ? undefined : frameAncestor || [],
+    paymentInstructions: instructions === undefined ? undefined : instructions || [],
     rateLimitPerSecond: rateLimit,
     mismatchToleranceMinor: mismatchTolerance,
     manualControlAboveMinor: manualControlAbove === false ? null : manualControlAbove,
@@ -149,13 +170,24 @@ function checkPaymentPage({ returnUrl, frameAncestors, sandbox }: MerchantSettin
   if (problem) throw new UsageError(problem)
 }
 
-async function createMerchant({ merchants, context }: Workplace, options: SettingOptions) {
+/** Of those given only: a method may have left the catalogue since. @throws UsageError */
+function checkInstructions(
+  { paymentInstructions = [] }: Partial<MerchantSettings>,
+  { configuration }: Workplace,
+): void {
+  const problem = paymentInstructionsProblem(paymentInstructions, configuration.paymentMethods)
+  if (problem) throw new UsageError(problem)
+}
+
+async function createMerchant(workplace: Workplace, options: SettingOptions) {
+  const { merchants, context } = workplace
   const { defaultSettings } = await import('../commands/merchants.js')
   const { loopback } = await import('../runtime/sandbox.js')
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []
   const settings = { ...defaultSettings(given.sandbox === true), allowIps, ...given } as MerchantSettings
   await checkSettings(settings)
+  checkInstructions(given, workplace)
   if (settings.allowIps.length === 0) {
     console.error(
       'transferd: no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)',
@@ -170,6 +202,7 @@ async function changeSettings(workplace: Workplace, options: SettingOptions, id:
   if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
   const before = await findMerchant(workplace, id)
   await checkSettings({ ...before.settings, ...changes })
+  checkInstructions(changes, workplace)
   const result = accepted(await merchants.changeSettings(id, changes, context))
   // Another endpoint is not the one that was disabled.
   if (!result.changed || !changes.callbackUrl || before.callbacksDisabled === null) return changedMerchant(result)

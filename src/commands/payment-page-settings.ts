@@ -1,6 +1,11 @@
+import type { PaymentInstructions } from '../domain/merchant/events.js'
+import { isManual, type PaymentMethod } from '../domain/payment-method.js'
+
 const maxUrlLength = 2048
 /** At most this many origins: they are all in one header. */
 export const maxFrameAncestors = 20
+const maxInstructions = 50
+const maxInstructionsLength = 2_000
 const originPattern = /^https?:\/\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/
 
 /** What is wrong with a merchant's `returnUrl`, as a sentence; undefined when it will do. */
@@ -20,6 +25,26 @@ export function frameAncestorProblem(text: string, sandbox: boolean): string | u
     return 'A frame ancestor must be an origin such as https://shop.example.com, in small letters and without a path.'
   }
   return schemeProblem('A frame ancestor', new URL(text), sandbox)
+}
+
+/** What is wrong with what the payment page tells customers of manual payment methods, as a sentence. */
+export function paymentInstructionsProblem(
+  instructions: readonly PaymentInstructions[],
+  methods: readonly PaymentMethod[],
+): string | undefined {
+  if (instructions.length > maxInstructions) return `There can be instructions for ${maxInstructions} payment methods.`
+  const codes = instructions.map(({ paymentMethod }) => paymentMethod)
+  if (new Set(codes).size < codes.length) return 'There are instructions for one payment method twice.'
+  const wrong = codes.find((code) => !isManual(methods, code))
+  if (wrong !== undefined) return `${wrong} is no manual payment method of the catalogue (PAYMENT_METHODS).`
+  for (const { paymentMethod, text } of instructions) {
+    if (text.trim() === '' || text.length > maxInstructionsLength) {
+      return `The instructions for ${paymentMethod} must be 1 to ${maxInstructionsLength} characters.`
+    }
+    // Characters that turn or hide others could show an account that is not the one that is written.
+    if (/[^\P{C}\n]/u.test(text)) return `The instructions for ${paymentMethod} hold a character that cannot be seen.`
+  }
+  return undefined
 }
 
 function schemeProblem(what: string, { protocol }: URL, sandbox: boolean): string | undefined {

@@ -4,6 +4,8 @@ export type WalletFailureReason =
   | 'unknown-transfer'
   /** A withdrawal, a deposit of the other channel, or one that is no longer Pending. */
   | 'not-payable'
+  /** The deposit's payment method is manual: no wallet takes part. */
+  | 'manual-method'
   /** Its time is over. */
   | 'expired-deposit'
   /** Unknown account or wrong password. */
@@ -45,6 +47,7 @@ export interface WalletFailure {
 const messages: { readonly [reason in WalletFailureReason]: string } = {
   'unknown-transfer': 'There is no such transfer.',
   'not-payable': 'This transfer cannot be paid from a wallet.',
+  'manual-method': 'The payment method of this deposit is not paid from a wallet.',
   'expired-deposit': 'The time for this deposit is over.',
   'bad-login': 'The account does not exist or the password is wrong.',
   'login-throttled': 'There were too many log-ins to this account; wait a moment.',

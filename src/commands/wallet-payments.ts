@@ -72,6 +72,8 @@ export interface WalletPaymentsDependencies {
   readonly transfers: Pick<TransferCommands, 'find'>
   readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
   readonly box: Pick<SecretBox, 'mac'>
+  /** Whether the payment method of this code is paid without a wallet. */
+  readonly isManual: (paymentMethod: number) => boolean
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
   readonly clock: Clock
@@ -283,7 +285,9 @@ export class WalletPayments {
     if (found?.transfer.merchantId !== step.merchantId) return walletFailure('unknown-transfer')
     const { transfer } = found
     if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
-    if (transfer.channel === step.channel) return { transfer }
+    if (transfer.channel === step.channel) {
+      return this.deps.isManual(transfer.paymentMethod) ? walletFailure('manual-method') : { transfer }
+    }
     const message = `The deposit is ${transfer.channel}: it is paid through other pages.`
     return walletFailure('not-payable', { message })
   }

@@ -35,6 +35,7 @@ export const failures = {
   accountBlocked: { code: 40907, status: 409, message: 'The account is blocked.' },
   manualControl: { code: 40908, status: 409, message: 'The deposit is being checked by a person.' },
   tooManyLogIns: { code: 40909, status: 409, message: 'There were too many log-ins for this deposit.' },
+  manualMethod: { code: 40910, status: 409, message: 'The payment method of this deposit is not paid from a wallet.' },
   bodyTooLarge: { code: 41301, status: 413, message: 'The body is larger than 16 KiB.' },
   unsupportedMediaType: {
     code: 41501,

@@ -91,11 +91,12 @@ export class ConfigurationError extends Error {
   }
 }
 
-const defaultPaymentMethods = ['Wallet', 'Bank transfer', 'Card'].map(
+const defaultPaymentMethods = (['Wallet', 'Bank transfer', 'Card'] as const).map(
   (name, index): PaymentMethod => ({
     code: index + 1,
     name,
     kinds: ['deposit', 'withdrawal'],
+    paidBy: name === 'Wallet' ? 'wallet' : 'manual',
     minAmountMinor: 1_00n,
     maxAmountMinor: 999_999_99n,
   }),
@@ -310,7 +311,14 @@ function parseCatalogue(value: string): PaymentMethod[] {
 function parsePaymentMethod(entry: unknown, index: number): PaymentMethod {
   const wrong = (what: string) => new Problem(`entry ${index + 1}: ${what}`)
   if (entry === null || typeof entry !== 'object') throw wrong('must be an object')
-  const { code, name, kinds, minAmount = 1, maxAmount = 999_999.99 } = entry as Record<string, unknown>
+  const {
+    code,
+    name,
+    kinds,
+    paidBy = 'wallet',
+    minAmount = 1,
+    maxAmount = 999_999.99,
+  } = entry as Record<string, unknown>
   if (!Number.isInteger(code) || (code as number) < 1 || (code as number) > 9999) throw wrong('code must be 1 to 9999')
   if (typeof name !== 'string' || name === '' || name.length > 64) throw wrong('name must be 1 to 64 characters')
   if (
@@ -320,10 +328,11 @@ function parsePaymentMethod(entry: unknown, index: number): PaymentMethod {
   ) {
     throw wrong('kinds must list deposit, withdrawal or both')
   }
+  if (paidBy !== 'wallet' && paidBy !== 'manual') throw wrong('paidBy must be wallet or manual')
   const minAmountMinor = parseAmount(JSON.stringify(minAmount))
   const maxAmountMinor = parseAmount(JSON.stringify(maxAmount))
   if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor) {
     throw wrong('minAmount and maxAmount must be amounts with at most two decimals, the first not above the second')
   }
-  return { code: code as number, name, kinds, minAmountMinor, maxAmountMinor }
+  return { code: code as number, name, kinds, paidBy, minAmountMinor, maxAmountMinor }
 }

@@ -22,6 +22,9 @@ export interface SandboxCredentials {
 export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
 
 const name = 'Sandbox'
+/** For the bank transfer of the catalogue, which nobody can make: an operator says that the money came. */
+const instructions =
+  'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nNobody checks: the operator completes this deposit (transferd transfers complete).'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
 /** Whoever still uses the credentials before: an operator who rotated them by hand. */
 const overlapMinutes = 1440
@@ -95,6 +98,7 @@ async function register(merchants: MerchantCommands, context: CommandContext): P
     ...defaultSettings(true),
     name,
     callbackUrl: 'http://127.0.0.1:4000/callbacks',
+    paymentInstructions: [{ paymentMethod: 2, text: instructions }],
     allowIps: loopback,
   }
   const { id, webApiKey, secretKey, webhookSecret } = await merchants.register(settings, context)

@@ -84,7 +84,8 @@ async function startParts(
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings)
-  const payments = { store: eventStore, wallet, transfers, directory, box, publicUrl: baseUrl, clock }
+  const { paymentMethods } = configuration
+  const payments = { store: eventStore, wallet, transfers, directory, box, paymentMethods, publicUrl: baseUrl, clock }
   const metrics = new ServiceRegistry(() => background.metrics())
   const securityLog = createSecurityLog(logger, metrics, () => performance.now())
   onStop(async () => securityLog.close())
@@ -95,7 +96,7 @@ async function startParts(
     directory,
     readModels,
     secretBox: box,
-    paymentMethods: configuration.paymentMethods,
+    paymentMethods,
     publicUrl: baseUrl,
     trustedProxies: configuration.trustedProxies,
     clock,

@@ -3,6 +3,7 @@ import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import { WalletCollections } from '../commands/wallet-collections.js'
 import { WalletPayments } from '../commands/wallet-payments.js'
+import { isManual, type PaymentMethod } from '../domain/payment-method.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { TokenBuckets } from '../http/token-buckets.js'
 import type { SecretBox } from '../security/secret-box.js'
@@ -18,6 +19,7 @@ export interface WalletPaymentsParts {
   readonly transfers: TransferCommands
   readonly directory: MerchantDirectory
   readonly box: SecretBox
+  readonly paymentMethods: readonly PaymentMethod[]
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
   readonly clock: Clock
@@ -25,12 +27,13 @@ export interface WalletPaymentsParts {
 
 /** The flow as requests use it. */
 export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments {
-  const { directory, ...rest } = parts
+  const { directory, paymentMethods, ...rest } = parts
   const settingsOf = async (merchantId: string) => directory.byId(merchantId)?.settings
   const throttle = new TokenBuckets(() => performance.now(), maxThrottledAccounts)
   return new WalletPayments({
     ...rest,
     settingsOf,
+    isManual: (code) => isManual(paymentMethods, code),
     collections: new WalletCollections({ ...rest, settingsOf }),
     takeLogIn: (account) => throttle.take(account, logIns.perSecond, logIns.burst),
   })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { paymentMethods } from '../support/test-service.js'
 import { launchBrowser } from './browser.js'
 import { customer, giveCode, logIn, logInToCode, phone, startWorld } from './world.js'
 
@@ -26,7 +27,9 @@ else {
   t.teardown(() => browser.close())
 
   t.test('every step is accessible as far as a program can tell, in both languages', async (t) => {
-    const { deposit, open, wallet, service, publicUrl, outbox } = await startWorld(t, browser)
+    const { deposit, open, wallet, service, publicUrl, outbox } = await startWorld(t, browser, {
+      paymentMethods: [...paymentMethods, { ...paymentMethods[0]!, code: 7, paidBy: 'manual' }],
+    })
     const { url } = await deposit('1234.5', { returnUrl: 'http://127.0.0.1:9/' })
     for (const lang of ['en', 'tr']) {
       const { page, problems } = await open(`${url}?lang=${lang}`)
@@ -73,6 +76,9 @@ else {
     outbox.push({ kind: 'sms', to: '+905550000000', code: '123456', link: null, at: '2026-03-01T10:00:00.000Z' })
     await accessible(t, (await open(`${publicUrl}/sandbox/outbox`)).page, 'outbox')
     await accessible(t, (await open(`${publicUrl}/pay/nothing`)).page, 'a link that leads nowhere')
+    const paymentInstructions = [{ paymentMethod: 7, text: 'IBAN DE89 3704 0044 0532 0130 00' }]
+    const manual = await deposit('7', { paymentInstructions }, { paymentMethod: 7 })
+    await accessible(t, (await open(manual.url)).page, 'how to pay by hand')
     for (const change of ['SendToManualControl', 'Cancel'] as const) {
       const other = await deposit('7')
       const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }

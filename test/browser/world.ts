@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
-import type { OutboxMessage } from '../../src/http/dependencies.js'
+import type { HttpDependencies, OutboxMessage } from '../../src/http/dependencies.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
@@ -24,7 +24,7 @@ const tellViolations = `document.addEventListener('securitypolicyviolation', ({ 
   console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`
 
 /** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
-export async function startWorld(t: Test, browser: Browser) {
+export async function startWorld(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
   const { port, release } = await reservePort()
   const publicUrl = `http://127.0.0.1:${port}`
   const wallet = new MemoryWallet()
@@ -34,7 +34,7 @@ export async function startWorld(t: Test, browser: Browser) {
   const service = await startTestService({
     wallet,
     clock,
-    overrides: { publicUrl, outbox: async () => outbox },
+    overrides: { publicUrl, outbox: async () => outbox, ...overrides },
   })
   t.teardown(() => destroyTestService(service))
   await release()
@@ -43,11 +43,11 @@ export async function startWorld(t: Test, browser: Browser) {
   const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
 
   /** Its `url`, and what the log knows of it. */
-  async function deposit(amount = '1234.5', settings: Partial<MerchantSettings> = {}) {
+  async function deposit(amount = '1234.5', settings: Partial<MerchantSettings> = {}, fields: object = {}) {
     const key = JSON.stringify(settings)
     const merchant = merchants.get(key) ?? (await service.merchant({ name: 'Blue Shop', ...settings }))
     merchants.set(key, merchant)
-    const body = createBody('hosted', merchant.secretKey, {}, amount)
+    const body = createBody('hosted', merchant.secretKey, { ...fields }, amount)
     const answer = (await post(service.app, paths.hosted, body, { key: merchant.webApiKey })).json()
     const { url, trackingId, referenceId } = answer as { url: string; trackingId: string; referenceId: string }
     const status = async () => (await service.transfers.find(trackingId))!.transfer.status

@@ -93,6 +93,28 @@ t.test(
   },
 )
 
+t.test('instructions are kept for manual payment methods of the catalogue only, line by line', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live)
+  const set = (...options: string[]) => runCli(directory, ['merchants', 'set', id, ...options])
+  t.equal((await set('--instructions', '2=To DE89 3704, \\nwith the reference')).status, 0)
+  t.match(await cliJson(directory, 'merchants', 'show', id), {
+    paymentInstructions: [{ paymentMethod: 2, text: 'To DE89 3704, \nwith the reference' }],
+  })
+  for (const wrong of [
+    '1=a wallet pays',
+    '77=unknown',
+    '2=',
+    '2',
+    `2=${'x'.repeat(2_001)}`,
+    '2=turned \u202e around',
+  ]) {
+    t.equal((await set('--instructions', wrong)).status, 2, wrong.slice(0, 20))
+  }
+  t.equal((await set('--instructions', '2=a', '--instructions', '2=b')).status, 2)
+  t.match(await cliJson(directory, 'merchants', 'set', id, '--no-instructions'), { paymentInstructions: [] })
+})
+
 t.test('a callback URL that may not be used is refused, of a live merchant and of one that becomes live', async (t) => {
   const directory = temporaryDirectory(t)
   const wrong = ['http://shop.example.com/', 'https://127.0.0.1/', 'https://10.1.2.3/', 'not a url']

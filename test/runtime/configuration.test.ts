@@ -174,10 +174,32 @@ t.test('a catalogue of payment methods is read with its bounds', async (t) => {
     code: 7,
     name: 'Bank',
     kinds: ['withdrawal'],
+    paidBy: 'wallet',
     minAmountMinor: 10_00n,
     maxAmountMinor: 5_000_50n,
   })
 })
+
+t.test(
+  'a method is paid by a wallet unless its entry says otherwise; without a catalogue there is one of each',
+  async (t) => {
+    const paidBy = (environment: { readonly PAYMENT_METHODS?: string }) =>
+      readConfiguration(environment).paymentMethods.map((method) => [method.name, method.paidBy])
+    t.strictSame(paidBy({}), [
+      ['Wallet', 'wallet'],
+      ['Bank transfer', 'manual'],
+      ['Card', 'manual'],
+    ])
+    const catalogue = [
+      { code: 1, name: 'Old', kinds: ['deposit'] },
+      { code: 2, name: 'Bank', kinds: ['deposit'], paidBy: 'manual' },
+    ]
+    t.strictSame(paidBy({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [
+      ['Old', 'wallet'],
+      ['Bank', 'manual'],
+    ])
+  },
+)
 
 t.test('a catalogue with a wrong entry is refused with the place of the entry', async (t) => {
   const good = { code: 1, name: 'A', kinds: ['deposit'] }
@@ -187,6 +209,7 @@ t.test('a catalogue with a wrong entry is refused with the place of the entry', 
     [[{ ...good, code: 0 }], /entry 1: code/],
     [[{ ...good, name: '' }], /name/],
     [[{ ...good, kinds: ['refund'] }], /kinds/],
+    [[{ ...good, paidBy: 'card' }], /paidBy/],
     [[{ ...good, minAmount: 2, maxAmount: 1 }], /minAmount/],
     [[{ ...good, minAmount: 0.001 }], /minAmount/],
     [[good, good], /twice/],

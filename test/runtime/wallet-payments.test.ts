@@ -18,7 +18,16 @@ t.test(
     const { store, transfers, directory, masterKey } = service
     const box = createSecretBox(masterKey)
     const clock = () => new Date().toISOString()
-    const parts = { store, wallet, transfers, directory, box, publicUrl: 'https://pay.example', clock }
+    const parts = {
+      store,
+      wallet,
+      transfers,
+      directory,
+      box,
+      paymentMethods: [],
+      publicUrl: 'https://pay.example',
+      clock,
+    }
     const payments = createWalletPayments(parts)
     const merchants = [(await service.merchant()).id, (await service.merchant()).id]
     const logIn = async (n: number, email: string, password: string) => {

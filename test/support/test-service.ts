@@ -11,7 +11,7 @@ import { TransferCommands } from '../../src/commands/transfers.js'
 import { WalletCollections } from '../../src/commands/wallet-collections.js'
 import { WalletPayments } from '../../src/commands/wallet-payments.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
-import type { PaymentMethod } from '../../src/domain/payment-method.js'
+import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
@@ -28,8 +28,22 @@ import { openTestReadModels, removeTestReadModels } from './read-models.js'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 export const paymentMethods: readonly PaymentMethod[] = [
-  { code: 1, name: 'Wallet', kinds: ['deposit', 'withdrawal'], minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
-  { code: 2, name: 'Bank transfer', kinds: ['withdrawal'], minAmountMinor: 100n, maxAmountMinor: 5_000_000n },
+  {
+    code: 1,
+    name: 'Wallet',
+    kinds: ['deposit', 'withdrawal'],
+    paidBy: 'wallet',
+    minAmountMinor: 1n,
+    maxAmountMinor: 99_999_999n,
+  },
+  {
+    code: 2,
+    name: 'Bank transfer',
+    kinds: ['withdrawal'],
+    paidBy: 'manual',
+    minAmountMinor: 100n,
+    maxAmountMinor: 5_000_000n,
+  },
 ]
 
 export const merchantSettings: MerchantSettings = {
@@ -128,6 +142,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     collections,
     transfers,
     settingsOf,
+    isManual: (code) => isManual(options.overrides?.paymentMethods ?? paymentMethods, code),
     box: secretBox,
     publicUrl: 'https://pay.example',
     clock,

@@ -12,11 +12,20 @@ const shownAfterEndMs = 24 * 3_600_000
 /** `open`: can be paid now. `expired`: its time ran out. `ended`: over for so long that nothing is shown any more. */
 export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
 
+export interface ManualPayment {
+  /** As the catalogue says. */
+  readonly methodName: string
+  /** The merchant's own words; undefined when it has given none. */
+  readonly instructions: string | undefined
+}
+
 export interface FoundDeposit {
   readonly deposit: Deposit
   readonly settings: MerchantSettings
   /** The merchant is suspended: the state is shown, and nothing more is paid. */
   readonly suspended: boolean
+  /** Undefined where a wallet pays. */
+  readonly manual: ManualPayment | undefined
 }
 
 /**
@@ -28,7 +37,19 @@ export async function depositOfLink(deps: HttpDependencies, link: string): Promi
   const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
   const merchant = transfer && deps.directory.byId(transfer.merchantId)
   if (!merchant || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
-  return { deposit: transfer, settings: merchant.settings, suspended: merchant.suspended }
+  const { settings, suspended } = merchant
+  return { deposit: transfer, settings, suspended, manual: manualPayment(deps, transfer, settings) }
+}
+
+function manualPayment(
+  { paymentMethods }: HttpDependencies,
+  { paymentMethod }: Deposit,
+  { paymentInstructions }: MerchantSettings,
+): ManualPayment | undefined {
+  const method = paymentMethods.find(({ code }) => code === paymentMethod)
+  if (method?.paidBy !== 'manual') return undefined
+  const instructions = paymentInstructions.find((each) => each.paymentMethod === paymentMethod)?.text
+  return { methodName: method.name, instructions }
 }
 
 function isHosted(transfer: Transfer): transfer is Deposit {

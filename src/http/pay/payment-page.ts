@@ -1,5 +1,12 @@
 import { formatTwoDecimals } from '../../domain/money.js'
-import { type FoundDeposit, type PageState, type Phase, pageState, returnAddress } from './deposit-view.js'
+import {
+  type FoundDeposit,
+  type ManualPayment,
+  type PageState,
+  type Phase,
+  pageState,
+  returnAddress,
+} from './deposit-view.js'
 import { dataBlock, type Html, html } from './html.js'
 import { fill, formatMoney, type Language, languages, type Texts } from './language.js'
 import { notice, page } from './layout.js'
@@ -11,11 +18,12 @@ interface Parts {
   readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
   readonly referenceId: string
   readonly back: string | undefined
+  readonly manual: ManualPayment | undefined
 }
 
 /** The page behind the `url` of a hosted create. Without its script it still shows the state and what to do. */
 export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
-  const { deposit, settings } = found
+  const { deposit, settings, manual } = found
   const state = pageState(deposit, language, now)
   const { phase } = state
   // A link that nobody should hold any more tells nothing of the deposit.
@@ -24,21 +32,22 @@ export function paymentPage(found: FoundDeposit, link: string, language: Languag
   const amount = formatMoney(language, formatTwoDecimals(deposit.amountMinor))
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
-  const parts = { texts, say, referenceId: deposit.referenceId, back: returnAddress(found) }
+  const parts = { texts, say, referenceId: deposit.referenceId, back: returnAddress(found), manual }
   const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
   const body = html`<div class="card">
 <header><h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
 <dl><div class="amount"><dt>${texts.amount}</dt><dd>${amount}</dd></div>
 <div id="time"${phase === 'open' ? undefined : html` hidden`}><dt>${texts.timeLeft}</dt><dd><span id="clock" role="timer" aria-live="off">${minutes(language, state)}</span> <span id="until">${until}</span></dd></div></dl></header>
-<main id="step">${phase === 'open' ? withoutScript(parts) : result(phase, state, parts)}</main>
+<main id="step">${phase === 'open' ? opened(parts) : result(phase, state, parts)}</main>
 <div id="announcer" class="unseen" role="status"></div>
-<footer><p>${say('privacy')}</p></footer></div>
-${phase === 'open' ? steps(parts) : undefined}${resultTemplates(parts)}
+${manual ? undefined : html`<footer><p>${say('privacy')}</p></footer>`}</div>
+${phase === 'open' && !manual ? steps(parts) : undefined}${resultTemplates(parts)}
 ${dataBlock('page-data', {
   link,
   language,
   trackingId: deposit.trackingId,
   referenceId: deposit.referenceId,
+  isManual: manual !== undefined,
   expiresAt: deposit.expiresAt,
   framing: framingOrigins(settings),
   state,
@@ -55,6 +64,17 @@ function endedPage(link: string, language: Language): string {
 function minutes(language: Language, { secondsLeft }: PageState): string {
   const format = new Intl.NumberFormat(language, { style: 'unit', unit: 'minute', unitDisplay: 'long' })
   return format.format(Math.ceil(secondsLeft / 60))
+}
+
+/** Until the script has a step to show. What to do by hand needs no script. */
+function opened(parts: Parts): Html {
+  const { texts, say, referenceId, manual } = parts
+  if (!manual) return withoutScript(parts)
+  const { methodName, instructions } = manual
+  return html`<p class="eyebrow">${methodName}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
+${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class="instructions">${instructions}</p>`}
+<dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl><p>${say('manualReference')}</p>
+<p class="waiting"><span class="pulse" aria-hidden="true"></span>${say('manualWaiting')}</p><p class="aside">${say('manualLater')}</p>`
 }
 
 function withoutScript({ texts }: Parts): Html {
@@ -97,7 +117,7 @@ type Particulars = Pick<PageState, 'paid' | 'hasAmountMismatch' | 'receiptUrl'>
 
 /** How it ended and what to do next. In a template `paid` is left for the script to fill in. */
 function result(phase: Over, particulars: Particulars, parts: Parts): Html {
-  const { texts, say, referenceId, back } = parts
+  const { texts, say, referenceId, back, manual } = parts
   const heading = html`<div class="mark ${phase}" aria-hidden="true"></div><h2 tabindex="-1">${texts[`${phase}Heading`]}</h2>`
   const way = back
     ? html`<p><a class="button" href="${back}" target="_top" rel="noopener">${say('back')}</a></p>`
@@ -114,7 +134,7 @@ function result(phase: Over, particulars: Particulars, parts: Parts): Html {
     case 'cancelled':
     case 'failed':
     case 'expired':
-      return html`${heading}<p>${say(`${phase}Text`)}</p><p>${say('moneyTaken')}</p>${way}`
+      return html`${heading}<p>${say(`${phase}Text`)}</p><p>${say(manual ? 'moneySent' : 'moneyTaken')}</p>${way}`
     default:
       return phase satisfies never
   }

@@ -39,6 +39,13 @@ export const english = {
   deviceCheck: 'I have confirmed',
   devicePending: 'Not confirmed yet. Look for our e-mail, also among the unwanted mail.',
 
+  manualHeading: 'How to pay',
+  manualAsk: 'Ask {merchant} how to pay {amount}.',
+  manualReference: 'Pay exactly {amount} and give this reference, so that {merchant} knows the payment is yours.',
+  manualWaiting: 'Waiting for your payment',
+  manualLater:
+    'Once {merchant} has received it, this page says so. You may close the page and open the link again later.',
+
   paidHeading: 'Paid',
   paidText: 'You paid {paid} to {merchant}.',
   paidMismatch: 'The amount asked for was {amount}. {merchant} is told the difference.',
@@ -53,6 +60,7 @@ export const english = {
   expiredHeading: 'The time for this payment is over',
   expiredText: 'This link no longer works. Go back to {merchant} and start a new payment.',
   moneyTaken: 'Should money have left your wallet, contact {merchant} and give the reference {reference}.',
+  moneySent: 'Should you have paid already, contact {merchant} and give the reference {reference}.',
   endedHeading: 'This link no longer works',
   endedText: 'The payment behind it ended a while ago. The shop you paid at can tell you how.',
   unknownHeading: 'This link does not lead to a payment',

@@ -41,6 +41,14 @@ export const turkish: Texts = {
   deviceCheck: 'Onayladım',
   devicePending: 'Henüz onaylanmadı. E-postamıza bakın, istenmeyen postalar arasında da olabilir.',
 
+  manualHeading: 'Nasıl ödenir',
+  manualAsk: '{amount} tutarını nasıl ödeyeceğinizi {merchant} tarafına sorun.',
+  manualReference:
+    'Tam olarak {amount} ödeyin ve bu referansı belirtin: {merchant} ödemenin size ait olduğunu böyle anlar.',
+  manualWaiting: 'Ödemeniz bekleniyor',
+  manualLater:
+    'Ödemeniz {merchant} tarafına ulaştığında bu sayfada görünür. Sayfayı kapatıp bağlantıyı daha sonra yeniden açabilirsiniz.',
+
   paidHeading: 'Ödendi',
   paidText: '{merchant} için {paid} ödediniz.',
   paidMismatch: 'İstenen tutar {amount} idi. Fark {merchant} tarafına bildirilir.',
@@ -55,6 +63,7 @@ export const turkish: Texts = {
   expiredHeading: 'Bu ödemenin süresi doldu',
   expiredText: 'Bu bağlantı artık geçerli değil. {merchant} sayfasına dönüp yeni bir ödeme başlatın.',
   moneyTaken: 'Cüzdanınızdan para çıktıysa {merchant} ile iletişime geçip {reference} referansını bildirin.',
+  moneySent: 'Ödemeyi yaptıysanız {merchant} ile iletişime geçip {reference} referansını bildirin.',
   endedHeading: 'Bu bağlantı artık geçerli değil',
   endedText: 'Bağlantıdaki ödeme bir süre önce sonuçlandı. Sonucunu ödeme yaptığınız mağazadan öğrenebilirsiniz.',
   unknownHeading: 'Bu bağlantı bir ödemeye götürmüyor',

@@ -35,6 +35,7 @@ type Problem = Exclude<WalletFailureReason, 'device-pending' | 'payment-under-wa
 const problems: { readonly [reason in Problem]: { readonly reason: string; readonly status: number } } = {
   'unknown-transfer': { reason: 'over', status: 404 },
   'not-payable': { reason: 'over', status: 409 },
+  'manual-method': { reason: 'over', status: 409 },
   'expired-deposit': { reason: 'over', status: 409 },
   'bad-login': { reason: 'wrongLogin', status: 400 },
   'login-throttled': { reason: 'tooManyRequests', status: 429 },

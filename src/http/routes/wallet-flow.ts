@@ -117,6 +117,8 @@ export function failureOf({ reason }: WalletFailure, underWay: Failure): Failure
       return failures.unknownTransfer
     case 'not-payable':
       return failures.notPayable
+    case 'manual-method':
+      return failures.manualMethod
     case 'expired-deposit':
       return failures.depositExpired
     case 'bad-login':

@@ -1,0 +1,101 @@
+import t from 'tap'
+import type { PaymentMethod } from '../../src/domain/payment-method.js'
+import {
+  createBody,
+  destroyTestService,
+  paths,
+  paymentMethods,
+  post,
+  startTestService,
+  walletPaths,
+} from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const bank: PaymentMethod = {
+  ...{ code: 7, name: 'Bank transfer', kinds: ['deposit'], paidBy: 'manual' },
+  ...{ minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
+}
+const service = await startTestService({ overrides: { paymentMethods: [...paymentMethods, bank] } })
+t.teardown(() => destroyTestService(service))
+const { app } = service
+const text = 'To <b>Bank of Examples</b> & Co,\nIBAN DE89 3704'
+const { webApiKey: key, secretKey } = await service.merchant({ paymentInstructions: [{ paymentMethod: 7, text }] })
+
+async function hosted(paymentMethod: number, secret = secretKey, webApiKey = key) {
+  const answer = await post(app, paths.hosted, createBody('hosted', secret, { paymentMethod }, '1234.5'), {
+    key: webApiKey,
+  })
+  const { url, trackingId, referenceId } = answer.json()
+  return { path: new URL(url).pathname, trackingId: String(trackingId), referenceId: String(referenceId) }
+}
+
+t.test('the page of a manual deposit shows instructions, amount and reference, and no log-in', async (t) => {
+  const { path, referenceId } = await hosted(7)
+  for (const [language, heading] of [
+    ['en', 'How to pay'],
+    ['tr', 'Nasıl ödenir'],
+  ]) {
+    const { body } = await app.inject(`${path}?lang=${language}`)
+    t.match(body, heading)
+    t.match(body, 'To &#60;b&#62;Bank of Examples&#60;/b&#62; &#38; Co,\nIBAN DE89 3704', 'escaped, line by line')
+    t.match(body, 'Bank transfer')
+    t.match(body, referenceId)
+    t.match(body, language === 'en' ? '1,234.50' : '1.234,50')
+    t.notMatch(body, /step-login|type="password"|<noscript/)
+    t.match(body, '"isManual":true')
+  }
+  const wallet = await app.inject((await hosted(1)).path)
+  t.match(wallet.body, /step-login/)
+  t.notMatch(wallet.body, 'Bank of Examples')
+})
+
+t.test('where the merchant gave no instructions the customer is told to ask', async (t) => {
+  const other = await service.merchant({ name: 'Quiet', allowIps: ['127.0.0.1'] })
+  const { path } = await hosted(7, other.secretKey, other.webApiKey)
+  t.match((await app.inject(path)).body, /Ask Quiet how to pay/)
+})
+
+t.test('the wallet steps of a manual deposit are a refusal of their own, on its page and by API', async (t) => {
+  const before = (await service.log()).length
+  const native = await post(app, paths.native, createBody('native', secretKey, { paymentMethod: 7 }), { key })
+  const { trackingId } = native.json().result
+  for (const [url, fields] of [
+    [walletPaths.logIn, { userName: 'ada@example.com', password: '123456' }],
+    [walletPaths.code, { token: 't', code: '123456' }],
+    [walletPaths.device, { token: 't' }],
+  ] as const) {
+    const refused = await post(app, url, JSON.stringify({ trackingId, ...fields }), { key })
+    t.equal(refused.statusCode, 409, url)
+    t.match(refused.json(), { success: false, error: { code: 40910 } })
+  }
+  const { path } = await hosted(7)
+  for (const [step, fields] of [
+    ['login', { email: 'ada@example.com', password: '123456' }],
+    ['code', { token: 't', code: '123456' }],
+    ['device', { token: 't' }],
+  ] as const) {
+    const headers = { origin: 'https://pay.example' }
+    const refused = await post(app, `${path}/${step}`, JSON.stringify(fields), {
+      contentType: 'application/json',
+      headers,
+    })
+    t.equal(refused.statusCode, 409, step)
+  }
+  t.equal((await service.log()).length, before + 5, 'two creates with three claims, and nothing else')
+})
+
+t.test('an operator settles it, and the page says so', async (t) => {
+  const { path, trackingId } = await hosted(7)
+  t.match((await app.inject(`${path}/state`)).json(), { phase: 'open' })
+  await service.transfers.complete(trackingId, {}, context)
+  t.match((await app.inject(`${path}/state`)).json(), { phase: 'paid', paid: /1,234\.50/ })
+  t.match((await app.inject(path)).body, /You paid/)
+})
+
+t.test('a deposit whose method has left the catalogue, or became manual, goes by the catalogue of today', async (t) => {
+  const { path } = await hosted(1)
+  const gone = await service.otherNode({ paymentMethods: [] })
+  t.match((await gone.inject(path)).body, /step-login/, 'what was begun can be finished')
+  const manual = await service.otherNode({ paymentMethods: [{ ...bank, code: 1 }] })
+  t.notMatch((await manual.inject(path)).body, /step-login/)
+})
