@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
 /** Writes a file only its owner can read (mode 0600), and waits until it is on disk. */
 export function writeFileDurably(path: string, text: string): void {
@@ -16,4 +16,20 @@ export function replaceFileDurably(path: string, text: string): void {
   const draft = `${path}.${process.pid}`
   writeFileDurably(draft, text)
   renameSync(draft, path)
+}
+
+/** The same, unless there is one: false, and what is there stays, even if another process makes it at this moment. */
+export function createFileDurably(path: string, text: string): boolean {
+  const draft = `${path}.${process.pid}`
+  writeFileDurably(draft, text)
+  try {
+    // Unlike a rename, a link never replaces what is there.
+    linkSync(draft, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    rmSync(draft)
+  }
 }

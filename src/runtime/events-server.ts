@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
+import { isServiceStream } from '../domain/streams.js'
+import { logPath } from '../event-store/embedded/log-file.js'
 import { StreamStore } from '../event-store/embedded/streams/stream-store.js'
-import type { Account } from '../event-store/protocol/access.js'
 import { type Endpoint, startProtocolServer } from '../event-store/protocol/server.js'
+import { type EventsUsers, ensureEventsUsers } from './events-users.js'
+import { NoLogError } from './stores.js'
 
 export interface EventsServerOptions {
   readonly host: string
@@ -9,21 +13,37 @@ export interface EventsServerOptions {
   /** Undefined: a log of its own, gone when it ends. */
   readonly directory: string | undefined
   readonly isWritable: boolean
+  /** Clients may write the streams of the service as well. */
+  readonly opensService: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly advertise: Endpoint | undefined
-  readonly accounts: readonly Account[]
+  /** Who may ask; undefined: those of the directory's file, or the well-known ones of a log that is gone in the end. */
+  readonly users: EventsUsers | undefined
   readonly onFault: (error: unknown) => void
 }
 
 export interface EventsServer {
   /** For EventStoreDB's clients, without credentials. */
   readonly url: string
+  readonly users: EventsUsers
   stop(): Promise<void>
 }
 
-/** Serves the embedded log to EventStoreDB's clients. @throws CannotOpenLogError */
+const wellKnown: EventsUsers = {
+  accounts: [
+    { login: 'admin', password: 'changeit', groups: ['$admins'] },
+    { login: 'ops', password: 'changeit', groups: ['$ops'] },
+  ],
+  notices: [],
+}
+
+/** Serves the embedded log to EventStoreDB's clients. @throws CannotOpenLogError, NoLogError where there is none to be read */
 export async function startEventsServer(options: EventsServerOptions): Promise<EventsServer> {
   const { directory, host, tls, advertise } = options
+  if (directory !== undefined && !options.isWritable && !existsSync(logPath(directory))) {
+    throw new NoLogError(`there is no log in ${directory}, and none is made without --writable`)
+  }
+  const users = options.users ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   try {
     const server = await startProtocolServer({
@@ -31,7 +51,9 @@ export async function startEventsServer(options: EventsServerOptions): Promise<E
       host,
       port: options.port,
       isWritable: options.isWritable,
-      accounts: options.accounts,
+      isOfService: isServiceStream,
+      opensService: options.opensService,
+      accounts: users.accounts,
       onFault: options.onFault,
       ...(tls && { tls }),
       ...(advertise && { advertise }),
@@ -40,6 +62,7 @@ export async function startEventsServer(options: EventsServerOptions): Promise<E
     const address = isIPv6(endpoint.host) ? `[${endpoint.host}]` : endpoint.host
     return {
       url: `esdb://${address}:${endpoint.port}?tls=${tls !== undefined}`,
+      users,
       stop: async () => {
         await server.close()
         await store.close()

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodeMasterKey } from './configuration.js'
-import { writeFileDurably } from './durable-file.js'
+import { createFileDurably } from './durable-file.js'
 
 /** There is no usable key for the secrets in the log. */
 export class MasterKeyError extends Error {
@@ -24,17 +24,7 @@ export function loadMasterKey(directory: string): MasterKey {
     throw new MasterKeyError(`${path} is missing, but there is a log: restore it, or set TRANSFERD_MASTER_KEY`)
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const draft = `${path}.${process.pid}`
-  writeFileDurably(draft, `${randomBytes(32).toString('hex')}\n`)
-  try {
-    // Unlike a rename, a link never replaces the key that another process made meanwhile.
-    linkSync(draft, path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readKeyFile(path)
-    throw error
-  } finally {
-    rmSync(draft)
-  }
+  if (!createFileDurably(path, `${randomBytes(32).toString('hex')}\n`)) return readKeyFile(path)
   const notice = `generated ${path} (mode 0600): it opens all merchants' secrets, keep a copy apart from the log`
   return { ...readKeyFile(path), notices: [notice] }
 }

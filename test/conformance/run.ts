@@ -7,7 +7,7 @@ import { groupOf, isFirstGroup, isRestart, reasonToDiffer, recorded, runsAlone }
 import { ServerUnderTest } from './server-under-test.js'
 
 /**
- * Runs the recorded scenarios against `transferd events serve` and compares the answers with what a real EventStoreDB
+ * Runs the recorded scenarios against the server of `transferd events serve`, opened where the recorded one is open, and compares the answers with what a real EventStoreDB
  * answered. Ends with 1 when one differs that may not (what the service itself stands on must be equal, of the rest
  * differences.json may list up to a tenth), when one was not run, or when a server ended by itself. The last line counts.
  *   node dist/test/conformance/run.js [--quick] [part of a scenario's name]
@@ -41,18 +41,17 @@ console.log(`\n${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
 
 function runs(): Run[] {
-  const writable = ['--writable', '--host', '127.0.0.1']
   const plain = { answers: 'insecure.json', credentials: [['', '']], query: 'tls=false' } as const
   const list: Run[] = [
     {
       title: 'in memory',
-      arguments: () => ['--in-memory', ...writable],
+      arguments: () => ['--in-memory'],
       ...plain,
       isAsked: (name) => !isRestart(name),
     },
     {
       title: 'on disk',
-      arguments: () => ['--data', mkdtempSync(join(work, 'data-')), ...writable],
+      arguments: () => ['--data', mkdtempSync(join(work, 'data-'))],
       ...plain,
       isAsked: (name) => !isQuick || isRestart(name),
     },
@@ -65,7 +64,7 @@ function runs(): Run[] {
   const { key, cert } = certificate
   list.push({
     title: 'secure',
-    arguments: () => ['--in-memory', ...writable, '--tls-cert', cert, '--tls-key', key],
+    arguments: () => ['--in-memory', '--tls-cert', cert, '--tls-key', key],
     answers: 'secure.json',
     // The streams' scenarios bring credentials along, the groups' take those of the URL.
     credentials: [

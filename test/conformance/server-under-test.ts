@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
-const main = new URL('../../src/cli/main.js', import.meta.url).pathname
+const main = new URL('open-server.js', import.meta.url).pathname
 
-/** `transferd events serve` as a process that can be killed and started again on the same port. */
+/** The open server as a process that can be killed and started again on the same port. */
 export class ServerUnderTest {
   port = 0
   #child: ChildProcess | undefined
@@ -14,11 +14,9 @@ export class ServerUnderTest {
 
   async start(): Promise<void> {
     this.port ||= await freePort()
-    const child = spawn(
-      process.execPath,
-      ['--enable-source-maps', main, 'events', 'serve', '--port', `${this.port}`, ...this.options],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    )
+    const child = spawn(process.execPath, ['--enable-source-maps', main, '--port', `${this.port}`, ...this.options], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     this.#child = child
     child.on('exit', (code, signal) => {
       if (this.#child === child) this.#trouble = `the server ended by itself: ${code ?? signal}`

@@ -1,41 +1,54 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type EventsServer, startEventsServer } from '../../src/runtime/events-server.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
-/** A writable server of the protocol in this process, with a log of its own or that of the directory. */
-export function startTestEventsServer(directory?: string): Promise<EventsServer> {
-  return startEventsServer({
+const account = { login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }
+
+/** The URL with credentials, as EVENT_STORE_URL has them. */
+function withCredentials(url: string, { login, password }: { login: string; password: string }): string {
+  return url.replace('//', `//${encodeURIComponent(login)}:${encodeURIComponent(password)}@`)
+}
+
+/** As the service's log: a writable server in this process, with a log of its own or that of the directory. */
+export async function startTestEventsServer(directory?: string): Promise<Pick<EventsServer, 'url' | 'stop'>> {
+  const server = await startEventsServer({
     host: '127.0.0.1',
     port: 0,
     directory,
     isWritable: true,
+    opensService: true,
     tls: undefined,
     advertise: undefined,
-    accounts: [],
+    users: { accounts: [account], notices: [] },
     onFault: (error) => console.error('a call of the events server failed:', error),
   })
+  return { url: withCredentials(server.url, account), stop: server.stop }
 }
 
 export interface EventsServerProcess {
-  /** Without credentials. */
+  /** With the credentials of the file of users. */
   readonly url: string
   readonly port: number
   readonly pid: number
   end(signal: NodeJS.Signals): Promise<void>
 }
 
-/** Starts `transferd events serve --writable` on the directory, and waits until it is ready. Killed after the test. */
+/** Starts `transferd events serve` for the service on the directory, and waits until it is ready. Killed after the test. */
 export async function startEventsServerProcess(
   t: { teardown(work: () => unknown): unknown },
   directory: string,
   port = 0,
 ): Promise<EventsServerProcess> {
-  const args = ['events', 'serve', '--data', directory, '--writable', '--port', String(port), '--json']
+  const args = ['events', 'serve', '--data', directory, '--writable', '--allow-service-streams', '--json']
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [main, ...args, '--port', String(port)], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const exit = once(child, 'exit')
   const [line] = (await Promise.race([
@@ -44,9 +57,10 @@ export async function startEventsServerProcess(
       throw new Error(`the events server ended with status ${code}`)
     }),
   ])) as [string]
-  const { url } = JSON.parse(line) as { url: string }
+  const { url, users } = JSON.parse(line) as { url: string; users: string }
+  const [user] = (JSON.parse(readFileSync(users, 'utf8')) as { users: (typeof account)[] }).users
   return {
-    url,
+    url: withCredentials(url, user!),
     port: Number(new URL(url).port),
     pid: child.pid!,
     async end(signal) {

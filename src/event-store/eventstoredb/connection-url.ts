@@ -51,7 +51,7 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
   const target: ConnectionTarget = {
     kind: discover ? 'discover' : endpoints.length > 1 ? 'cluster' : 'node',
     endpoints,
-    // Without TLS they are not sent: a server without it asks nobody who they are.
+    // Without TLS they are sent to this machine only: on a network anybody could read them.
     credentials: parseCredentials(user),
     tls,
     tlsCaFile: parseFile('tlsCAFile', values),
@@ -63,6 +63,12 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
   if ((target.userCertFile === undefined) !== (target.userKeyFile === undefined))
     throw new TypeError('must have userCertFile and userKeyFile together')
   return target
+}
+
+/** One node at a loopback address. */
+export function isOfThisMachine({ kind, endpoints }: ConnectionTarget): boolean {
+  const isLoopback = ({ address }: Endpoint) => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(address)
+  return kind === 'node' && endpoints.every(isLoopback)
 }
 
 function parseEndpoint(text: string): Endpoint {

@@ -7,7 +7,7 @@ import type {
 } from '@eventstore/db-client/generated/persistent_pb.js'
 import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
-import type { ConnectionTarget, Endpoint } from './connection-url.js'
+import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './connection-url.js'
 import { persistentServices, streamsServices } from './generated.js'
 
 const endsWithinMs = 1_000
@@ -29,8 +29,10 @@ export class RawClient extends EventStoreDBClient {
         ...(target.userCertFile !== undefined && { userCertFile: readFileSync(target.userCertFile) }),
         ...(target.userKeyFile !== undefined && { userKeyFile: readFileSync(target.userKeyFile) }),
       },
-      target.credentials,
+      target.tls ? target.credentials : undefined,
     )
+    const { credentials } = target
+    if (credentials && !target.tls && isOfThisMachine(target)) this.#sendOnEachCall(credentials)
     const { getChannel } = this
     this.getChannel = async () => {
       const channel = await getChannel()
@@ -67,6 +69,17 @@ export class RawClient extends EventStoreDBClient {
     // A call that does not end when it is cancelled must not keep the next connection from being made.
     await Promise.race([this.dispose(), sleep(endsWithinMs, undefined, { ref: false })])
     this.#channel?.close()
+  }
+
+  /** The client sends no credentials without TLS; a server of this machine may ask for them all the same. */
+  #sendOnEachCall({ username, password }: NonNullable<ConnectionTarget['credentials']>): void {
+    const { callArguments } = this
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+    this.callArguments = (...of) => {
+      const [metadata, options] = callArguments(...of)
+      metadata.set('authorization', authorization)
+      return [metadata, options]
+    }
   }
 
   /** Whoever waits for an answer has a timer of their own: a deadline of the call would end long reads and subscriptions. */

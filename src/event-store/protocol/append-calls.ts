@@ -3,7 +3,7 @@ import { type handleClientStreamingCall, type ServerReadableStream, status } fro
 import type { Outcome } from '../embedded/streams/operations.js'
 import { positionText } from '../embedded/streams/shown-position.js'
 import { maxAppendBytes } from '../event-store.js'
-import { accessDenied, CallError, streamDeleted, toCallError, unforeseen } from './call-error.js'
+import { CallError, streamDeleted, toCallError, unforeseen } from './call-error.js'
 import { given, type ServerContext } from './calls.js'
 import { streams } from './generated.js'
 import { ProposedEvents } from './proposed-events.js'
@@ -20,17 +20,16 @@ export function appendCall(context: ServerContext): handleClientStreamingCall<Ap
 }
 
 async function append(
-  { store, access, isWritable }: ServerContext,
+  { store, access }: ServerContext,
   call: ServerReadableStream<AppendReq, AppendResp>,
 ): Promise<AppendResp> {
-  const user = await access.caller(call.metadata)
+  const user = await access.caller(call)
   // Nobody listened for data so far, so nothing is lost; nor is it held for those who may not even ask.
   const { options: sent, proposed } = await received(call)
   const options = given(sent)
   const stream = streamName(options.getStreamIdentifier())
   const wanted = expectedOf(options, options.getRevision())
   access.mayUse(user, 'write', stream)
-  if (!isWritable) throw accessDenied()
   if (proposed.refusal === 'malformed') throw unforeseen()
   if (proposed.refusal === 'too_large') throw appendTooLarge()
   const outcome = await store.append(stream, wanted.expected, proposed.events)

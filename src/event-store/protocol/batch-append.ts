@@ -40,7 +40,7 @@ export function batchAppendCall(context: ServerContext): handleBidiStreamingCall
     const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
     call.on('error', () => {}) // without a listener it would end the process
     // Nobody listens for data yet, so nothing is lost meanwhile.
-    context.access.caller(call.metadata).then((user) => new BatchAppend(context, call, user).start(), ended)
+    context.access.caller(call).then((user) => new BatchAppend(context, call, user).start(), ended)
   }
 }
 
@@ -121,7 +121,7 @@ class BatchAppend {
     const response = new streams.BatchAppendResp()
     const identifier = options.getStreamIdentifier()
     if (identifier) response.setStreamIdentifier(identifier)
-    const { store, access, isWritable } = this.context
+    const { store, access } = this.context
     let stream: string
     let wanted: ExpectedOnWire
     try {
@@ -132,7 +132,7 @@ class BatchAppend {
     }
     const deadline = options.getDeadline()
     if (deadline && deadline.toDate().getTime() <= Date.now()) return response.setError(statusOf(timedOut()))
-    if (!access.isAllowed(this.user, 'write', stream) || !isWritable) return response.setError(statusOf(denied()))
+    if (!access.isAllowed(this.user, 'write', stream)) return response.setError(statusOf(denied()))
     if (proposed.refusal === 'malformed') {
       return response.setError(statusOf(badRequest('An event needs an id that is a UUID, and a type.')))
     }

@@ -1,6 +1,5 @@
 import type {
   handleUnaryCall,
-  Metadata,
   ServerDuplexStream,
   ServerReadableStream,
   ServerUnaryCall,
@@ -8,7 +7,7 @@ import type {
   sendUnaryData,
 } from '@grpc/grpc-js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
-import type { Access } from './access.js'
+import type { Access, Asking } from './access.js'
 import { type CallError, toCallError, unforeseen } from './call-error.js'
 
 /** What every service works with. */
@@ -22,10 +21,10 @@ export interface ServerContext {
 
 export function unary<Request, Response>(
   context: ServerContext,
-  handle: (request: Request, metadata: Metadata) => Promise<Response>,
+  handle: (request: Request, asking: Asking) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
   return (call: ServerUnaryCall<Request, Response>, answer: sendUnaryData<Response>) => {
-    handle(call.request, call.metadata).then(
+    handle(call.request, call).then(
       (response) => answer(null, response),
       (error) => answer(toCallError(error, context.onFault)),
     )

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monitoring_pb.js'
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
-import { type Metadata, type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
-import { admins, operators } from './access.js'
+import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
+import { type Asking, admins, operators } from './access.js'
 import { CallError, toCallError } from './call-error.js'
 import { endWith, type ServerContext, signalOf, unary } from './calls.js'
 import {
@@ -92,7 +92,7 @@ async function sendStats(
   call: ServerWritableStream<StatsReq, StatsResp>,
 ): Promise<void> {
   const signal = signalOf(call)
-  access.mustBeKnown(await access.caller(call.metadata))
+  access.mayLook(await access.caller(call))
   // A timer of more than 24 days fires at once.
   const everyMs = Math.min(dayMs, Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs())))
   while (!signal.aborted) {
@@ -114,9 +114,9 @@ async function sendStats(
 
 function operationHandlers(context: ServerContext, restartSubscriptions: () => Promise<void>) {
   const asOperator = (run: () => unknown) =>
-    unary(context, async (_request: unknown, metadata: Metadata) => {
+    unary(context, async (_request: unknown, asking: Asking) => {
       const { access } = context
-      access.mustBeIn(await access.caller(metadata), [admins, operators])
+      access.mustBeIn(await access.caller(asking), [admins, operators])
       return run()
     })
   const notOffered = () => {

@@ -6,7 +6,7 @@ import type {
   ReplayParkedReq,
   UpdateReq,
 } from '@eventstore/db-client/generated/persistent_pb.js'
-import type { Metadata, Server } from '@grpc/grpc-js'
+import type { Server } from '@grpc/grpc-js'
 import {
   type GroupName,
   type GroupSettings,
@@ -15,13 +15,20 @@ import {
 } from '../embedded/persistent/group-definition.js'
 import type { Groups as AnyGroups } from '../embedded/persistent/groups.js'
 import { positionAtOrBehind } from '../embedded/streams/shown-position.js'
-import { admins, operators } from './access.js'
+import { type Asking, admins, operators, type User } from './access.js'
 import { unforeseen } from './call-error.js'
 import { given, unary } from './calls.js'
 import { filterSpecOf, matcherOf } from './event-filter.js'
 import { persistent, persistentServices } from './generated.js'
 import { infoOf } from './group-info.js'
-import { asGroupError, groupMissing, groupsOf, type PersistentContext, restartGroups } from './persistent-context.js'
+import {
+  asGroupError,
+  groupMissing,
+  groupsOf,
+  mayChange,
+  type PersistentContext,
+  restartGroups,
+} from './persistent-context.js'
 import { consumeCall } from './persistent-read.js'
 import type { ResolvedEvent } from './recorded-event.js'
 import { empty, isMaxUint64, streamName } from './wire.js'
@@ -34,14 +41,15 @@ const operatorGroups = [admins, operators]
 export function addPersistentSubscriptions(server: Server, context: PersistentContext): void {
   const { access, sources } = context
   const asOperator = <Request, Response>(handle: (groups: Groups, request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, metadata: Metadata) => {
-      access.mustBeIn(await access.caller(metadata), operatorGroups)
+    unary(context, async (request: Request, asking: Asking) => {
+      access.mustBeIn(await access.caller(asking), operatorGroups)
       return handle(groupsOf(context), request)
     })
-  const asAnybody = <Request, Response>(handle: (groups: Groups, request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, metadata: Metadata) => {
-      access.mustBeKnown(await access.caller(metadata))
-      return handle(groupsOf(context), request)
+  const asUser = <Request, Response>(handle: (groups: Groups, request: Request, user?: User) => Promise<Response>) =>
+    unary(context, async (request: Request, asking: Asking) => {
+      const user = await access.caller(asking)
+      access.mustBeKnown(user)
+      return handle(groupsOf(context), request, user)
     })
   server.addService(persistentServices.PersistentSubscriptionsService, {
     create: asOperator(async (groups, request: CreateReq) => {
@@ -58,6 +66,7 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
       const options = given(request.getOptions())
       const name = { source: sourceOfChange(options), group: options.getGroupName() }
       const asked = settingsOf(options.getSettings(), startOf(options))
+      mayChange(context, name)
       // The request has no field for it.
       const isKept = groups.find(name)?.settings.strategy === 'PinnedByCorrelation'
       await as(name, groups.update(name, isKept ? { ...asked, strategy: 'PinnedByCorrelation' } : asked))
@@ -66,20 +75,23 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
     delete: asOperator(async (groups, request: DeleteReq) => {
       const options = given(request.getOptions())
       const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      mayChange(context, name)
       await as(name, groups.delete(name))
       return new persistent.DeleteResp()
     }),
-    getInfo: asAnybody(async (groups, request: GetInfoReq) => {
+    getInfo: asUser(async (groups, request: GetInfoReq, user) => {
       const options = given(request.getOptions())
       const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
       const name = { source, group: options.getGroupName() }
+      access.mayLook(user, source)
       // A stream that is called like the whole log has no groups.
       if (!options.hasAll() && source === wholeLog) throw groupMissing(name)
       return new persistent.GetInfoResp().setSubscriptionInfo(infoOf(await as(name, groups.info(name))))
     }),
-    list: asAnybody(async (groups, request: ListReq) => {
+    list: asUser(async (groups, request: ListReq, user) => {
       const of = request.getOptions()?.getListForStream()
       const source = of && (of.hasAll() ? wholeLog : streamName(of.getStream()))
+      access.mayLook(user, source)
       const found = groups.all().filter((group) => source === undefined || group.source === source)
       if (source !== undefined && found.length === 0 && !sources.has(source)) throw groupMissing({ source, group: '' })
       const infos = await Promise.all(found.map((group) => groups.info(group)))
@@ -89,6 +101,7 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
       const options = given(request.getOptions())
       const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
       const name = { source, group: options.getGroupName() }
+      mayChange(context, name)
       await as(name, groups.replayParked(name, options.hasStopAt() ? Number(options.getStopAt()) : undefined))
       return new persistent.ReplayParkedResp()
     }),

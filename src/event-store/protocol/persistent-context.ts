@@ -25,6 +25,11 @@ export function groupsOf({ groups }: PersistentContext): Groups<ResolvedEvent> {
   return groups
 }
 
+/** The service's groups are its own, as its streams are. @throws CallError */
+export function mayChange({ access, groups }: PersistentContext, name: GroupName): void {
+  if (!access.opensService && groups?.find(name)?.madeBy === 'service') throw accessDenied()
+}
+
 /** Loads all groups anew, as a restart of the server would. */
 export async function restartGroups(context: PersistentContext): Promise<void> {
   const groups = groupsOf(context)

@@ -9,8 +9,8 @@ import type { User } from './access.js'
 import { toCallError, unforeseen } from './call-error.js'
 import { endWith, signalOf } from './calls.js'
 import { persistent } from './generated.js'
-import { asGroupError, groupsOf, type PersistentContext } from './persistent-context.js'
-import { deliveryResponse, type ResolvedEvent } from './recorded-event.js'
+import { asGroupError, groupsOf, mayChange, type PersistentContext } from './persistent-context.js'
+import { deliveryResponse, placeOfResolved, type ResolvedEvent } from './recorded-event.js'
 import { idOf, streamName } from './wire.js'
 
 type Call = ServerDuplexStream<ReadReq, ReadResp>
@@ -21,7 +21,7 @@ export function consumeCall(context: PersistentContext): handleBidiStreamingCall
     call.on('error', () => {}) // without a listener it would end the process
     const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
     // Nobody listens for data yet, so nothing is lost meanwhile.
-    context.access.caller(call.metadata).then((user) => new ClientConsumer(context, call, user).start(), ended)
+    context.access.caller(call).then((user) => new ClientConsumer(context, call, user).start(), ended)
   }
 }
 
@@ -41,7 +41,7 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     private readonly call: Call,
     private readonly caller: User | undefined,
   ) {
-    this.user = caller?.login ?? (context.access.isInsecure ? 'system' : 'anonymous')
+    this.user = caller?.login ?? (context.access.isOpen ? 'system' : 'anonymous')
     this.connectionName = String(call.metadata.get('connection-name')[0] ?? '<unknown>')
   }
 
@@ -75,7 +75,8 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
   /** Never more than the buffer size, which the client chose: no need to wait for it. */
   deliver({ event, retryCount }: Delivered<ResolvedEvent>): void {
     this.totalItems += 1
-    this.call.write(deliveryResponse(event, retryCount, this.#structuredIds))
+    const shown = this.#mayBeShown(event) ? event : { link: placeOfResolved(event) }
+    this.call.write(deliveryResponse(shown, retryCount, this.#structuredIds))
   }
 
   end(error?: unknown): void {
@@ -83,6 +84,12 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     this.#leave()
     if (error === undefined) this.call.end()
     else endWith(this.call, toCallError(this.#name ? asGroupError(error, this.#name) : error, this.context.onFault))
+  }
+
+  /** What a link led the group to need not be for this consumer. */
+  #mayBeShown({ event, link }: ResolvedEvent): boolean {
+    const isFollowed = event !== undefined && link !== undefined && event.stream !== this.#name?.source
+    return !isFollowed || this.context.access.mayFollow(this.caller, event.stream)
   }
 
   #take(request: ReadReq): void {
@@ -102,6 +109,7 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     this.bufferSize = options.getBufferSize()
     this.context.access.mayUse(this.caller, 'read', source)
     if (this.bufferSize < 0) throw unforeseen()
+    mayChange(this.context, this.#name)
     groupsOf(this.context)
       .consume(this.#name, this)
       .catch((error) => this.end(error))

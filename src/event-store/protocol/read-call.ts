@@ -42,17 +42,18 @@ async function read(
 ): Promise<void> {
   const { store, access } = context
   const options = given(call.request.getOptions())
-  const user = await access.caller(call.metadata)
+  const user = await access.caller(call)
   const structuredIds = options.getUuidOption()?.hasStructured() ?? false
   const followLinks = options.getResolveLinks()
   const { reader } = store
   const outlet = new Outlet(call, signal)
+  const mayFollow = (stream: string) => access.mayFollow(user, stream)
   const reading: Reading = {
     reader,
     outlet,
     signal,
     send: (event) => {
-      const response = readResponse(followLinks ? resolve(event, reader) : { event }, structuredIds)
+      const response = readResponse(followLinks ? resolve(event, reader, mayFollow) : { event }, structuredIds)
       return outlet.write(response, event.data.length + event.metadata.length)
     },
   }

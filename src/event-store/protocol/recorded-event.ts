@@ -14,11 +14,16 @@ export interface ResolvedEvent {
 const ticksPerMs = 10_000
 
 /** The event a link points to. What is no link, or not well-formed, stands for itself; a link is followed once. */
-export function resolve(event: StoredEvent, reader: StreamReader): ResolvedEvent {
+export function resolve(
+  event: StoredEvent,
+  reader: StreamReader,
+  mayFollow: (stream: string) => boolean = () => true,
+): ResolvedEvent {
   if (event.type !== '$>') return { event }
   const target = linkTarget(event.data)
   if (target === undefined) return { event }
-  const found = target.revision < 0 || target.stream === '' ? undefined : reader.visible(target.stream, target.revision)
+  const isPlace = target.revision >= 0 && target.stream !== ''
+  const found = isPlace && mayFollow(target.stream) ? reader.visible(target.stream, target.revision) : undefined
   return found === undefined ? { link: event } : { event: found, link: event }
 }
 

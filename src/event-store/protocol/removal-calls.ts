@@ -1,8 +1,9 @@
 import type { DeleteReq, DeleteResp, TombstoneReq, TombstoneResp } from '@eventstore/db-client/generated/streams_pb.js'
-import { type Metadata, status } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import type { Outcome } from '../embedded/streams/operations.js'
 import { positionText } from '../embedded/streams/shown-position.js'
-import { accessDenied, CallError, streamDeleted } from './call-error.js'
+import type { Asking } from './access.js'
+import { CallError, streamDeleted } from './call-error.js'
 import { given, type ServerContext } from './calls.js'
 import { streams } from './generated.js'
 import { type ExpectedOnWire, expectedOf, streamName } from './wire.js'
@@ -11,12 +12,8 @@ import { type ExpectedOnWire, expectedOf, streamName } from './wire.js'
 
 const codes = { any: '-2', no_stream: '-1', stream_exists: '-4' } as const
 
-export async function deleteStream(
-  context: ServerContext,
-  request: DeleteReq,
-  metadata: Metadata,
-): Promise<DeleteResp> {
-  const position = await remove(context, 'delete', request, metadata)
+export async function deleteStream(context: ServerContext, request: DeleteReq, asking: Asking): Promise<DeleteResp> {
+  const position = await remove(context, 'delete', request, asking)
   const place = new streams.DeleteResp.Position().setCommitPosition(position).setPreparePosition(position)
   return new streams.DeleteResp().setPosition(place)
 }
@@ -24,25 +21,24 @@ export async function deleteStream(
 export async function tombstoneStream(
   context: ServerContext,
   request: TombstoneReq,
-  metadata: Metadata,
+  asking: Asking,
 ): Promise<TombstoneResp> {
-  const position = await remove(context, 'tombstone', request, metadata)
+  const position = await remove(context, 'tombstone', request, asking)
   const place = new streams.TombstoneResp.Position().setCommitPosition(position).setPreparePosition(position)
   return new streams.TombstoneResp().setPosition(place)
 }
 
 async function remove(
-  { store, access, isWritable }: ServerContext,
+  { store, access }: ServerContext,
   how: 'delete' | 'tombstone',
   request: DeleteReq | TombstoneReq,
-  metadata: Metadata,
+  asking: Asking,
 ): Promise<string> {
-  const user = await access.caller(metadata)
+  const user = await access.caller(asking)
   const options = given(request.getOptions())
   const stream = streamName(options.getStreamIdentifier())
   const wanted = expectedOf(options, options.getRevision())
   access.mayUse(user, 'delete', stream)
-  if (!isWritable) throw accessDenied()
   return removed(stream, wanted, await store[how](stream, wanted.expected))
 }
 

@@ -3,13 +3,14 @@ import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/st
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '../embedded/persistent/groups.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
-import { Access, type Account } from './access.js'
+import { Access, type AccessOptions, type Account } from './access.js'
 import { appendCall } from './append-calls.js'
 import { batchAppendCall } from './batch-append.js'
 import { unary } from './calls.js'
 import { streamsServices } from './generated.js'
 import { groupLogOf } from './group-log.js'
 import { sourceOf } from './group-source.js'
+import { Listener } from './listener.js'
 import { addNodeServices } from './node-services.js'
 import { addPersistentSubscriptions } from './persistent-calls.js'
 import { type PersistentContext, restartGroups } from './persistent-context.js'
@@ -28,12 +29,21 @@ export interface ProtocolOptions {
   /** 0: any free one. */
   readonly port: number
   readonly isWritable: boolean
-  /** Files in PEM. Without them nothing is encrypted, and nobody is asked who they are. */
+  /** Streams that only the service writes … */
+  readonly isOfService: (stream: string) => boolean
+  /** … unless clients are to write these, too, and take part in the service's groups. */
+  readonly opensService: boolean
+  /** Files in PEM. Without them nothing is encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   /** Beside the users kept in the log. */
   readonly accounts: readonly Account[]
   /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
   readonly advertise?: Endpoint
+  /**
+   * What the recorded server leaves open is open here: everything without TLS, with it what no ACL closes. Nothing but tests
+   * that compare the two asks for it.
+   */
+  readonly isOpenAsRecorded?: true
   readonly onFault: (error: unknown) => void
 }
 
@@ -62,7 +72,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     })
   const context: PersistentContext = {
     store,
-    access: new Access(store, tls === undefined ? undefined : options.accounts),
+    access: new Access({ ...options, openAsRecorded: opening(options) }),
     isWritable,
     onFault,
     groups,
@@ -93,21 +103,23 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
   )
   addPersistentSubscriptions(server, context)
   addUsers(server, context)
-  bound = await new Promise<number>((resolve, reject) => {
-    const address = options.host.includes(':') ? `[${options.host}]` : options.host
-    server.bindAsync(`${address}:${options.port}`, credentialsOf(tls), (error, port) => {
-      if (error) reject(error)
-      else resolve(port)
-    })
-  })
+  const listener = await Listener.listen(server, credentialsOf(tls), options)
+  bound = listener.port
   return {
     port: bound,
     close: async () => {
+      listener.refuse()
       await groups?.close()
       server.forceShutdown()
+      listener.end()
       lock?.release()
     },
   }
+}
+
+function opening({ isOpenAsRecorded, tls }: ProtocolOptions): AccessOptions['openAsRecorded'] {
+  if (!isOpenAsRecorded) return undefined
+  return tls === undefined ? 'everything' : 'what no ACL closes'
 }
 
 function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {

@@ -10,8 +10,8 @@ import type {
   ResetPasswordReq,
   UpdateReq,
 } from '@eventstore/db-client/generated/users_pb.js'
-import { type Metadata, type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
-import { admins, hashPassword, newSalt, type StoredUser, userStream } from './access.js'
+import { type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
+import { type Asking, admins, hashPassword, newSalt, type StoredUser, userStream } from './access.js'
 import { accessDenied, CallError, toCallError, unforeseen } from './call-error.js'
 import { endWith, given, type ServerContext, signalOf, unary } from './calls.js'
 import { users, usersServices } from './generated.js'
@@ -26,8 +26,8 @@ type Found = NonNullable<ReturnType<ServerContext['access']['find']>>
 export function addUsers(server: Server, context: ServerContext): void {
   const { access } = context
   const asAdmin = <Request, Response>(handle: (request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, metadata: Metadata) => {
-      access.mustBeIn(await access.caller(metadata), [admins])
+    unary(context, async (request: Request, asking: Asking) => {
+      access.mustBeIn(await access.caller(asking), [admins])
       if (!context.isWritable) throw accessDenied()
       return handle(request)
     })
@@ -61,9 +61,9 @@ export function addUsers(server: Server, context: ServerContext): void {
       await change(options.getLoginName(), await newPassword(options.getNewPassword()))
       return new users.ResetPasswordResp()
     }),
-    changePassword: unary(context, async (request: ChangePasswordReq, metadata: Metadata) => {
+    changePassword: unary(context, async (request: ChangePasswordReq, asking: Asking) => {
       const options = given(request.getOptions())
-      const caller = await access.caller(metadata)
+      const caller = await access.caller(asking)
       // Looked at first: nobody else may learn from the answer who there is, or try passwords.
       if (!context.isWritable || caller?.login !== options.getLoginName()) throw accessDenied()
       const { user } = existing(context, caller.login)
@@ -101,7 +101,7 @@ async function create(context: ServerContext, request: CreateReq) {
 /** One's own by anybody, everybody's by an administrator. */
 async function details(context: ServerContext, call: ServerWritableStream<DetailsReq, DetailsResp>): Promise<void> {
   const { access } = context
-  const caller = await access.caller(call.metadata)
+  const caller = await access.caller(call)
   const login = given(call.request.getOptions()).getLoginName()
   if (caller?.login !== login) access.mustBeIn(caller, [admins])
   const { user, changedAtMs } = existing(context, login)

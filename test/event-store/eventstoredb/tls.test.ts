@@ -28,9 +28,10 @@ t.test('over TLS, with the user and password of the URL', { skip: certificate() 
     port: 0,
     directory: undefined,
     isWritable: true,
+    opensService: false,
     tls: { certFile, keyFile },
     advertise: undefined,
-    accounts: [{ login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }],
+    users: { accounts: [{ login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }], notices: [] },
     onFault: (error) => t.fail(String(error)),
   })
   t.teardown(() => server.stop())

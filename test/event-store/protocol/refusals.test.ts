@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import type { Message } from 'google-protobuf'
 import t from 'tap'
-import { streams } from '../../../src/event-store/protocol/generated.js'
+import { gossip, streams } from '../../../src/event-store/protocol/generated.js'
 import { makeCertificate } from '../../support/certificate.js'
 import { tempDirectory } from '../../support/temp-directory.js'
 import { methods, paths } from './every-method.js'
@@ -33,34 +34,86 @@ function basic(login: string, password: string): Metadata {
   return metadata
 }
 
+/** The only answer of a method, without the time that gossip tells. */
+function answerOf(client: Client, path: string, request: Message): Promise<unknown> {
+  const serialized = Buffer.from(request.serializeBinary())
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(path, pass, pass, serialized, (error, bytes) => {
+      if (error || bytes === undefined) reject(error)
+      else if (!path.includes('.gossip.')) resolve(bytes.toString('hex'))
+      else {
+        const cluster = gossip.ClusterInfo.deserializeBinary(bytes).toObject()
+        resolve(cluster.membersList.map(({ timeStamp: _, ...member }) => member))
+      }
+    })
+  })
+}
+
 t.test('there is a request for every method the server has, and for no other', async (t) => {
   t.strictSame(Object.keys(methods).sort(), [...paths].sort())
 })
 
 const certificate = makeCertificate(tempDirectory(t))
-const skip = certificate ? false : 'there is no openssl to make a certificate with'
+const withoutOpenssl = certificate ? false : 'there is no openssl to make a certificate with'
+const transports = [
+  { transport: 'plain text', options: {}, skip: false },
+  { transport: 'TLS', options: certificate ? { certificate } : {}, skip: withoutOpenssl },
+]
 
-t.test('with credentials set nothing is done for those who bring none, or wrong ones', { skip }, async (t) => {
-  if (!certificate) return
-  const { port, store, stop, faults } = await serve({ certificate })
-  const client = new Client(`localhost:${port}`, credentials.createSsl(readFileSync(certificate.cert)))
-  for (const [path, { request, needs }] of Object.entries(methods)) {
-    if (needs === 'nothing') {
-      t.equal(await outcome(client, path, request), status.OK, `${path} is open`)
-      continue
-    }
-    t.equal(await outcome(client, path, request), status.PERMISSION_DENIED, `${path} without credentials`)
-    for (const metadata of [basic('admin', 'wrong'), basic('nobody', 'changeit'), basic('', '')]) {
-      t.equal(await outcome(client, path, request, metadata), status.UNAUTHENTICATED, `${path} with wrong ones`)
-    }
-    const malformed = new Metadata()
-    malformed.set('authorization', 'Bearer changeit')
-    t.equal(await outcome(client, path, request, malformed), status.UNAUTHENTICATED, `${path} with others`)
+for (const { transport, options, skip } of transports) {
+  t.test(
+    `over ${transport}, nothing is done for those who bring no credentials, or wrong ones`,
+    { skip },
+    async (t) => {
+      const { port, store, stop, faults } = await serve({ ...options, isClosed: true })
+      const trusted = 'certificate' in options && certificate ? readFileSync(certificate.cert) : undefined
+      const client = new Client(
+        `localhost:${port}`,
+        trusted ? credentials.createSsl(trusted) : credentials.createInsecure(),
+      )
+      const before = store.reader.lastPosition()
+      // A password that is wrong too often is not even looked at.
+      const refused = [status.UNAUTHENTICATED, status.RESOURCE_EXHAUSTED]
+      for (const [path, { request, needs }] of Object.entries(methods)) {
+        if (needs === 'nothing') {
+          t.equal(await outcome(client, path, request), status.OK, `${path} is open`)
+          continue
+        }
+        t.equal(await outcome(client, path, request), status.PERMISSION_DENIED, `${path} without credentials`)
+        for (const metadata of [basic('admin', 'wrong'), basic('nobody', 'changeit'), basic('', '')]) {
+          const code = await outcome(client, path, request, metadata)
+          t.ok(refused.includes(code), `${path} with wrong ones: ${code}`)
+        }
+        const malformed = new Metadata()
+        malformed.set('authorization', 'Bearer changeit')
+        t.equal(await outcome(client, path, request, malformed), status.UNAUTHENTICATED, `${path} with others`)
+      }
+      t.equal(store.reader.lastPosition(), before, 'nothing was written')
+      t.strictSame(faults, [])
+      client.close()
+      await stop()
+    },
+  )
+}
+
+t.test('what is told without credentials says nothing of the log', async (t) => {
+  const open = Object.entries(methods).filter(([, { needs }]) => needs === 'nothing')
+  t.strictSame(
+    open.map(([path]) => path.split('/').pop()),
+    ['Read', 'GetSupportedMethods'],
+    'of gossip and features: the official client asks these before it sends credentials',
+  )
+  const { port, store, stop } = await serve({ isClosed: true })
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const ask = async () => {
+    const answers = []
+    for (const [path, { request }] of open) answers.push(await answerOf(client, path, request))
+    return answers
   }
-  t.equal(store.reader.lastPosition(), 0, 'nothing was written')
-  const right = await outcome(client, paths[0] ?? '', methods[paths[0] ?? '']!.request, basic('admin', 'changeit'))
-  t.equal(right, status.OK)
-  t.strictSame(faults, [])
+  const before = await ask()
+  const event = { id: randomUUID(), type: 'T', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array(0) }
+  await store.append('a', 'any', [event])
+  t.strictSame(await ask(), before)
   client.close()
   await stop()
 })

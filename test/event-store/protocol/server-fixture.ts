@@ -1,4 +1,5 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
+import { isServiceStream } from '../../../src/domain/streams.js'
 import { StreamStore } from '../../../src/event-store/embedded/streams/stream-store.js'
 import { startProtocolServer } from '../../../src/event-store/protocol/server.js'
 import type { Certificate } from '../../support/certificate.js'
@@ -8,13 +9,15 @@ export interface ServeOptions {
   readonly isWritable?: boolean
   /** Without it nothing is encrypted, and nobody is asked who they are. */
   readonly certificate?: Certificate
+  /** As `transferd events serve` has it; what the recorded server leaves open is open when absent. */
+  readonly isClosed?: true
 }
 
-/** The administrator of a server with a certificate. */
+/** The administrator of a server that asks for one. */
 export const administrator = { login: 'admin', password: 'changeit', groups: ['$admins'] }
 
 /** A server on a free port and a client of it; faults of the server are collected. */
-export async function serve({ directory, isWritable = true, certificate }: ServeOptions = {}) {
+export async function serve({ directory, isWritable = true, certificate, isClosed }: ServeOptions = {}) {
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   const faults: unknown[] = []
   const server = await startProtocolServer({
@@ -22,8 +25,11 @@ export async function serve({ directory, isWritable = true, certificate }: Serve
     host: '127.0.0.1',
     port: 0,
     isWritable,
+    isOfService: isServiceStream,
+    opensService: isClosed !== true,
     accounts: [administrator],
     onFault: (error) => faults.push(error),
+    ...(!isClosed && { isOpenAsRecorded: true }),
     ...(certificate && { tls: { certFile: certificate.cert, keyFile: certificate.key } }),
   })
   const url = certificate

@@ -70,7 +70,7 @@ const skip = existsSync('/proc/self/status') ? false : 'there is no /proc to loo
 t.test('clients that do not read hold no more in memory than the limits say', { skip }, async (t) => {
   const directory = tempDirectory(t)
   await fill(directory)
-  const server = new ServerUnderTest(['--data', directory, '--writable', '--host', '127.0.0.1'])
+  const server = new ServerUnderTest(['--data', directory])
   await server.start()
   const { port, pid } = server
   const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`)

@@ -1,0 +1,283 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { readEventsUsers } from '../../src/runtime/events-users.js'
+import { makeCertificate } from '../support/certificate.js'
+import { runCli, temporaryDirectory } from '../support/processes.js'
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+/** What `events serve` allows itself is 10 s; half of that on a machine that does other things as well. */
+const endsWithinMs = 5_000
+
+interface Serving {
+  readonly child: ChildProcess
+  readonly port: number
+  /** As printed. */
+  readonly users: string | null
+  stderr(): string
+  /** SIGTERM; the exit status and how long it took. */
+  end(): Promise<{ readonly status: number | null; readonly tookMs: number }>
+}
+
+async function serving(t: Test, ...args: string[]): Promise<Serving> {
+  const child = spawn(process.execPath, [main, 'events', 'serve', '--port', '0', '--json', ...args], {
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const exit = once(child, 'exit') as Promise<[number | null]>
+  const [line] = (await Promise.race([
+    once(child.stdout.setEncoding('utf8'), 'data'),
+    exit.then(() => {
+      throw new Error(stderr)
+    }),
+  ])) as [string]
+  const { url, users } = JSON.parse(line) as { url: string; users: string | null }
+  return {
+    child,
+    port: Number(new URL(url).port),
+    users,
+    stderr: () => stderr,
+    async end() {
+      const atMs = performance.now()
+      child.kill('SIGTERM')
+      const [status] = await exit
+      return { status, tookMs: performance.now() - atMs }
+    },
+  }
+}
+
+function open(t: Test, port: number, credentials: string): EventStore {
+  const at = credentials === '' ? '' : `${credentials}@`
+  const store = openEventStoreDb({ url: `esdb://${at}127.0.0.1:${port}?tls=false`, deadlineMs: 60_000 })
+  t.teardown(() => store.close())
+  return store
+}
+
+const event = () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
+const denied = { name: 'StoreUnavailableError', message: /access denied/ }
+
+interface User {
+  readonly login: string
+  readonly password: string
+  readonly groups: readonly string[]
+}
+
+function usersIn(path: string): readonly User[] {
+  return (JSON.parse(readFileSync(path, 'utf8')) as { users: User[] }).users
+}
+
+t.test('the first start makes a file of users that only its owner reads; every call needs one of them', async (t) => {
+  const directory = join(temporaryDirectory(t), 'log')
+  const server = await serving(t, '--data', directory, '--writable')
+  const path = join(directory, 'events-users.json')
+  t.equal(server.users, path)
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  const [user] = usersIn(path)
+  t.match(user, { login: 'admin', groups: ['$admins'] })
+  t.match(server.stderr(), `made ${path}`)
+  t.notMatch(server.stderr(), user!.password)
+  const store = open(t, server.port, `admin:${user!.password}`)
+  await store.append('orders-1', 'no_stream', [event()])
+  for (const credentials of ['', 'admin:wrong', 'admin:changeit', `ops:${user!.password}`]) {
+    const stranger = open(t, server.port, credentials)
+    await t.rejects(stranger.readStream('orders-1'), denied, credentials)
+    await t.rejects(stranger.readAll({ maxCount: 1 }), denied)
+    await t.rejects(stranger.append('orders-1', 0, [event()]), denied)
+  }
+  await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
+  t.match(await server.end(), { status: 0 })
+
+  const again = await serving(t, '--data', directory)
+  t.equal(again.stderr(), '', 'nothing is made anew')
+  const reader = open(t, again.port, `admin:${user!.password}`)
+  t.equal((await reader.readStream('orders-1')).length, 1)
+  await t.rejects(reader.append('orders-1', 0, [event()]), denied, 'without --writable')
+  t.match(await again.end(), { status: 0 })
+})
+
+t.test('users named in a file, or by the environment, are the only ones', async (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'who.json')
+  const users = [
+    { login: 'reader', password: 'pass:word', groups: ['$ops'] },
+    { login: 'nobody', password: 'pass', groups: [] },
+  ]
+  writeFileSync(path, JSON.stringify({ users }), { mode: 0o644 })
+  const log = join(directory, 'log')
+  const store = await openEmbeddedEventStore({ directory: log })
+  await store.append('transfer-1', 'no_stream', [event()])
+  await store.close()
+  const server = await serving(t, '--data', log, '--users', path)
+  t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
+  t.notOk(existsSync(join(log, 'events-users.json')))
+  t.equal((await open(t, server.port, 'reader:pass%3Aword').readStream('transfer-1')).length, 1)
+  await t.rejects(open(t, server.port, 'nobody:pass').readStream('transfer-1'), denied)
+  await t.rejects(open(t, server.port, 'reader:pass%3Aword').readAll({ maxCount: 1 }), denied)
+  t.match(await server.end(), { status: 0 })
+
+  const environment = { EVENTS_USER: 'service', EVENTS_PASSWORD: 'secret' }
+  for (const [args, variables, reason] of [
+    [['--data', log, '--users', path], environment, /not with both/],
+    [['--data', log], { EVENTS_USER: 'service' }, /go together/],
+  ] as const) {
+    const { status, stderr } = await runCli(directory, ['events', 'serve', ...args], variables)
+    t.equal(status, 2)
+    t.match(stderr, reason)
+  }
+})
+
+t.test('a file of users that is none ends the start with status 2, and is not repeated', async (t) => {
+  const directory = temporaryDirectory(t)
+  const user = { login: 'a', password: 'hunter2', groups: [] }
+  const wrong: unknown[] = [
+    [user],
+    { users: [] },
+    { users: [user, user] },
+    { users: [{ ...user, login: 'a:b' }] },
+    { users: [{ ...user, password: '' }] },
+    { users: [{ ...user, groups: 'hunter2' }] },
+    { users: [{ ...user, admin: true }] },
+    { users: [{ login: 'a', password: 'hunter2' }] },
+    { users: 'hunter2' },
+  ]
+  const path = join(directory, 'users.json')
+  const texts = [...wrong.map((document) => JSON.stringify(document)), 'hunter2', '{"users": [{"password": "hunter2"']
+  for (const text of texts) {
+    writeFileSync(path, text, { mode: 0o600 })
+    t.throws(() => readEventsUsers(path), {
+      name: 'ConfigurationError',
+      message: /users\.json must hold (?!.*hunter2)/,
+    })
+  }
+  const { status, stdout, stderr } = await runCli(directory, ['events', 'serve', '--in-memory', '--users', path])
+  t.same([status, stdout], [2, ''])
+  t.match(stderr, /users\.json must hold/)
+  t.notMatch(stderr, /hunter2/)
+  const missing = await runCli(directory, ['events', 'serve', '--in-memory', '--users', join(directory, 'none.json')])
+  t.equal(missing.status, 2)
+  t.match(missing.stderr, /none\.json cannot be read: ENOENT/)
+})
+
+t.test('what would open the log to others is refused', async (t) => {
+  const directory = temporaryDirectory(t)
+  const tls = ['--tls-cert', 'x', '--tls-key', 'y']
+  const refused: readonly (readonly [args: readonly string[], reason: RegExp])[] = [
+    [['--in-memory', '--host', '0.0.0.0'], /requires TLS \(--tls-cert, --tls-key\)/],
+    [['--in-memory', '--host', '::'], /requires TLS/],
+    [['--in-memory', '--host', '192.0.2.1'], /requires TLS/],
+    [['--in-memory', '--host', '::ffff:192.0.2.1'], /requires TLS/],
+    [['--in-memory', '--host', 'log.example'], /requires TLS/],
+    [['--in-memory', '--host', '0.0.0.0', ...tls], /name users/],
+    [['--in-memory', '--tls-cert', 'x'], /go together/],
+    [['--in-memory', '--allow-service-streams'], /goes with --writable/],
+    [[], /--data, or take an empty one/],
+  ]
+  await Promise.all(
+    refused.map(async ([args, reason]) => {
+      const { status, stdout, stderr } = await runCli(directory, ['events', 'serve', ...args])
+      t.same([status, stdout], [2, ''], args.join(' '))
+      t.match(stderr, reason)
+    }),
+  )
+  const log = join(directory, 'no-log')
+  const missing = await runCli(directory, ['events', 'serve', '--data', log])
+  t.equal(missing.status, 1)
+  t.match(missing.stderr, /there is no log in .*no-log, and none is made without --writable/)
+  t.notOk(existsSync(log), 'nothing is made')
+  const { stdout } = await runCli(directory, ['events', 'serve', '--help'])
+  t.match(stdout.replace(/\s+/g, ' '), /one that is not loopback requires TLS/)
+  t.match(stdout.replace(/\s+/g, ' '), /TLS requires both files/)
+})
+
+t.test('a copy is made to a server that is told to take the streams of the service', async (t) => {
+  const directory = temporaryDirectory(t)
+  const from = join(directory, 'from')
+  const store = await openEmbeddedEventStore({ directory: from })
+  await store.append('transfer-1', 'no_stream', [event()])
+  await store.close()
+  const to = join(directory, 'to')
+  for (const [options, status] of [
+    [[], 1],
+    [['--allow-service-streams'], 0],
+  ] as const) {
+    const server = await serving(t, '--data', to, '--writable', ...options)
+    const { login, password } = usersIn(server.users!)[0]!
+    const url = `esdb://${login}:${password}@127.0.0.1:${server.port}?tls=false`
+    const copied = await runCli(directory, ['events', 'copy', '--from', `embedded:${from}`, '--to', url, '--json'])
+    t.equal(copied.status, status, copied.stderr)
+    t.notMatch(copied.stderr, password)
+    await server.end()
+  }
+})
+
+/** The first bytes of what a client sends, and then nothing. */
+async function halfway(port: number, bytes: Buffer): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  if (bytes.length > 0) await new Promise((resolve) => socket.write(bytes, resolve))
+  return socket
+}
+
+const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
+const openHeaders = Buffer.from([0, 0, 5, 1, 0, 0, 0, 0, 1, 0x82])
+
+t.test('SIGTERM ends it while connections are being set up, without TLS', async (t) => {
+  for (const bytes of [
+    Buffer.alloc(0),
+    preface.subarray(0, 10),
+    preface,
+    Buffer.concat([preface, settings]),
+    Buffer.concat([preface, settings, openHeaders]),
+  ]) {
+    const server = await serving(t, '--in-memory')
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => halfway(server.port, bytes)))
+    const { status, tookMs } = await server.end()
+    t.equal(status, 0, `${bytes.length} bytes`)
+    t.ok(tookMs < endsWithinMs, `${tookMs.toFixed(0)} ms`)
+    for (const socket of sockets) socket.destroy()
+  }
+})
+
+const certificate = makeCertificate(temporaryDirectory(t))
+const skip = certificate ? false : 'there is no openssl to make a certificate with'
+
+t.test('SIGTERM ends it while connections are being set up, with TLS', { skip }, async (t) => {
+  if (!certificate) return
+  const tls = ['--tls-cert', certificate.cert, '--tls-key', certificate.key]
+  const ca = readFileSync(certificate.cert)
+  const server = await serving(t, '--in-memory', ...tls)
+  const hello = Buffer.from([0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3])
+  const sockets = await Promise.all([halfway(server.port, Buffer.alloc(0)), halfway(server.port, hello)])
+  // A handshake that is done, and nothing behind it; and a session without a call.
+  const silent = connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
+  await once(silent, 'secureConnect')
+  const idle = connectHttp2(`https://localhost:${server.port}`, { ca }).on('error', () => {})
+  await once(idle, 'remoteSettings')
+  // And clients that go on coming while it ends.
+  const coming = setInterval(() => {
+    connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
+  }, 2)
+  const { status, tookMs } = await server.end()
+  clearInterval(coming)
+  t.equal(status, 0)
+  t.ok(tookMs < endsWithinMs, `${tookMs.toFixed(0)} ms`)
+  for (const socket of [...sockets, silent]) socket.destroy()
+  idle.destroy()
+})
