@@ -4,6 +4,7 @@ import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { MerchantCommands } from '../commands/merchants.js'
 import type { AttemptOutcome, Delivery, Lane } from '../domain/callback/callback.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { BackOff } from './back-off.js'
 import { callbackBody } from './body.js'
@@ -40,7 +41,8 @@ export async function attempt(
   const { webhookId } = delivery
   const begunMs = Date.parse(clock())
   metrics.waited(begunMs - Date.parse(delivery.nextAttemptAt))
-  const answer = await endpoint.connection.send(callbackRequest(deps, merchant, trackingId, delivery, begunMs), signal)
+  const sender = await asOfNow(deps, merchant)
+  const answer = await endpoint.connection.send(callbackRequest(deps, sender, trackingId, delivery, begunMs), signal)
   const atMs = Date.parse(clock())
   const outcome = outcomeOf(answer, delivery.attempts, atMs, random())
   if (answer.failure === null) endpoint.breaker.succeeded()
@@ -63,6 +65,16 @@ export async function attempt(
   return { outcome, lane: state }
 }
 
+/**
+ * The merchant as the log has it now, where callbacks are hashed with a SecretKey that it may have put aside a moment ago, at
+ * another node: its receiver would refuse the hash.
+ */
+async function asOfNow({ merchants, clock }: AttemptDependencies, merchant: Merchant): Promise<Merchant> {
+  if (callbackSecretKey(merchant.secretKeys, clock()) === merchant.secretKeys.all[0]) return merchant
+  await merchants.catchUp()
+  return merchants.byId(merchant.merchantId) ?? merchant
+}
+
 function callbackRequest(
   { merchants }: AttemptDependencies,
   merchant: Merchant,
@@ -72,9 +84,11 @@ function callbackRequest(
 ): CallbackRequest {
   const { webhookId, transferRevision, payload } = delivery
   const { callbackUrl: url, sandbox } = merchant.settings
-  const [secretKey] = merchants.secrets(merchant, 'secretKey')
-  if (secretKey === undefined) throw new Error(`merchant ${merchant.merchantId} has no SecretKey`)
-  const body = callbackBody(payload, trackingId, secretKey)
+  const at = new Date(atMs).toISOString()
+  const { number } = callbackSecretKey(merchant.secretKeys, at)
+  const secretKey = merchants.secretKeys(merchant, at).find((key) => key.number === number)
+  if (!secretKey) throw new Error(`merchant ${merchant.merchantId} has no SecretKey`)
+  const body = callbackBody(payload, trackingId, secretKey.value)
   const timestamp = Math.floor(atMs / 1_000)
   const headers = {
     'content-type': 'application/json',

@@ -8,6 +8,7 @@ import {
 } from '../commands/payment-page-settings.js'
 import type { MerchantSettings, PaymentInstructions, RequireSignature } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { pageOfAll } from '../queries/list-page.js'
 import { accepted, answer, answerPage, findMerchant, type PageOptions, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
@@ -256,7 +257,9 @@ function merchantView({ merchantId, settings, ...merchant }: Merchant) {
     suspended: merchant.suspended,
     callbacksDisabled: merchant.callbacksDisabled,
     keys: merchant.apiKeys.map(keyView),
-    previousSecretKeyValidUntil: merchant.secretKey.previous?.validUntil ?? null,
+    previousSecretKeyValidUntil: merchant.secretKeys.all[1]?.validUntil ?? null,
+    // Null: with the current one.
+    callbacksHashedWithPreviousUntil: callbackSecretKey(merchant.secretKeys, new Date().toISOString()).validUntil,
     previousWebhookSecretValidUntil: merchant.webhookSecret.previous?.validUntil ?? null,
     createdAt: merchant.createdAt,
   }

@@ -1,14 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
-import {
-  evolve,
-  initialState,
-  type Merchant,
-  type MerchantState,
-  type Rotating,
-  validValues,
-} from '../domain/merchant/merchant.js'
+import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
+import { validSecretKeys } from '../domain/merchant/secret-keys.js'
 import { decodeEvent } from '../event-store/event-codec.js'
 import { comparePositions, type EventStore, type Page, type Position } from '../event-store/event-store.js'
 import { findByApiKey, merchantIdOfApiKey } from '../security/credentials.js'
@@ -111,15 +105,26 @@ export class MerchantDirectory {
     return this.byId(merchantId) !== undefined && this.addresses.holds(address, merchantId)
   }
 
-  /** Most of the time nothing is being rotated, and no request need ask for the time. */
-  private validNow(rotating: Rotating<string>): string[] {
-    return rotating.previous ? validValues(rotating, this.clock()) : [rotating.current]
-  }
-
   /** The secrets valid now, the current one first, in clear. @throws SecretBoxError */
   secrets(merchant: Merchant, secret: RotatingSecret): readonly string[] {
+    const now = this.clock()
+    if (secret === 'webhookSecret') return this.open(merchant, secret, validValues(merchant.webhookSecret, now))
+    return this.secretKeys(merchant, now).map(({ value }) => value)
+  }
+
+  /** The SecretKeys valid then, the newest first. @throws SecretBoxError */
+  secretKeys(merchant: Merchant, at: string): readonly { readonly number: number; readonly value: string }[] {
+    const keys = validSecretKeys(merchant.secretKeys, at)
+    const values = this.open(
+      merchant,
+      'secretKey',
+      keys.map(({ sealed }) => sealed),
+    )
+    return keys.map(({ number }, index) => ({ number, value: values[index]! }))
+  }
+
+  private open(merchant: Merchant, secret: RotatingSecret, sealed: readonly string[]): readonly string[] {
     const owner = secretOwner(merchant.merchantId, secret)
-    const sealed = this.validNow(merchant[secret])
     const before = this.opened.get(owner)
     if (before?.sealed.length === sealed.length && before.sealed.every((text, index) => text === sealed[index])) {
       return before.clear

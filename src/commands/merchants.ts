@@ -119,7 +119,10 @@ export class MerchantCommands {
     return result.accepted ? ({ accepted: true, webApiKey } as const) : result
   }
 
-  /** The secret before stays valid for `overlapMinutes`: requests hashed with either are accepted, callbacks carry both signatures. */
+  /**
+   * The secret before stays valid for `overlapMinutes`: requests hashed with either are accepted, callbacks carry both signatures. A
+   * HashCode there is only one of: it goes on with the SecretKey before until the merchant has used the new one.
+   */
   async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
     const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
     const sealed = this.box.seal(value, secretOwner(merchantId, secret))
@@ -130,6 +133,11 @@ export class MerchantCommands {
         : { type: 'RotateWebhookSecret', webhookSecret: sealed, ...overlap }
     const result = await this.execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, value } as const) : result
+  }
+
+  /** A request was made with the SecretKey of this number. */
+  takeUpSecretKey(merchantId: string, number: number, context: CommandContext): Promise<MerchantResult> {
+    return this.execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
   }
 
   suspend(merchantId: string, context: CommandContext): Promise<MerchantResult> {

@@ -128,7 +128,11 @@ export const eventSchemas = {
     }),
   ],
   ApiKeyRevoked: [event({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) })],
-  SecretKeyRotated: [event({ ...rotation, secretKey: Sealed })],
+  SecretKeyRotated: [
+    event({ ...rotation, secretKey: Sealed }),
+    event({ ...rotation, secretKey: Sealed, gradual: Type.Boolean() }),
+  ],
+  SecretKeyTakenUp: [event({ ...merchant, number: Type.Integer({ minimum: 0 }) })],
   WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
   MerchantSuspended: [event(merchant)],
   MerchantResumed: [event(merchant)],

@@ -26,6 +26,8 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   ],
   // The same settings as changes: those that were not there did not change.
   MerchantSettingsChanged: [(data) => data, (data) => ({ ...data, changes: signatureV3(data.changes as JsonObject) })],
+  // None that it ended becomes valid again, and a receiver that has changed is not told with the old one again.
+  SecretKeyRotated: [(data) => ({ ...data, gradual: false })],
   // Found by its hash, which was its stream's name; which kind it was for was not recorded.
   HashCodeSeen: [(data) => ({ ...data, kind: null, hashId: null })],
   // Which engine's position it was is not known, so it is none: everything is looked at once more.

@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import type { CallbackCommands } from '../commands/callbacks.js'
 import type { Clock } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { SecretKeyUse } from '../commands/secret-key-use.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import type { WalletPayments } from '../commands/wallet-payments.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
@@ -25,6 +26,7 @@ export interface HttpDependencies {
   readonly walletPayments: WalletPayments
   /** Started. */
   readonly directory: MerchantDirectory
+  readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
   readonly readModels: ReadModels
   readonly secretBox: Pick<SecretBox, 'mac'>
   readonly paymentMethods: readonly PaymentMethod[]

@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { CallbackCommands } from '../commands/callbacks.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
+import { SecretKeyUse } from '../commands/secret-key-use.js'
 import { TransferCommands } from '../commands/transfers.js'
 import { buildApp } from '../http/app.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
@@ -94,6 +95,7 @@ async function startParts(
     walletPayments: createWalletPayments(payments),
     callbacks: new CallbackCommands(eventStore, clock),
     directory,
+    secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     secretBox: box,
     paymentMethods,

@@ -35,10 +35,14 @@ t.test('credentials are issued once; the log holds none of them in clear', async
     ],
   )
   t.equal(findByApiKey(another.webApiKey, merchant?.apiKeys ?? [])?.name, 'reports')
-  t.equal(box.open(merchant?.secretKey.current ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
+  t.equal(box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
   t.equal(merchant?.webhookSecret.previous, undefined)
+  const versions = new Map([
+    ['MerchantRegistered', 2],
+    ['SecretKeyRotated', 2],
+  ])
   for (const { type, metadata } of events) {
-    t.strictSame(metadata, { ...context, schemaVersion: type === 'MerchantRegistered' ? 2 : 1 })
+    t.strictSame(metadata, { ...context, schemaVersion: versions.get(type) ?? 1 })
   }
 })
 
@@ -47,7 +51,7 @@ t.test('a secret sealed for one purpose does not open for the other', async (t) 
   const commands = new MerchantCommands(store, () => at, box)
   const { id } = await commands.register(settings, context)
   const merchant = await commands.find(id)
-  t.throws(() => box.open(merchant?.secretKey.current ?? '', secretOwner(id, 'webhookSecret')))
+  t.throws(() => box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(id, 'webhookSecret')))
 })
 
 t.test('parallel changes of different settings are all kept', async (t) => {

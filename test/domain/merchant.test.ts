@@ -40,7 +40,7 @@ t.test(
           createdAt: registeredAt,
         },
       ],
-      secretKey: { current: 'v1.secret.1' },
+      secretKeys: { all: [{ number: 0, sealed: 'v1.secret.1', validUntil: null }], takenUp: 0 },
       webhookSecret: { current: 'v1.webhook.1' },
       requestsClaimed: true,
       suspended: false,
@@ -57,6 +57,7 @@ t.test('whatever is asked of a merchant that is not there is refused as not foun
     { type: 'CreateApiKey', sha256: 'b'.repeat(64), name: 'shop', scopes: ['read'], validUntil: null, at },
     { type: 'RevokeApiKey', keyId: 'a'.repeat(12), at },
     { type: 'RotateSecretKey', secretKey: 'v1.2', previousValidUntil: validUntil, at },
+    { type: 'TakeUpSecretKey', number: 1, at },
     { type: 'RotateWebhookSecret', webhookSecret: 'v1.2', previousValidUntil: validUntil, at },
     { type: 'Suspend', at },
     { type: 'Resume', at },
@@ -120,7 +121,6 @@ t.test('allow-lists are compared entry by entry, order included', async () => {
 })
 
 const rotations = [
-  ['secretKey', 'SecretKeyRotated', 'RotateSecretKey', 'v1.secret.1', ['v1.secret.2', 'v1.secret.3']],
   ['webhookSecret', 'WebhookSecretRotated', 'RotateWebhookSecret', 'v1.webhook.1', ['v1.webhook.2', 'v1.webhook.3']],
 ] as const
 

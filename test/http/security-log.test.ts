@@ -7,6 +7,7 @@ import { type SecurityEvent, securityEvents } from '../../src/security/security-
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService, walletPaths } from '../support/test-service.js'
 
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const customer = { userName: 'ada@example.com', password: '246813' }
 const operatorsOnly: readonly SecurityEvent[] = ['security.operator_command', 'security.more']
 
@@ -27,7 +28,7 @@ async function world(t: Test) {
 async function attack({ app, merchant, merchants, wallet, until, directory }: Awaited<ReturnType<typeof world>>) {
   const shop = await merchant({ requireSignature: 'none' })
   const suspended = await merchant({ allowIps: ['127.0.0.1'] })
-  await merchants.suspend(suspended.id, { actor: 'test', $correlationId: 'test', $causationId: 'test' })
+  await merchants.suspend(suspended.id, context)
   await until(() => directory.byId(suspended.id)?.suspended === true)
   const key = shop.webApiKey
   const guess = `${key.slice(0, -6)}CANARY`
@@ -35,6 +36,10 @@ async function attack({ app, merchant, merchants, wallet, until, directory }: Aw
   await post(app, paths.native, native(), { key: guess })
   await post(app, paths.native, native(), { key, address: '192.0.2.9' })
   await post(app, paths.native, native(), { key: suspended.webApiKey })
+  const reports = { name: 'reports', scopes: ['read'], validUntil: null } as const
+  const reading = await merchants.createApiKey(shop.id, reports, context)
+  if (!reading.accepted) throw new Error('refused')
+  await post(app, paths.native, native(), { key: reading.webApiKey })
   const wrongHash = 'CA4A21CA4A21CA4A21CA4A21CA4A21CA'
   await post(app, paths.native, native({ hashCode: wrongHash }), { key })
   const signature = `t=${Math.floor(Date.now() / 1000)},v1=${'ca'.repeat(32)}`
@@ -61,6 +66,7 @@ async function attack({ app, merchant, merchants, wallet, until, directory }: Aw
   const mac = page.split('.').at(-1)!
   const issued = [shop, suspended].flatMap(({ webApiKey, secretKey, webhookSecret }) => [
     webApiKey.slice(-43),
+    reading.webApiKey.slice(-43),
     secretKey,
     webhookSecret,
   ])

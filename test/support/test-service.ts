@@ -7,6 +7,7 @@ import { Registry } from 'prom-client'
 import { CallbackCommands } from '../../src/commands/callbacks.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
+import { SecretKeyUse } from '../../src/commands/secret-key-use.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import { WalletCollections } from '../../src/commands/wallet-collections.js'
 import { WalletPayments } from '../../src/commands/wallet-payments.js'
@@ -156,6 +157,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     callbacks,
     walletPayments,
     directory,
+    secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     secretBox,
     paymentMethods,

@@ -2,6 +2,7 @@ import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
 import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
+import { callbackSecretKey } from './secret-keys.js'
 
 export type MerchantCommand =
   | {
@@ -28,6 +29,7 @@ export type MerchantCommand =
       readonly previousValidUntil: string
       readonly at: string
     }
+  | { readonly type: 'TakeUpSecretKey'; readonly number: number; readonly at: string }
   | {
       readonly type: 'RotateWebhookSecret'
       readonly webhookSecret: SealedSecret
@@ -69,7 +71,14 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     }
     case 'RotateSecretKey': {
       const { secretKey, previousValidUntil } = command
-      return accept({ type: 'SecretKeyRotated', data: { merchantId, secretKey, previousValidUntil, at } })
+      const data = { merchantId, secretKey, previousValidUntil, gradual: true, at }
+      return accept({ type: 'SecretKeyRotated', data })
+    }
+    case 'TakeUpSecretKey': {
+      const { number } = command
+      // Written once for each: any other request with it changes nothing.
+      if (callbackSecretKey(state.secretKeys, at).number >= number) return accept()
+      return accept({ type: 'SecretKeyTakenUp', data: { merchantId, number, at } })
     }
     case 'RotateWebhookSecret': {
       const { webhookSecret, previousValidUntil } = command

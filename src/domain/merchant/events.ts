@@ -97,7 +97,21 @@ export interface ApiKeyRevoked {
 
 export interface SecretKeyRotated {
   readonly type: 'SecretKeyRotated'
-  readonly data: Rotation & { readonly secretKey: SealedSecret }
+  readonly data: Rotation & {
+    readonly secretKey: SealedSecret
+    /**
+     * Callbacks change to it when the merchant does, and those before the one before stay valid until their own times. False in
+     * version 1, when callbacks changed at once.
+     */
+    readonly gradual: boolean
+  }
+}
+
+/** The merchant was seen to use a SecretKey: callbacks are not hashed with an older one any more. */
+export interface SecretKeyTakenUp {
+  readonly type: 'SecretKeyTakenUp'
+  /** `number`: 0 for the SecretKey the merchant is registered with, one more with each rotation. */
+  readonly data: { readonly merchantId: string; readonly number: number; readonly at: string }
 }
 
 export interface WebhookSecretRotated {
@@ -132,6 +146,7 @@ export type MerchantEvent =
   | ApiKeyCreated
   | ApiKeyRevoked
   | SecretKeyRotated
+  | SecretKeyTakenUp
   | WebhookSecretRotated
   | MerchantSuspended
   | MerchantResumed

@@ -1,5 +1,6 @@
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
+import { firstSecretKey, rotateSecretKey, type SecretKeys } from './secret-keys.js'
 
 /** A credential and, while it is being rotated, the one before it. */
 export interface Rotating<Value> {
@@ -12,7 +13,7 @@ export interface Merchant {
   readonly settings: MerchantSettings
   /** The main one first. Those that have expired stay until the next one is created. */
   readonly apiKeys: readonly ApiKey[]
-  readonly secretKey: Rotating<SealedSecret>
+  readonly secretKeys: SecretKeys
   readonly webhookSecret: Rotating<SealedSecret>
   /** All of its requests claimed the texts their hashes are made of. */
   readonly requestsClaimed: boolean
@@ -33,7 +34,7 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
       merchantId,
       settings,
       apiKeys: [mainKey(apiKeySha256, at)],
-      secretKey: { current: secretKey },
+      secretKeys: firstSecretKey(secretKey),
       webhookSecret: { current: webhookSecret },
       requestsClaimed,
       suspended: false,
@@ -55,7 +56,9 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
     case 'ApiKeyRevoked':
       return { ...state, apiKeys: state.apiKeys.filter((key) => apiKeyId(key) !== event.data.keyId) }
     case 'SecretKeyRotated':
-      return { ...state, secretKey: rotate(state.secretKey, event.data.secretKey, event.data) }
+      return { ...state, secretKeys: rotateSecretKey(state.secretKeys, event.data) }
+    case 'SecretKeyTakenUp':
+      return { ...state, secretKeys: { ...state.secretKeys, takenUp: event.data.number } }
     case 'WebhookSecretRotated':
       return { ...state, webhookSecret: rotate(state.webhookSecret, event.data.webhookSecret, event.data) }
     case 'MerchantSuspended':

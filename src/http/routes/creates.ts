@@ -12,6 +12,7 @@ import type { Gate } from '../plugins/gate.js'
 import type { HttpMetrics } from '../plugins/metrics.js'
 import { contextOf } from '../request-context.js'
 import type { HostedDeposit, NativeDeposit, Withdrawal } from '../schemas/creates.js'
+import { noteSecretKey } from '../secret-key-check.js'
 import { isSignatureValid } from '../signature-check.js'
 import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
 
@@ -64,6 +65,7 @@ export class Creates {
     const body = request.body as Withdrawal
     const { userId, name, username, referenceId, paymentMethod, accountNumber, identityNumber } = body
     const hash = this.checkHash(merchant, body, amount)
+    await noteSecretKey(this.deps, request, merchant, amount)
     const withdrawal: WithdrawalRequest = {
       merchantId: merchant.merchantId,
       mayHaveUnclaimed: !merchant.requestsClaimed,
@@ -98,6 +100,7 @@ export class Creates {
   ): Promise<Transfer> {
     const body = request.body as NativeDeposit
     const hash = this.checkHash(merchant, body, amount)
+    await noteSecretKey(this.deps, request, merchant, amount)
     const deposit = depositOf(body, merchant, amount, channel, hash)
     const refused =
       this.depositChecks.refusal(body, amount, merchant) ??
