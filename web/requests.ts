@@ -33,7 +33,8 @@ async function ask<Answer>(what: string, request: RequestInit): Promise<Answer |
     const address = `${location.pathname}/${what}?lang=${data.language}`
     const response = await fetch(address, {
       ...request,
-      credentials: 'omit',
+      // The cookie by which the wallet knows this browser again.
+      credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
       signal: abort.signal,

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { deviceIdOf } from '../commands/ids.js'
 import { toJsonNumber } from '../domain/money.js'
 import type { Movement, WalletAccount } from '../domain/wallet/account.js'
-import { isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
 import { accepted, answer, Refused, UsageError } from './command.js'
 import { amount, integer, text, tolerance } from './options.js'
 import type { Workplace } from './workplace.js'
@@ -60,7 +60,9 @@ function email(text: string): string {
 }
 
 function password(text: string): string {
-  if (text !== '-' && !isPassword(text)) throw new InvalidArgumentError('It must be 6 digits.')
+  if (text === '-') return text
+  if (!isPassword(text)) throw new InvalidArgumentError('It must be 6 digits.')
+  if (isEasyPassword(text)) throw new InvalidArgumentError('It is too easy to guess.')
   return text
 }
 
@@ -92,6 +94,7 @@ async function passwordFromStdin(): Promise<string> {
   }
   const line = text.split(/\r?\n/, 1)[0] ?? ''
   if (!isPassword(line)) throw new UsageError('the password on stdin must be 6 digits')
+  if (isEasyPassword(line)) throw new UsageError('the password on stdin is too easy to guess')
   return line
 }
 

@@ -24,6 +24,11 @@ export function walletCodesStream(accountNumber: number): string {
   return `walletcodes-${accountNumber}`
 }
 
+/** Wrong passwords for one wallet account; the e-mail it is asked for by appears as a keyed digest. */
+export function walletLogInsStream(account: string): string {
+  return `walletlogins-${account}`
+}
+
 export function callbackStream(trackingId: string): string {
   return `callback-${trackingId}`
 }

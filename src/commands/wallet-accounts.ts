@@ -9,7 +9,7 @@ import {
   type WalletAccountState,
   walletAccountDecider,
 } from '../domain/wallet/account.js'
-import { isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
 import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
@@ -41,12 +41,12 @@ export type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** Slow on purpose; works off the main thread. */
+/** Slow on purpose; works off the main thread. Those for whom it is done take turns (`queuedFor`). */
 export interface Passwords {
   /** A PHC string (`$argon2id$…`) with a salt of its own. @throws TooManyPasswordsError */
-  hash(secret: string): Promise<string>
+  hash(secret: string, queuedFor: string): Promise<string>
   /** @throws TooManyPasswordsError */
-  verify(phc: string, secret: string): Promise<boolean>
+  verify(phc: string, secret: string, queuedFor: string): Promise<boolean>
 }
 
 /** More log-ins at once than can be worked off in reasonable time. */
@@ -136,20 +136,24 @@ export class WalletAccounts {
   }
 
   /**
-   * The account of this e-mail and password. An unknown e-mail costs the same reads and the same hash as a wrong password,
+   * The account of this e-mail, and whether the password is its own. An unknown e-mail costs the same reads and the same hash as a wrong password,
    * so that neither the answer nor its time tells who has an account. @throws TooManyPasswordsError
    */
-  async authenticate(email: string, password: string): Promise<WalletAccount | undefined> {
+  async authenticate(
+    email: string,
+    password: string,
+    queuedFor: string,
+  ): Promise<{ readonly known: WalletAccount | undefined; readonly matches: boolean }> {
     const emailMac = this.emailMac(normalEmail(email) ?? '')
     const known = await this.findByMac(emailMac)
-    this.decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'))
+    this.decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
     const decoyHash = await this.decoyHash.catch((error) => {
       this.decoyHash = undefined
       throw error
     })
     const secret = this.keyedPassword(emailMac, password)
-    const matches = await this.passwords.verify(known?.passwordHash ?? decoyHash, secret)
-    return matches ? known : undefined
+    const matches = await this.passwords.verify(known?.passwordHash ?? decoyHash, secret, queuedFor)
+    return { known, matches }
   }
 
   /** @throws SecretBoxError with another master key */
@@ -188,9 +192,11 @@ export class WalletAccounts {
     const normal = normalEmail(email)
     if (normal === undefined) throw new InvalidWalletAccountError('the e-mail is not an e-mail address')
     if (!isPassword(password)) throw new InvalidWalletAccountError('the password is not 6 digits')
+    // The sandbox's was made here, of no person's choosing.
+    if (!sandbox && isEasyPassword(password)) throw new InvalidWalletAccountError('the password is too easy to guess')
     if (!isPhone(phone)) throw new InvalidWalletAccountError('the phone is not a number such as +905551234567')
     const emailMac = this.emailMac(normal)
-    const passwordHash = await this.passwords.hash(this.keyedPassword(emailMac, password))
+    const passwordHash = await this.passwords.hash(this.keyedPassword(emailMac, password), 'operator')
     const at = this.clock()
     return (accountNumber: number) =>
       ({

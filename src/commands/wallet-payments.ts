@@ -11,7 +11,6 @@ import {
 } from '../domain/payment/payment.js'
 import type { DepositChannel } from '../domain/transfer/events.js'
 import type { Deposit } from '../domain/transfer/transfer.js'
-import { normalEmail } from '../domain/wallet/credentials.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { SecretBox } from '../security/secret-box.js'
 import {
@@ -20,7 +19,7 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../security/wallet-tokens.js'
-import { type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
+import { type CodeChallenge, type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
 import { deviceIdOf, walletCodesStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
@@ -28,6 +27,7 @@ import { RecentAnswers } from './recent-answers.js'
 import type { TransferCommands } from './transfers.js'
 import { type WalletCollections, whyNotPayable } from './wallet-collections.js'
 import { type WalletFailure, walletFailure } from './wallet-failure.js'
+import type { WalletLogIns } from './wallet-log-ins.js'
 
 /** One step of one deposit. */
 interface Step {
@@ -41,6 +41,8 @@ export interface LogInRequest extends Step {
   readonly email: string
   /** Six digits. */
   readonly password: string
+  /** What an earlier log-in gave to this browser. */
+  readonly deviceCookie?: string | undefined
 }
 
 export interface CodeRequest extends Step {
@@ -77,8 +79,9 @@ export interface WalletPaymentsDependencies {
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
   readonly clock: Clock
-  /** Counts a log-in to an account, named by an opaque text. 0, or the whole seconds until there may be another. */
-  readonly takeLogIn: (account: string) => number
+  readonly logIns: WalletLogIns
+  /** Counts a code that is sent to an account. 0, or the whole seconds until there may be another. */
+  readonly takeCode: (accountNumber: number) => number
 }
 
 /** Codes of one account at once. */
@@ -103,32 +106,30 @@ export class WalletPayments {
   }
 
   /** Has a code sent to the account's phone when the password is right. */
-  async logIn(request: LogInRequest, context: CommandContext): Promise<Result<{ readonly token: string }>> {
-    const { wallet, box, takeLogIn, collections } = this.deps
-    const { trackingId, merchantId, email, password } = request
+  async logIn(
+    request: LogInRequest,
+    context: CommandContext,
+  ): Promise<Result<{ readonly token: string; readonly deviceCookie: string }>> {
+    const { wallet, collections, logIns, takeCode } = this.deps
+    const { trackingId, merchantId, email, password, deviceCookie } = request
     const found = await this.payable(request)
     if (!('transfer' in found)) return found
     const { challenges } = await collections.load(trackingId)
     if (challenges.length >= maxLogIns) return walletFailure('too-many-logins')
-    const retryAfterSeconds = takeLogIn(box.mac('wallet log-in', normalEmail(email) ?? email))
-    if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
+    const attempt = { email, merchantId, trackingId, customer: this.deviceOf(found.transfer), deviceCookie }
     return reachingWallet(async () => {
-      const loggedIn = await wallet.logIn(email, password)
-      if (loggedIn.outcome === 'refused') return walletFailure('bad-login')
-      const { accountNumber } = loggedIn
-      const challengeId = randomUUID()
-      const command = {
-        type: 'LogIn',
-        trackingId,
-        merchantId,
-        challengeId,
-        accountNumber,
-        at: this.deps.clock(),
-      } as const
-      const result = await collections.execute(trackingId, command, context)
-      if (!result.accepted) return failureOf(result.refusal.rule)
-      await wallet.sendCode({ id: challengeId, accountNumber })
-      return { ok: true, token: this.tokens.issue('code', request, challengeId) }
+      const result = await logIns.attempt(attempt, () => wallet.logIn(email, password, merchantId), context)
+      if (result.outcome === 'locked') return walletFailure('login-throttled', result)
+      if (result.outcome === 'refused') return walletFailure('bad-login')
+      const { accountNumber } = result
+      const retryAfterSeconds = takeCode(accountNumber)
+      if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
+      const challenge = { id: randomUUID(), accountNumber }
+      const recorded = await this.recordLogIn(found.transfer, challenge, context)
+      if (!recorded.accepted) return failureOf(recorded.refusal.rule)
+      await wallet.sendCode(challenge)
+      const token = this.tokens.issue('code', request, challenge.id)
+      return { ok: true, token, deviceCookie: result.deviceCookie }
     })
   }
 
@@ -228,6 +229,15 @@ export class WalletPayments {
     const command = { type: 'ConfirmDevice', trackingId, merchantId, challengeId: challenge.id, at } as const
     await this.deps.collections.execute(trackingId, command, context)
     return { ok: true }
+  }
+
+  /** One after the other for each deposit: its twentieth log-in is the last, however many come at once. */
+  private recordLogIn({ trackingId, merchantId }: Deposit, challenge: CodeChallenge, context: CommandContext) {
+    const { id: challengeId, accountNumber } = challenge
+    const of = { trackingId, merchantId, challengeId, accountNumber, at: this.deps.clock() }
+    return this.lanes.run(trackingId, () =>
+      this.deps.collections.execute(trackingId, { type: 'LogIn', ...of }, context),
+    )
   }
 
   /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */

@@ -5,6 +5,7 @@ import type { HashCodeSeen } from '../domain/hash-code.js'
 import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { WalletCodeRefused } from '../domain/payment/code-cap.js'
 import type { PaymentEvent } from '../domain/payment/events.js'
+import type { LogInEvent } from '../domain/payment/log-in-lock.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import type { WalletAccountEvent, WalletEmailReserved } from '../domain/wallet/events.js'
 import { eventSchemas } from './event-schemas.js'
@@ -22,6 +23,7 @@ export type DomainEvent =
   | EndpointEvent
   | PaymentEvent
   | WalletCodeRefused
+  | LogInEvent
   | HashCodeSeen
   | WalletAccountEvent
   | WalletEmailReserved

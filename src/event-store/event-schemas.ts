@@ -193,6 +193,8 @@ export const eventSchemas = {
     }),
   ],
   WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
+  WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Type.Integer({ minimum: 1 }) })],
+  WalletLogInDeviceKnown: [event({ ...payment, device: Id })],
   HashCodeSeen: [
     event({ merchantId: Id, amountText: Text, referenceId: Id, at: At }),
     event({

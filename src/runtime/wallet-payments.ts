@@ -2,6 +2,7 @@ import type { Clock } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import { WalletCollections } from '../commands/wallet-collections.js'
+import { WalletLogIns } from '../commands/wallet-log-ins.js'
 import { WalletPayments } from '../commands/wallet-payments.js'
 import { isManual, type PaymentMethod } from '../domain/payment-method.js'
 import type { EventStore } from '../event-store/event-store.js'
@@ -9,8 +10,8 @@ import { TokenBuckets } from '../http/token-buckets.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { Wallet } from '../wallet/wallet.js'
 
-/** Log-ins to one account: 5 a minute, 3 at once, whichever merchant's. */
-const logIns = { perSecond: 5 / 60, burst: 3 }
+/** Codes to one account: 5 a minute, 3 at once, whichever merchant's. Each is a text message. */
+const codes = { perSecond: 5 / 60, burst: 3 }
 const maxThrottledAccounts = 100_000
 
 export interface WalletPaymentsParts {
@@ -35,6 +36,7 @@ export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments
     settingsOf,
     isManual: (code) => isManual(paymentMethods, code),
     collections: new WalletCollections({ ...rest, settingsOf }),
-    takeLogIn: (account) => throttle.take(account, logIns.perSecond, logIns.burst),
+    logIns: new WalletLogIns(rest.store, rest.box, rest.clock),
+    takeCode: (accountNumber) => throttle.take(String(accountNumber), codes.perSecond, codes.burst),
   })
 }

@@ -8,8 +8,11 @@ export type AccountNumber = number
 
 export type LogIn =
   | { readonly outcome: 'accepted'; readonly accountNumber: AccountNumber }
-  /** Unknown account or wrong password: one answer, in the same time. */
-  | { readonly outcome: 'refused' }
+  /**
+   * Unknown account or wrong password: one answer to the customer, in the same time. `isAccount`: it is a wrong password,
+   * where the wallet says so. Not to be told; it makes the failure one that is counted durably.
+   */
+  | { readonly outcome: 'refused'; readonly isAccount?: true }
 
 /** One request for a code. Its id (UUID) is new for every log-in and belongs to one transfer. */
 export interface CodeChallenge {
@@ -46,7 +49,8 @@ export interface Wallet {
    * Elsewhere a collection may still be on its way, and only a person can tell.
    */
   readonly absenceIsProof?: true
-  logIn(email: string, password: string): Promise<LogIn>
+  /** Through whichever merchant: one merchant's log-ins must not hold up another's. */
+  logIn(email: string, password: string, merchantId: string): Promise<LogIn>
   /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */
   sendCode(challenge: CodeChallenge): Promise<void>
   /** Counting attempts is the caller's part. */

@@ -66,10 +66,14 @@ t.test('the password may come from stdin, and is nowhere in what is printed', as
     const [status] = await once(child, 'close')
     return { status, output }
   }
-  for (const wrong of ['', '1234567\n']) {
+  for (const [wrong, told] of [
+    ['', /must be 6 digits/],
+    ['1234567\n', /must be 6 digits/],
+    ['123456\n', /too easy to guess/],
+  ] as const) {
     const { status, output } = await open(wrong)
     t.equal(status, 2)
-    t.match(output, /must be 6 digits/)
+    t.match(output, told)
     t.notMatch(output, /12345/)
   }
   const { status, output } = await open('730914\n')

@@ -18,6 +18,7 @@ export interface WalletUnderTest {
 
 const password = '481516'
 const nobody = 999_999_999_999
+const shop = 'merchant'
 
 /** What every implementation of the wallet port keeps to. `start` registers its own teardown. */
 export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderTest>): void {
@@ -39,8 +40,8 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const under = await start(t)
     const { wallet } = under
     const { email, accountNumber } = await account(under)
-    t.same(await wallet.logIn(email, password), { outcome: 'accepted', accountNumber })
-    t.same(await wallet.logIn(` ${email.toUpperCase()} `, password), { outcome: 'accepted', accountNumber })
+    t.same(await wallet.logIn(email, password, shop), { outcome: 'accepted', accountNumber })
+    t.same(await wallet.logIn(` ${email.toUpperCase()} `, password, shop), { outcome: 'accepted', accountNumber })
     const wrong = [
       [email, '481517'],
       [email, ''],
@@ -49,7 +50,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
       ['', password],
       ['not an e-mail', password],
     ] as const
-    for (const [email, password] of wrong) t.same(await wallet.logIn(email, password), { outcome: 'refused' })
+    for (const [email, password] of wrong) t.equal((await wallet.logIn(email, password, shop)).outcome, 'refused')
     t.ok(Number.isSafeInteger(accountNumber) && accountNumber > 0 && accountNumber < 10 ** 12)
   })
 

@@ -7,7 +7,7 @@ import {
   type WalletAccountCommand,
   walletAccountDecider,
 } from '../../src/domain/wallet/account.js'
-import { isPassword, isPhone, normalEmail } from '../../src/domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../src/domain/wallet/credentials.js'
 import type { WalletAccountEvent } from '../../src/domain/wallet/events.js'
 import { specification } from '../support/given-when-then.js'
 
@@ -191,6 +191,18 @@ t.test('e-mails are compared in one form; what is none has none', async (t) => {
     `${'a'.repeat(65)}@x.de`,
   ]
   for (const text of [...wrong, ...headers]) t.equal(normalEmail(text), undefined, JSON.stringify(text))
+})
+
+t.test('passwords that anybody would guess first are easy, others are not', async (t) => {
+  const easy =
+    '000000 999999 123456 234567 654321 987654 890123 321098 121212 909090 123123 550550 112233 159753 147258'
+  for (const digits of easy.split(' ')) t.ok(isEasyPassword(digits), digits)
+  for (const digits of '481516 734219 100000 123457 112234 135791 246813 000001 580263'.split(' ')) {
+    t.notOk(isEasyPassword(digits), digits)
+  }
+  let count = 0
+  for (let n = 0; n < 1_000_000; n++) if (isEasyPassword(String(n).padStart(6, '0'))) count++
+  t.ok(count > 1_000 && count < 1_200, `${count} of a million are refused`)
 })
 
 t.test('passwords are six digits of ASCII, phones E.164', async (t) => {

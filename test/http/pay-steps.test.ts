@@ -16,8 +16,8 @@ async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | u
   t.teardown(() => destroyTestService(service))
   const { secretKey, id: merchantId } = await service.merchant({ name: 'Blue Shop' })
   const { app } = service
-  const hosted = async () => {
-    const answer = await post(app, paths.hosted, createBody('hosted', secretKey))
+  const hosted = async (fields: { readonly userId?: string } = {}) => {
+    const answer = await post(app, paths.hosted, createBody('hosted', secretKey, fields))
     const { url, trackingId } = answer.json<{ url: string; trackingId: string }>()
     return { path: new URL(url).pathname, trackingId }
   }
@@ -38,11 +38,10 @@ async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | u
   return { ...service, wallet, hosted, step, merchantId }
 }
 
-t.test('the steps lead from the log-in to a paid deposit, without a cookie', async (t) => {
+t.test('the steps lead from the log-in to a paid deposit', async (t) => {
   const { wallet, hosted, step, transfers, app } = await world(t)
   const { path, trackingId } = await hosted()
   const loggedIn = await step(path, 'login', customer)
-  t.equal(loggedIn.headers['set-cookie'], undefined)
   t.equal(loggedIn.headers['cache-control'], 'no-store')
   const { next, token } = loggedIn.json()
   t.equal(next, 'code')
@@ -55,6 +54,34 @@ t.test('the steps lead from the log-in to a paid deposit, without a cookie', asy
   t.same((await step(path, 'device', { token: verified.token })).json(), { next: 'result' })
   t.equal((await transfers.find(trackingId))?.transfer.status, 'Completed')
   t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '100,50' })
+})
+
+t.test('strangers who guess do not lock out the browser that has logged in before', async (t) => {
+  const { hosted, step } = await world(t)
+  const { path } = await hosted()
+  const wrong = { ...customer, password: '918273' }
+  t.equal((await step(path, 'login', wrong)).headers['set-cookie'], undefined, 'a wrong password makes no device')
+  const loggedIn = await step(path, 'login', customer)
+  const [name, cookie] = [/^[^=]+/, /^[^;]+/].map(
+    (part) => part.exec(String(loggedIn.headers['set-cookie']))?.[0] ?? '',
+  )
+  t.equal(name, '__Host-wallet-device')
+  t.equal(
+    String(loggedIn.headers['set-cookie']).slice(cookie?.length),
+    '; Path=/; Max-Age=15552000; HttpOnly; Secure; SameSite=Strict',
+  )
+  t.notMatch(cookie, /ada|246813/)
+  // Of another customer of the shop, so that the merchant's userId is none that is known.
+  const other = await hosted({ userId: 'guesser' })
+  for (let n = 0; n < 3; n++) await step(other.path, 'login', wrong)
+  const locked = await step(other.path, 'login', customer)
+  t.same([locked.statusCode, locked.json().reason], [429, 'tooManyRequests'])
+  t.match(locked.headers['retry-after'], /^1[0-2]$/)
+  const back = await hosted({ userId: 'another device' })
+  t.equal((await step(back.path, 'login', customer)).statusCode, 429, 'without the cookie')
+  const known = await step(back.path, 'login', customer, { cookie: `a=b; ${cookie}; c=d` })
+  t.equal(known.statusCode, 200)
+  t.notMatch(String(known.headers['set-cookie']), cookie, 'and gets another one')
 })
 
 t.test('what another site makes a browser send is refused before it is read', async (t) => {

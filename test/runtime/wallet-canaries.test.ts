@@ -25,8 +25,8 @@ t.test('after all that is done with a wallet its secrets are in no file, log lin
   const stores = await openStores(configuration)
   const clock = () => new Date().toISOString()
   const { wallet, outbox } = createWallet({ ...stores, configuration, clock, isSandbox: () => true })
-  t.match(await wallet.logIn(email, password), { outcome: 'accepted' })
-  t.match(await wallet.logIn(email, wrongPassword), { outcome: 'refused' })
+  t.match(await wallet.logIn(email, password, 'merchant'), { outcome: 'accepted' })
+  t.match(await wallet.logIn(email, wrongPassword, 'merchant'), { outcome: 'refused' })
   const challenge = { id: randomUUID(), accountNumber }
   await wallet.sendCode(challenge)
   const code = (await outbox.list())[0]?.code ?? ''

@@ -42,7 +42,8 @@ export class MemoryWallet implements Wallet {
   async logIn(email: string, password: string): Promise<LogIn> {
     await this.before('logIn')
     const account = [...this.accounts.values()].find((each) => each.email === email.toLowerCase())
-    if (account?.password !== password) return { outcome: 'refused' }
+    if (!account) return { outcome: 'refused' }
+    if (account.password !== password) return { outcome: 'refused', isAccount: true }
     return { outcome: 'accepted', accountNumber: account.accountNumber }
   }
 

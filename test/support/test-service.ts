@@ -10,6 +10,7 @@ import { type IssuedCredentials, MerchantCommands } from '../../src/commands/mer
 import { SecretKeyUse } from '../../src/commands/secret-key-use.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import { WalletCollections } from '../../src/commands/wallet-collections.js'
+import { WalletLogIns } from '../../src/commands/wallet-log-ins.js'
 import { WalletPayments } from '../../src/commands/wallet-payments.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
 import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js'
@@ -113,8 +114,8 @@ export interface TestServiceOptions {
   readonly overrides?: Partial<HttpDependencies>
   /** A {@link MemoryWallet} without accounts when absent. */
   readonly wallet?: Wallet
-  /** Seconds until the account may be logged in to again. */
-  readonly takeLogIn?: (account: string) => number
+  /** Seconds until the account may be sent another code. */
+  readonly takeCode?: (accountNumber: number) => number
   readonly clock?: () => string
   /** Runs the projections, which lists and feeds need. */
   readonly projections?: boolean
@@ -147,7 +148,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     box: secretBox,
     publicUrl: 'https://pay.example',
     clock,
-    takeLogIn: options.takeLogIn ?? (() => 0),
+    logIns: new WalletLogIns(store, secretBox, clock),
+    takeCode: options.takeCode ?? (() => 0),
   })
   const logLines: string[] = []
   const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })

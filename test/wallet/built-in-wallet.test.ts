@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { walletAccountStream } from '../../src/commands/ids.js'
-import { type Passwords, TooManyPasswordsError, WalletAccounts } from '../../src/commands/wallet-accounts.js'
+import {
+  InvalidWalletAccountError,
+  type Passwords,
+  TooManyPasswordsError,
+  WalletAccounts,
+} from '../../src/commands/wallet-accounts.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
@@ -11,6 +16,7 @@ import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wal
 import { context, openTestStore } from '../support/embedded-store.js'
 
 const customer = { email: 'ada@example.com', password: '481516', phone: '+905551234567', openingBalanceMinor: 1_000n }
+const shop = 'merchant'
 const silent: Messages = { sendSms: async () => undefined, sendEmail: async () => undefined }
 
 interface Options {
@@ -86,7 +92,7 @@ t.test('every log-in does the same work, whoever is asked for, and hashes nothin
   })
   const { accounts, wallet } = parts(counted, { passwords })
   await open(accounts)
-  await wallet.logIn('ada@example.com', '000000')
+  await wallet.logIn('ada@example.com', '000000', shop)
   const attempts: [string, string][] = [
     ['ada@example.com', '481516'],
     ['ada@example.com', '000000'],
@@ -98,7 +104,7 @@ t.test('every log-in does the same work, whoever is asked for, and hashes nothin
   for (const [email, password] of attempts) {
     const before = { ...passwords.counts }
     reads.length = 0
-    await wallet.logIn(email, password)
+    await wallet.logIn(email, password, shop)
     t.equal(passwords.counts.verify - before.verify, 1, `${email} ${password}: one hash`)
     t.equal(passwords.counts.hash, before.hash)
     t.same(reads, ['walletemail', 'wallet'], `${email} ${password}: the same reads`)
@@ -114,12 +120,23 @@ t.test('a sandbox account is nobody’s outside of the sandbox, and its money is
   const payment = { accountNumber, amountMinor: 100n, description: 'Shop, 1' }
   const before = { ...payment, trackingId: randomUUID() }
   t.match(await inside.wallet.collect(before), { outcome: 'collected' })
-  t.same(await outside.wallet.logIn(customer.email, customer.password), { outcome: 'refused' })
+  t.same(await outside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
   const now = { ...payment, trackingId: randomUUID() }
   t.same(await outside.wallet.collect(now), { outcome: 'refused', reason: 'account-blocked' })
   await t.rejects(outside.wallet.sendCode({ id: randomUUID(), accountNumber }), WalletUnavailableError)
   t.match(await outside.wallet.collect(before), { outcome: 'collected' }, 'what was taken before stays taken')
-  t.match(await inside.wallet.logIn(customer.email, customer.password), { outcome: 'accepted' })
+  t.match(await inside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'accepted' })
+})
+
+t.test('a password that is easy to guess is refused when it is set, and goes on where it is', async (t) => {
+  const store = await openTestStore(t)
+  const { accounts, wallet } = parts(store, { isSandbox: true })
+  for (const password of ['000000', '123456', '987654', '121212', '112233']) {
+    await t.rejects(open(accounts, { password }), InvalidWalletAccountError)
+  }
+  t.equal((await store.readAll({ maxCount: 10 })).events.length, 0)
+  const accountNumber = await open(accounts, { password: '123456', sandbox: true })
+  t.same(await wallet.logIn(customer.email, '123456', shop), { outcome: 'accepted', accountNumber })
 })
 
 t.test('another master key opens nothing and lets nobody in', async (t) => {
@@ -127,7 +144,7 @@ t.test('another master key opens nothing and lets nobody in', async (t) => {
   const { accounts } = parts(store)
   await open(accounts)
   const other = parts(store, { masterKey: randomBytes(32) })
-  t.same(await other.wallet.logIn(customer.email, customer.password), { outcome: 'refused' })
+  t.match(await other.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
 })
 
 t.test('an e-mail is one account’s, though ten are opened with it at once from several processes', async (t) => {
@@ -170,9 +187,9 @@ t.test('a number that is taken is not given to another e-mail', async (t) => {
   const { accounts, wallet } = parts(store, { newNumber: () => numbers.shift()! })
   t.equal(await open(accounts), 111_111_111_111)
   t.equal(await open(accounts, { email: 'eve@example.com', password: '000001' }), 222_222_222_222)
-  t.match(await wallet.logIn('eve@example.com', '000001'), { accountNumber: 222_222_222_222 })
-  t.match(await wallet.logIn('ada@example.com', '481516'), { accountNumber: 111_111_111_111 })
-  t.same(await wallet.logIn('ada@example.com', '000001'), { outcome: 'refused' })
+  t.match(await wallet.logIn('eve@example.com', '000001', shop), { accountNumber: 222_222_222_222 })
+  t.match(await wallet.logIn('ada@example.com', '481516', shop), { accountNumber: 111_111_111_111 })
+  t.match(await wallet.logIn('ada@example.com', '000001', shop), { outcome: 'refused', isAccount: true })
 })
 
 t.test('eighty collections at once from four processes: each answered, no more taken than was there', async (t) => {
@@ -260,7 +277,7 @@ t.test(
     await t.rejects(unwritable.collect(payment), WalletOutcomeUnknownError)
     const unreadable = parts(failing(store, { readStream: unavailable })).wallet
     await t.rejects(unreadable.collect(payment), WalletUnavailableError)
-    await t.rejects(unreadable.logIn(customer.email, customer.password), WalletUnavailableError)
+    await t.rejects(unreadable.logIn(customer.email, customer.password, shop), WalletUnavailableError)
     await t.rejects(unreadable.collectionOf(payment), WalletUnavailableError)
     t.equal(await parts(store).wallet.collectionOf(payment), undefined)
   },
@@ -308,15 +325,15 @@ t.test(
 
 t.test('argon2id is used with a salt of its own, two at a time, and refuses when too many wait', async (t) => {
   const passwords = createPasswords(8)
-  const [a, b] = await Promise.all([passwords.hash('secret'), passwords.hash('secret')])
+  const [a, b] = await Promise.all([passwords.hash('secret', shop), passwords.hash('secret', shop)])
   t.match(a, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   t.not(a, b)
-  t.equal(await passwords.verify(a!, 'secret'), true)
-  t.equal(await passwords.verify(a!, 'other'), false)
-  const many = await Promise.allSettled(Array.from({ length: 14 }, () => passwords.verify(a!, 'secret')))
+  t.equal(await passwords.verify(a!, 'secret', shop), true)
+  t.equal(await passwords.verify(a!, 'other', shop), false)
+  const many = await Promise.allSettled(Array.from({ length: 14 }, () => passwords.verify(a!, 'secret', shop)))
   t.equal(many.filter(({ status }) => status === 'fulfilled').length, 10)
   for (const result of many) if (result.status === 'rejected') t.ok(result.reason instanceof TooManyPasswordsError)
-  t.equal(await passwords.verify(b!, 'secret'), true, 'and goes on')
+  t.equal(await passwords.verify(b!, 'secret', shop), true, 'and goes on')
 })
 
 t.test('the events of an account hold no e-mail, phone, password or code in clear', async (t) => {
@@ -325,7 +342,7 @@ t.test('the events of an account hold no e-mail, phone, password or code in clea
   const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
   const { accounts, wallet } = parts(store, { messages, passwords: createPasswords() })
   const accountNumber = await open(accounts)
-  await wallet.logIn(customer.email, customer.password)
+  await wallet.logIn(customer.email, customer.password, shop)
   await wallet.sendCode({ id: randomUUID(), accountNumber })
   await wallet.trust(accountNumber, 'device-1')
   await wallet.collect({ trackingId: randomUUID(), accountNumber, amountMinor: 1n, description: 'Shop, 1' })

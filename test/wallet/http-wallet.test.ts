@@ -52,7 +52,7 @@ const json = (status: number, body: unknown) => (response: ServerResponse) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
 const others: { readonly [name: string]: (wallet: Wallet) => Promise<unknown> } = {
-  logIn: (wallet) => wallet.logIn('ada@example.com', '123456'),
+  logIn: (wallet) => wallet.logIn('ada@example.com', '123456', 'merchant'),
   sendCode: (wallet) => wallet.sendCode({ id: randomUUID(), accountNumber: 1 }),
   verifyCode: (wallet) => wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '123456'),
   isTrusted: (wallet) => wallet.isTrusted(1, 'device'),
@@ -138,7 +138,7 @@ t.test('a redirect is not followed: what was sent is for the configured core alo
   for (const status of [301, 302, 307, 308]) {
     const { wallet } = await core(t, (response) => response.writeHead(status, { location: elsewhere.url }).end())
     await t.rejects(wallet.collect(payment()), WalletOutcomeUnknownError, String(status))
-    await t.rejects(wallet.logIn('ada@example.com', '123456'), WalletUnavailableError, String(status))
+    await t.rejects(wallet.logIn('ada@example.com', '123456', 'merchant'), WalletUnavailableError, String(status))
   }
   t.equal(elsewhere.requests.length, 0)
 })
@@ -166,7 +166,7 @@ t.test('a core that takes a request and says nothing, or a byte now and then, is
     t.rejects(silent.wallet.collect(payment()), unclear),
     t.rejects(dripping.wallet.collect(payment()), unclear),
     t.rejects(createHttpWallet({ url: deaf, token: 't', timeoutMs: impatient }).collect(payment()), unclear),
-    t.rejects(silent.wallet.logIn('ada@example.com', '123456'), WalletUnavailableError),
+    t.rejects(silent.wallet.logIn('ada@example.com', '123456', 'merchant'), WalletUnavailableError),
   ])
   for (const socket of sockets) socket.destroy()
 })
@@ -226,7 +226,7 @@ t.test('no error holds the token, the password, the code or what the core wrote'
   ]) {
     const { wallet } = await core(t, respond)
     const calls = [
-      wallet.logIn('ada@example.com', '481516'),
+      wallet.logIn('ada@example.com', '481516', 'merchant'),
       wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '481516'),
       wallet.collect(payment()),
     ]

@@ -130,5 +130,5 @@ t.test('the example runs as the page says, and lets its customer in', async (t) 
   const url = /WALLET_URL=(\S+)/.exec(output)?.[1] ?? ''
   const [, email = '', password = ''] = /(\S+@\S+), password (\d{6})/.exec(output) ?? []
   const wallet = createHttpWallet({ url, token: 'secret', timeoutMs: 30_000 })
-  t.match(await wallet.logIn(email, password), { outcome: 'accepted' })
+  t.match(await wallet.logIn(email, password, 'merchant'), { outcome: 'accepted' })
 })

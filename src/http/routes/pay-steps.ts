@@ -7,6 +7,7 @@ import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { type Failure, failures, RequestError } from '../errors.js'
 import { depositOfLink, pageState } from '../pay/deposit-view.js'
+import { deviceCookieOf, setDeviceCookie } from '../pay/device-cookie.js'
 import { refuseCrossSite } from '../pay/same-origin.js'
 import type { FailWith } from '../plugins/failing.js'
 import type { Gate } from '../plugins/gate.js'
@@ -81,7 +82,7 @@ const common = { tags: ['Payment page'], security: [], params: Link }
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
-/** What the page's script asks. The link is the credential; there are no cookies. */
+/** What the page's script asks. The link is the credential; the one cookie only tells whose wrong passwords are whose. */
 export function registerPaySteps(app: App, deps: HttpDependencies, gate: Gate, failWith: FailWith): void {
   const errorHandler: ErrorHandler = (error, request, reply) => {
     const { failure, particulars } = failWith(error, request, reply)
@@ -134,8 +135,11 @@ function registerSteps(app: App, deps: HttpDependencies, gate: Gate, errorHandle
       gate.chargePayment(request)
       const { email, password } = request.body
       const of = await customer(deps, request, request.params.link)
-      const result = await walletPayments.logIn({ ...of.deposit, email, password }, of.context)
-      return result.ok ? { next: 'code', token: result.token } : instead(deps, result, reply)
+      const deviceCookie = deviceCookieOf(request, deps.publicUrl)
+      const result = await walletPayments.logIn({ ...of.deposit, email, password, deviceCookie }, of.context)
+      if (!result.ok) return instead(deps, result, reply)
+      setDeviceCookie(reply, deps.publicUrl, result.deviceCookie)
+      return { next: 'code', token: result.token }
     },
   })
   const verify = step('payVerifyCode', 'Give the code and pay')

@@ -29,7 +29,7 @@ export function registerWalletFlow(app: App, { walletPayments }: HttpDependencie
       operationId: 'walletCustomerLogin',
       summary: 'Log in to the wallet account that pays a native deposit',
       description:
-        'Sends a code to the customer by SMS. At most 5 log-ins a minute to one account, and 20 for one deposit.',
+        'Sends a code to the customer by SMS. At most 5 codes a minute to one account, and 20 log-ins for one deposit. From the third wrong password on there is a wait.',
       body: LogInRequest,
       response: { 200: LogInAnswer, ...walletFailures },
     },

@@ -46,10 +46,13 @@ export function createBuiltInWallet({ accounts, box, messages, isSandbox }: Buil
   }
   return {
     absenceIsProof: true,
-    logIn: (email, password) =>
+    logIn: (email, password, merchantId) =>
       available(async () => {
-        const account = usable(await accounts.authenticate(email, password))
-        return account ? { outcome: 'accepted', accountNumber: account.accountNumber } : { outcome: 'refused' }
+        const { known, matches } = await accounts.authenticate(email, password, merchantId)
+        const account = usable(known)
+        if (!account) return { outcome: 'refused' }
+        const { accountNumber } = account
+        return matches ? { outcome: 'accepted', accountNumber } : { outcome: 'refused', isAccount: true }
       }),
     sendCode: (challenge) =>
       available(async () => {

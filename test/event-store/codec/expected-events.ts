@@ -282,6 +282,11 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     type: 'WalletCodeRefused',
     data: { ...challenge, accountNumber: 481_920_375_566, attempt: 3 },
   },
+  'WalletLogInFailed.v1': { type: 'WalletLogInFailed', data: { ...payment, device: null, failure: 3 } },
+  'WalletLogInDeviceKnown.v1': {
+    type: 'WalletLogInDeviceKnown',
+    data: { ...payment, device: 'rT9mQ2v8yK4wZ1xB6nC3jF7hD5sA0pLqE8uGtVYiOeM' },
+  },
   'HashCodeSeen.v1': {
     type: 'HashCodeSeen',
     data: {

@@ -1,0 +1,177 @@
+import t from 'tap'
+import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../src/commands/wallet-log-ins.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { type LogIn, WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const email = 'ada@example.com'
+const accepted: LogIn = { outcome: 'accepted', accountNumber: 7 }
+const wrong: LogIn = { outcome: 'refused', isAccount: true }
+const unknown: LogIn = { outcome: 'refused' }
+
+/** More of them on one store are as so many nodes, or as restarts. */
+function node(store: EventStore) {
+  const time = { ms: Date.parse('2026-03-01T10:00:00.000Z') }
+  const logIns = new WalletLogIns(store, createSecretBox(Buffer.alloc(32, 7)), () => new Date(time.ms).toISOString())
+  let asked = 0
+  const attempt = (answer: LogIn | (() => Promise<LogIn>), more: Partial<LogInAttempt> = {}) => {
+    const of = { email, merchantId: 'm', trackingId: 't', customer: 'somebody', deviceCookie: undefined, ...more }
+    const ask = async () => {
+      asked++
+      return typeof answer === 'function' ? answer() : answer
+    }
+    return logIns.attempt(of, ask, context)
+  }
+  return { time, attempt, asked: () => asked }
+}
+
+async function events(store: EventStore) {
+  return (await store.readAll({ streamPrefixes: ['walletlogins-'], maxCount: 1_000 })).events
+}
+
+function cookieOf(result: LogInResult): string {
+  if (result.outcome !== 'accepted') throw new Error(`the log-in was ${result.outcome}`)
+  return result.deviceCookie
+}
+
+t.test('strangers who guess lock out strangers, and nobody whose device is known', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt, asked } = node(store)
+  const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
+  for (let n = 0; n < 300; n++) await attempt(wrong, { customer: `guesser ${n}`, merchantId: `m${n % 3}` })
+  t.equal(asked(), 4, 'three guesses were compared')
+  t.match(await attempt(accepted, { customer: 'guesser' }), { outcome: 'locked', retryAfterSeconds: 12 })
+  t.match(await attempt(accepted, { customer: 'the customer' }), { outcome: 'accepted' }, 'known by merchant and user')
+  t.match(await attempt(accepted, { deviceCookie }), { outcome: 'accepted' }, 'known by its cookie')
+  t.match(await attempt(accepted, { customer: 'the customer', email: ' ADA@example.com ' }), { outcome: 'accepted' })
+})
+
+t.test('a known device that guesses is locked by itself, and a right password there ends its count', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt, time } = node(store)
+  const deviceCookie = cookieOf(await attempt(accepted, { customer: 'the customer' }))
+  for (let n = 0; n < 3; n++) t.match(await attempt(wrong, { deviceCookie }), { outcome: 'refused' })
+  t.match(await attempt(accepted, { deviceCookie }), { outcome: 'locked', retryAfterSeconds: 12 })
+  t.match(await attempt(wrong), { outcome: 'refused' }, 'strangers are not')
+  time.ms += 12_000
+  const fresh = cookieOf(await attempt(accepted, { deviceCookie }))
+  t.not(fresh, deviceCookie)
+  for (let n = 0; n < 2; n++) t.match(await attempt(wrong, { deviceCookie: fresh }), { outcome: 'refused' })
+  t.match(await attempt(accepted, { deviceCookie: fresh }), { outcome: 'accepted' })
+})
+
+t.test('a cookie is good for its own account and only as it was given', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt } = node(store)
+  const deviceCookie = cookieOf(await attempt(accepted))
+  const elsewhere = cookieOf(await attempt(accepted, { email: 'eve@example.com' }))
+  for (let n = 0; n < 3; n++) await attempt(wrong, { customer: 'guesser' })
+  const [nonce, mac] = deviceCookie.split('.') as [string, string]
+  const forged = [
+    elsewhere,
+    nonce,
+    `${nonce}.`,
+    `${nonce}.${mac.slice(1)}A`,
+    `A${nonce.slice(1)}.${mac}`,
+    `${deviceCookie} `,
+    '',
+  ]
+  for (const each of forged) {
+    const result = await attempt(accepted, { customer: 'guesser', deviceCookie: each })
+    t.equal(result.outcome, 'locked', each)
+  }
+  t.equal((await attempt(accepted, { customer: 'guesser', deviceCookie })).outcome, 'accepted')
+})
+
+t.test('failures outlast a restart, and hold on other nodes', async (t) => {
+  const store = await openTestStore(t)
+  const first = node(store)
+  for (let n = 0; n < 2; n++) await first.attempt(wrong)
+  const second = node(store)
+  t.match(await second.attempt(wrong), { outcome: 'refused' })
+  for (const each of [first, second, node(store)]) {
+    t.match(await each.attempt(accepted), { outcome: 'locked', retryAfterSeconds: 12 })
+  }
+})
+
+t.test('of a hundred guesses at once three are compared', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt, asked } = node(store)
+  const results = await Promise.all(Array.from({ length: 100 }, () => attempt(wrong)))
+  t.equal(asked(), 3)
+  t.equal(results.filter(({ outcome }) => outcome === 'refused').length, 3)
+  t.equal((await events(store)).length, 3)
+})
+
+t.test('guesses that hang hold up strangers, and nobody whose device is known', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt } = node(store)
+  const deviceCookie = cookieOf(await attempt(accepted))
+  let answer = (_: LogIn) => {}
+  const hanging = attempt(() => new Promise<LogIn>((resolve) => (answer = resolve)), { customer: 'guesser' })
+  t.match(await attempt(accepted, { deviceCookie }), { outcome: 'accepted' })
+  answer(wrong)
+  t.match(await hanging, { outcome: 'refused' })
+})
+
+t.test('an e-mail that nobody has is answered as an account is, and leaves nothing in the log', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt, time } = node(store)
+  for (let n = 0; n < 40; n++) {
+    const known = await attempt(wrong, { email: 'ada@example.com' })
+    const nobody = await attempt(unknown, { email: 'nobody@example.com' })
+    t.same(nobody, known)
+    time.ms += n % 4 === 3 ? 60_000 : 1_000
+  }
+  const recorded = (await events(store)).length
+  for (let n = 0; n < 300; n++) await attempt(unknown, { email: `somebody${n}@example.com` })
+  t.equal((await events(store)).length, recorded)
+})
+
+t.test('with a wallet that does not tell, an e-mail counts durably once its password was right', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt } = node(store)
+  await attempt(accepted, { customer: 'the customer' })
+  for (let n = 0; n < 3; n++) await attempt(unknown)
+  t.equal((await node(store).attempt(accepted)).outcome, 'locked')
+})
+
+t.test('right passwords are recorded once for each device, and a wallet that is away counts nothing', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt } = node(store)
+  for (let n = 0; n < 50; n++) t.equal((await attempt(accepted)).outcome, 'accepted')
+  t.same(
+    (await events(store)).map(({ type }) => type),
+    ['WalletLogInDeviceKnown'],
+  )
+  const away = async () => {
+    throw new WalletUnavailableError('away')
+  }
+  for (let n = 0; n < 5; n++) await t.rejects(attempt(away), WalletUnavailableError)
+  t.equal((await attempt(accepted)).outcome, 'accepted')
+})
+
+t.test('a failure that cannot be recorded is not answered: guesses without a count are none', async (t) => {
+  const store = await openTestStore(t)
+  const unwritable = new Proxy(store, {
+    get(target, name, receiver) {
+      const value = Reflect.get(target, name, receiver)
+      if (typeof value !== 'function') return value
+      if (name !== 'appendInOrder') return value.bind(target)
+      return async () => {
+        throw new StoreUnavailableError('the disk is full')
+      }
+    },
+  })
+  await t.rejects(node(unwritable).attempt(wrong), StoreUnavailableError)
+})
+
+t.test('the events hold no e-mail', async (t) => {
+  const store = await openTestStore(t)
+  const { attempt } = node(store)
+  await attempt(accepted)
+  await attempt(wrong)
+  const text = JSON.stringify((await events(store)).map(({ stream, data, metadata }) => ({ stream, data, metadata })))
+  t.notMatch(text, /ada@|example/)
+})

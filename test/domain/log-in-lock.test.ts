@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  freeFailures,
+  type LogInCommand,
+  type LogInEvent,
+  type LogIns,
+  logInDecider,
+  logInLockedUntilMs,
+  maxKnownDevices,
+} from '../../src/domain/payment/log-in-lock.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(logInDecider)
+const startMs = Date.parse('2026-03-01T10:00:00.000Z')
+const hourMs = 60 * 60_000
+const of = (ms: number) => ({
+  merchantId: 'm',
+  trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10',
+  at: new Date(startMs + ms).toISOString(),
+})
+const fail = (device: string | null, ms: number): LogInCommand => ({ type: 'FailLogIn', device, ...of(ms) })
+const know = (device: string, ms: number): LogInCommand => ({ type: 'KnowDevice', device, ...of(ms) })
+const failed = (device: string | null, failure: number, ms: number): LogInEvent => ({
+  type: 'WalletLogInFailed',
+  data: { ...of(ms), device, failure },
+})
+const known = (device: string, ms: number): LogInEvent => ({
+  type: 'WalletLogInDeviceKnown',
+  data: { ...of(ms), device },
+})
+const waitMs = (state: LogIns, device: string | null, ms: number) => {
+  const untilMs = logInLockedUntilMs(state, device, startMs + ms)
+  return untilMs === undefined ? 0 : untilMs - startMs - ms
+}
+
+t.test('two wrong passwords are free, then the wait is 12 s and doubles up to an hour', async (t) => {
+  let state = logInDecider.initialState
+  let ms = 0
+  const waits: number[] = []
+  for (let n = 1; n <= 14; n++) {
+    const decision = logInDecider.decide(fail(null, ms), state)
+    t.strictSame(decision, { accepted: true, events: [failed(null, n, ms)] })
+    state = logInDecider.evolve(state, failed(null, n, ms))
+    waits.push(waitMs(state, null, ms) / 1000)
+    ms += waitMs(state, null, ms)
+  }
+  t.equal(freeFailures, 2)
+  t.same(waits, [0, 0, 12, 24, 48, 96, 192, 384, 768, 1536, 3072, 3600, 3600, 3600])
+  t.equal(waitMs(state, null, ms), 0, 'and then it ends')
+})
+
+t.test('while there is a wait no failure is recorded: two nodes that compared at once count one', async () => {
+  const three = [failed(null, 1, 0), failed(null, 2, 1), failed(null, 3, 2)]
+  given(...three)
+    .when(fail(null, 3))
+    .then([])
+  given(...three)
+    .when(fail(null, 12_002))
+    .then([failed(null, 4, 12_002)])
+})
+
+t.test('a day without a wrong password ends the count', async () => {
+  const three = [failed(null, 1, 0), failed(null, 2, 1), failed(null, 3, 2)]
+  given(...three)
+    .when(fail(null, 24 * hourMs + 1))
+    .then([failed(null, 4, 24 * hourMs + 1)])
+  given(...three)
+    .when(fail(null, 24 * hourMs + 2))
+    .then([failed(null, 1, 24 * hourMs + 2)])
+})
+
+t.test('a device becomes known once, and a right password there ends its own count only', async (t) => {
+  given()
+    .when(know('d', 0))
+    .then([known('d', 0)])
+  given(known('d', 0)).when(know('d', 1)).then([])
+  const both = [known('d', 0), failed('d', 1, 1), failed(null, 1, 2), failed(null, 2, 3), failed(null, 3, 4)]
+  given(...both)
+    .when(know('d', 5))
+    .then([known('d', 5)])
+  const state = fold([...both, known('d', 5)])
+  t.equal(waitMs(state, null, 5), 11_999, 'or each log-in of the customer gave strangers more guesses')
+  given(...both, known('d', 5))
+    .when(fail('d', 6))
+    .then([failed('d', 1, 6)])
+})
+
+t.test('of too many devices the one known longest is a stranger again', async (t) => {
+  const many = Array.from({ length: maxKnownDevices + 1 }, (_, n) => known(`d${n}`, n))
+  const { knownDevices } = fold(many)
+  t.equal(knownDevices.length, maxKnownDevices)
+  t.notOk(knownDevices.includes('d0'))
+  const { failures } = fold([
+    failed(null, 3, 0),
+    ...Array.from({ length: 2 * maxKnownDevices }, (_, n) => failed(`d${n}`, 1, n)),
+  ])
+  t.equal(failures.length, maxKnownDevices + 1)
+  t.match(failures[0], { device: null, count: 3 }, 'strangers are never forgotten for devices')
+})
+
+t.test('whatever others do, when a device may log in depends on its own failures alone', async () => {
+  const device = fc.constantFrom('a', 'b', null)
+  const step = fc.tuple(fc.constantFrom('fail', 'know'), device, fc.integer({ min: 0, max: 30 * 60_000 }))
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), device, (steps, mine) => {
+      let all = logInDecider.initialState
+      let own = logInDecider.initialState
+      let ms = 0
+      const take = (state: LogIns, command: LogInCommand) => {
+        const decision = logInDecider.decide(command, state)
+        if (!decision.accepted) throw new Error('refused')
+        return decision.events.reduce(logInDecider.evolve, state)
+      }
+      for (const [what, who, pauseMs] of steps) {
+        ms += pauseMs
+        const command = what === 'fail' || who === null ? fail(who, ms) : know(who, ms)
+        all = take(all, command)
+        if (who === mine) own = take(own, command)
+        if (waitMs(all, mine, ms) !== waitMs(own, mine, ms)) throw new Error('others made it wait')
+      }
+    }),
+  )
+})
+
+t.test('of guesses without end, at most 35 in a day are compared and recorded', async (t) => {
+  let state = logInDecider.initialState
+  let events = 0
+  for (let ms = 0; ms < 24 * hourMs; ms += 1_000) {
+    if (logInLockedUntilMs(state, null, startMs + ms) !== undefined) continue
+    const decision = logInDecider.decide(fail(null, ms), state)
+    if (!decision.accepted) throw new Error('refused')
+    events += decision.events.length
+    state = decision.events.reduce(logInDecider.evolve, state)
+  }
+  t.ok(events >= 30 && events <= 35, String(events))
+})
