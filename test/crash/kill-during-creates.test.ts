@@ -5,10 +5,11 @@ import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const kills = 50
+const kills = long ? 50 : 4
 const createsEach = 500
 
 async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
@@ -44,14 +45,12 @@ t.test(`killed ${kills} times in ${createsEach} concurrent creates, nothing ackn
       ),
     )
     // From before the first answer to well into them; the rest of the test delivers a callback for each that was stored.
+    if (kill % 2 === 1) await Promise.race([...creates])
     await new Promise((resolve) => setTimeout(resolve, randomInt(20, 350)))
     await service.end('SIGKILL')
     await Promise.all(creates)
   }
-  t.ok(
-    acknowledged.length > createsEach && broken > createsEach,
-    `${acknowledged.length} acknowledged, ${broken} cut off`,
-  )
+  t.ok(acknowledged.length > 0 && broken > 0, `${acknowledged.length} acknowledged, ${broken} cut off`)
 
   const service = await startServiceProcess(t, { directory })
   const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })

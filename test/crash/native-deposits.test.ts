@@ -13,12 +13,13 @@ import { openStores } from '../../src/runtime/stores.js'
 import { createWalletAccounts } from '../../src/runtime/wallet.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
 import { wholeLog } from '../support/expected-documents.js'
+import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const depositsEach = 20
-const accountCount = 10
-const kills = 12
+const depositsEach = long ? 20 : 3
+const accountCount = long ? 10 : 6
+const kills = long ? 12 : 2
 const path = '/api/services/app/TransactionRequests'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
@@ -29,7 +30,7 @@ interface Customer {
   readonly openingMinor: bigint
 }
 
-// Two minutes, four where other work goes on: log-ins are limited to five a minute for each account, and a kill forgets that.
+// Two minutes for all rounds, four where other work goes on: log-ins are limited to five a minute for each account, and a kill forgets that.
 t.setTimeout(900_000)
 
 t.test(

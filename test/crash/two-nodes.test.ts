@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { killEitherNode } from './two-nodes.js'
 
-const kills = 20
+const kills = long ? 20 : 3
 
 t.setTimeout(900_000)
 

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { crashPrefix, crashRules } from '../contracts/persistent/crash.js'
+import { GroupScene } from '../contracts/persistent/scene.js'
+import { persistentSubscriptionsContract } from '../contracts/persistent-subscriptions.contract.js'
 import { startEventsServerProcess, startTestEventsServer } from '../support/events-server.js'
 import { openTestEventStoreDb, withoutEventStoreDb } from '../support/eventstoredb.js'
-import { crashPrefix, crashRules } from './persistent/crash.js'
-import { GroupScene } from './persistent/scene.js'
-import { persistentSubscriptionsContract } from './persistent-subscriptions.contract.js'
 
 /** A server with a log of its own, which goes with the store. */
 async function open(): Promise<EventStore> {

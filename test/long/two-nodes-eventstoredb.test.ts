@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { killEitherNode } from '../crash/two-nodes.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { temporaryDirectory } from '../support/processes.js'
-import { killEitherNode } from './two-nodes.js'
 
-/** The rest of the twenty are for the nodes that share the embedded log, in two-nodes.test.ts. */
+/** The rest of the twenty are for the nodes that share the embedded log, in crash/two-nodes.test.ts. */
 const kills = 6
 
 t.setTimeout(900_000)

@@ -134,13 +134,18 @@ t.test('release hands over at once and the token grows', async (t) => {
   const began = new Promise<void>((resolve) => {
     secondBegan = resolve
   })
+  let firstBegan: () => void = () => {}
+  const held = new Promise<void>((resolve) => {
+    firstBegan = resolve
+  })
   const untilAborted = async ({ token, signal }: Lease): Promise<void> => {
     tokens.push(token)
-    if (tokens.length === 2) secondBegan()
+    if (tokens.length === 1) firstBegan()
+    else secondBegan()
     if (!signal.aborted) await once(signal, 'abort')
   }
   const holding = runWithLease(readModels, 'worker', { signal: first.signal }, untilAborted)
-  await sleep(50)
+  await held
   const waiting = runWithLease(readModels, 'worker', { signal: second.signal }, untilAborted)
   await sleep(300)
   t.equal(tokens.length, 1, 'the second waits')

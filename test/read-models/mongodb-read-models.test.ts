@@ -7,6 +7,7 @@ import {
   type WriteOperation,
 } from '../../src/read-models/read-models.js'
 import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
+import { startOldMongodb } from '../support/old-mongodb.js'
 import { severableProxy } from '../support/severable-proxy.js'
 
 /** Port 1: nobody listens there, so what reaches the network fails otherwise than what is refused before. */
@@ -75,6 +76,32 @@ t.test('a server that is not there is unavailable, and no error names the passwo
   t.notMatch(JSON.stringify([error, String(error), (error as Error).stack]), /hunter2/)
   await readModels.close()
   await t.rejects(readModels.collection('things').find({}), ReadModelsUnavailableError)
+})
+
+for (const [version, wireVersion] of [
+  ['4.4.29', 9],
+  ['5.0.31', 13],
+] as const) {
+  t.test(`MongoDB ${version} is refused with the version that is needed`, async (t) => {
+    const port = await startOldMongodb(t, version, wireVersion)
+    const readModels = openMongodbReadModels({ url: `mongodb://127.0.0.1:${port}/?directConnection=true` })
+    t.teardown(() => readModels.close())
+    const message = new RegExp(
+      `MongoDB 6\\.0 \\(wire version 17\\) or later.*version ${version}, wire version ${wireVersion}$`,
+    )
+    await t.rejects(readModels.listCollections(), { name: 'ReadModelsUnavailableError', message })
+    await t.rejects(readModels.drop('things'), { name: 'ReadModelsUnavailableError', message }, 'whenever it is asked')
+  })
+}
+
+t.test('what is not there is dropped without a word', { skip: withoutMongodb }, async (t) => {
+  const readModels = openMongodbReadModels({ url: testDatabaseUrl('drop') })
+  t.teardown(() => readModels.close())
+  await readModels.drop('things')
+  await readModels.createIndexes('things', [])
+  await readModels.drop('things')
+  await readModels.drop('things')
+  t.strictSame(await readModels.listCollections(), [])
 })
 
 t.test(

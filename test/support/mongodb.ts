@@ -18,11 +18,16 @@ export function mongodbUrl(server: string, database: string): string {
   return `${hosts}/${database}${query ?? ''}`
 }
 
-/** FerretDB 1 differs in what docs/reference/mongodb.md lists. */
-export async function isFerretDb1(url: string): Promise<boolean> {
+/** Servers that differ from MongoDB in what docs/reference/mongodb.md lists. */
+export type OtherServer = 'FerretDB 1' | 'mongo-java-server'
+
+/** Undefined of MongoDB, which says what commit it was built of. */
+export async function otherServer(url: string): Promise<OtherServer | undefined> {
   const client = new MongoClient(url)
   try {
-    return 'ferretdbVersion' in (await client.db().command({ buildInfo: 1 }))
+    const buildInfo = await client.db().command({ buildInfo: 1 })
+    if ('ferretdbVersion' in buildInfo) return 'FerretDB 1'
+    return 'gitVersion' in buildInfo ? undefined : 'mongo-java-server'
   } finally {
     await client.close()
   }

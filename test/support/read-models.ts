@@ -3,13 +3,17 @@ import { resolve } from 'node:path'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
-import { isFerretDb1, mongodbUrl } from './mongodb.js'
+import { mongodbUrl, otherServer } from './mongodb.js'
 
 const server = process.env.READ_MODEL_URL?.startsWith('mongodb') ? process.env.READ_MODEL_URL : undefined
 
+const onFerretDb1 = server !== undefined && (await otherServer(server)) === 'FerretDB 1'
+
 /** For tap's `skip` of what writes thousands of documents: false, or what to tell. */
-export const withSlowReadModels =
-  server !== undefined && (await isFerretDb1(server)) && 'FerretDB 1 takes minutes for as many writes'
+export const withSlowReadModels = onFerretDb1 && 'FerretDB 1 takes minutes for as many writes'
+
+/** For tap's `skip` of what several processes update at once: false, or what to tell. */
+export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without atomicity between connections'
 
 /**
  * Read models of a directory: in it, or, when READ_MODEL_URL names a MongoDB, there, in a database of the directory's own. So

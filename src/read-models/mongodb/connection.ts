@@ -24,6 +24,9 @@ const clientOptions = {
   retryReads: true,
 } as const
 
+/** MongoDB 6.0, the oldest that is tested with; versions are told apart by this, as other servers have numbers of their own. */
+const oldestWireVersion = 17
+
 /** A server that is connected to, and what is peculiar about it. */
 export interface Server {
   readonly db: Db
@@ -81,6 +84,9 @@ export class Connection {
       await client.connect()
       const db = client.db(databaseOf(this.#url))
       const buildInfo = await db.command({ buildInfo: 1 })
+      // Not `hello`, its newer name, which not every server knows.
+      const { maxWireVersion } = await db.command({ isMaster: 1 })
+      if (!(maxWireVersion >= oldestWireVersion)) throw tooOld(buildInfo.version, maxWireVersion)
       return { db, isFerretDb1: 'ferretdbVersion' in buildInfo }
     } catch (error) {
       this.#server = undefined
@@ -89,6 +95,13 @@ export class Connection {
       throw portError(error)
     }
   }
+}
+
+function tooOld(version: unknown, wireVersion: unknown): ReadModelsUnavailableError {
+  const found = `it says version ${version}, wire version ${wireVersion}`
+  return new ReadModelsUnavailableError(
+    `the read models cannot be kept on this server: MongoDB 6.0 (wire version ${oldestWireVersion}) or later is needed, and ${found}`,
+  )
 }
 
 /** @throws TypeError when the driver cannot make anything of the URL */

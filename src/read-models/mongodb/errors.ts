@@ -3,7 +3,6 @@ import { DuplicateKeyError, ReadModelsUnavailableError } from '../read-models.js
 
 export const serverCodes = {
   internalError: 1,
-  namespaceNotFound: 26,
   namespaceExists: 48,
   notImplemented: 238,
   duplicateKey: 11_000,

@@ -61,15 +61,15 @@ class MongodbReadModels implements ReadModels {
         if (server.isFerretDb1) await renameInTwoSteps(server, from, to)
         else await server.db.renameCollection(from, to, { dropTarget: true })
       } catch (error) {
-        throw codeOf(error) === serverCodes.namespaceNotFound ? refused : error
+        throw (await isThere(server, from)) ? error : refused
       }
     })
   }
 
   async drop(name: string): Promise<void> {
     checkCollectionName(name)
-    const { db } = await this.#connection.server()
-    await changing(() => db.dropCollection(name).catch(unless(serverCodes.namespaceNotFound)))
+    const server = await this.#connection.server()
+    await changing(() => dropIfThere(server, name))
   }
 
   async listCollections(): Promise<readonly string[]> {
@@ -87,10 +87,22 @@ class MongodbReadModels implements ReadModels {
 }
 
 /** For a server that cannot replace the target. Between the steps there is no collection, which reads as an empty one. */
-async function renameInTwoSteps({ db }: Server, from: string, to: string): Promise<void> {
-  const there = await db.listCollections({ name: from }, { nameOnly: true }).hasNext()
-  if (there) await db.dropCollection(to).catch(unless(serverCodes.namespaceNotFound))
-  await db.renameCollection(from, to)
+async function renameInTwoSteps(server: Server, from: string, to: string): Promise<void> {
+  if (await isThere(server, from)) await dropIfThere(server, to)
+  await server.db.renameCollection(from, to)
+}
+
+/** What is not there counts as dropped, in whatever words the server says so: before MongoDB 7 it is an error, not always with a code. */
+async function dropIfThere(server: Server, name: string): Promise<void> {
+  try {
+    await server.db.dropCollection(name)
+  } catch (error) {
+    if (await isThere(server, name)) throw error
+  }
+}
+
+function isThere({ db }: Server, name: string): Promise<boolean> {
+  return db.listCollections({ name }, { nameOnly: true }).hasNext()
 }
 
 /** Lets pass the error that says there is nothing left to do. */

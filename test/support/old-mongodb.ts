@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { BSON } from 'mongodb'
+
+const opReply = 1
+const opMessage = 2013
+
+/** Answers what a client asks of a server before anything else, as MongoDB of this version does; its port. */
+export async function startOldMongodb(
+  t: { teardown(work: () => unknown): unknown },
+  version: string,
+  maxWireVersion: number,
+): Promise<number> {
+  const answer = BSON.serialize({
+    ok: 1,
+    helloOk: true,
+    isWritablePrimary: true,
+    ismaster: true,
+    minWireVersion: 0,
+    maxWireVersion,
+    maxBsonObjectSize: 16_777_216,
+    maxMessageSizeBytes: 48_000_000,
+    maxWriteBatchSize: 100_000,
+    version,
+  })
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => undefined))
+    let unread = Buffer.alloc(0)
+    socket.on('data', (chunk) => {
+      unread = Buffer.concat([unread, chunk])
+      while (unread.length >= 16 && unread.length >= unread.readInt32LE(0)) {
+        const length = unread.readInt32LE(0)
+        socket.write(reply(unread.readInt32LE(4), unread.readInt32LE(12) === opMessage, answer))
+        unread = unread.subarray(length)
+      }
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** In the form of the question: OP_MSG, or OP_REPLY to the first of a connection. */
+function reply(requestId: number, isMessage: boolean, document: Uint8Array): Buffer {
+  const before = Buffer.alloc(isMessage ? 5 : 20)
+  if (!isMessage) before.writeInt32LE(1, 16)
+  const header = Buffer.alloc(16)
+  header.writeInt32LE(header.length + before.length + document.length, 0)
+  header.writeInt32LE(requestId, 8)
+  header.writeInt32LE(isMessage ? opMessage : opReply, 12)
+  return Buffer.concat([header, before, document])
+}
