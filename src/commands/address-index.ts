@@ -1,7 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
 const maxKnownAddresses = 10_000
-const fourDecimalParts = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})(?:\/\d{1,2})?$/
+/** IPv4 in four decimal parts; IPv6 in hexadecimal groups, the last two perhaps as such four parts. A range has a prefix length. */
+const written =
+  /^(?:[0-9a-fA-F:]*:)?(?:(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})|(?<=:)[0-9a-fA-F]{0,4})(?:\/(?:0|[1-9]\d{0,2}))?$/
 
 /** Finds whose allow-lists hold an address, in one look-up per prefix length in use; never a walk over all owners. */
 export class AddressIndex<Owner> {
@@ -65,12 +67,43 @@ export class AddressIndex<Owner> {
   }
 
   private makeKeys(address: string): readonly string[] {
-    if (!ipaddr.isValid(address)) return []
+    if (!isAddress(address)) return []
     // `::ffff:10.0.0.1` is 10.0.0.1: a dual-stack socket reports IPv4 callers so.
     const parsed = ipaddr.process(address)
     const lengths = [...this.prefixLengths.values()].filter((length) => length.kind === parsed.kind())
     return lengths.map((length) => keyOf(parsed, length.bits))
   }
+}
+
+/** Whether the text is one address, written as people and proxies write it. */
+export function isAddress(text: string): boolean {
+  return written.test(text) && !text.includes('/') && ipaddr.isValid(text)
+}
+
+/**
+ * Whether so many addresses are in the ranges that they are everybody's: more than a sixteenth of all IPv4 or of all IPv6 ones. No
+ * network of proxies is as large, and half of everything twice is everything.
+ */
+export function isEverybody(ranges: readonly string[]): boolean {
+  const sizes = { ipv4: 32n, ipv6: 128n }
+  return (['ipv4', 'ipv6'] as const).some((kind) => {
+    const spans = ranges
+      .map(parseRange)
+      .filter(({ length }) => length.kind === kind)
+      .map(({ bytes, length }) => {
+        const first = bytes.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n)
+        return { first, end: first + (1n << (sizes[kind] - BigInt(length.bits))) }
+      })
+      .sort((a, b) => (a.first < b.first ? -1 : 1))
+    let covered = 0n
+    let reached = 0n
+    for (const { first, end } of spans) {
+      const from = first > reached ? first : reached
+      if (end > from) covered += end - from
+      if (end > reached) reached = end
+    }
+    return covered > 1n << (sizes[kind] - 4n)
+  })
 }
 
 /** Undefined when the text is an address or a CIDR range; otherwise what is wrong with it. */
@@ -85,7 +118,7 @@ export function rangeProblem(range: string): string | undefined {
 
 function parseRange(range: string) {
   // ipaddr.js also reads what old C libraries read: 010.0.0.1 as 8.0.0.1, 10.1 as 10.0.0.1, 2130706433 as 127.0.0.1.
-  if (!range.includes(':') && !fourDecimalParts.test(range)) throw new Error('not four decimal parts')
+  if (!written.test(range)) throw new Error('not written as an address or a range')
   let [address, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.parse(range), -1]
   if (address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && (bits === -1 || bits >= 96)) {
     address = (address as ipaddr.IPv6).toIPv4Address()
@@ -93,14 +126,16 @@ function parseRange(range: string) {
   }
   const kind = address.kind()
   if (bits === -1) bits = kind === 'ipv4' ? 32 : 128
-  return { key: keyOf(address, bits), length: { id: `${kind}/${bits}`, kind, bits } }
+  return { key: keyOf(address, bits), bytes: maskedBytes(address, bits), length: { id: `${kind}/${bits}`, kind, bits } }
 }
 
 function keyOf(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): string {
-  const bytes = address.toByteArray()
-  const masked = bytes.map((byte, index) => {
+  return `${bits}:${maskedBytes(address, bits).join('.')}`
+}
+
+function maskedBytes(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): number[] {
+  return address.toByteArray().map((byte, index) => {
     const kept = Math.min(8, Math.max(0, bits - index * 8))
     return byte & (0xff << (8 - kept)) & 0xff
   })
-  return `${bits}:${masked.join('.')}`
 }

@@ -12,6 +12,7 @@ import {
 import { answerClientError } from './client-errors.js'
 import type { HttpDependencies } from './dependencies.js'
 import { failureEnvelope } from './errors.js'
+import { checkingIntervalMs, limitConnections } from './plugins/connections.js'
 import { registerFailing } from './plugins/failing.js'
 import { registerGate } from './plugins/gate.js'
 import { registerJsonBodies } from './plugins/json-bodies.js'
@@ -26,6 +27,7 @@ import { registerPaySteps } from './routes/pay-steps.js'
 import { registerSandboxOutbox } from './routes/sandbox-outbox.js'
 import { registerV1 } from './routes/v1.js'
 import { registerWalletFlow } from './routes/wallet-flow.js'
+import { refuseUnknownCallers, TrustedProxies } from './trusted-proxies.js'
 
 export type App = FastifyInstance<
   RawServerDefault,
@@ -36,18 +38,20 @@ export type App = FastifyInstance<
 >
 
 const bodyLimit = 16 * 1024
-const requestTimeoutMs = 30_000
 const idleCheckIntervalMs = 50
 const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/
 
 /** The whole HTTP surface. It never listens: the caller does, and `close()` lets requests under way finish. */
 export async function buildApp(deps: HttpDependencies): Promise<App> {
+  const { connections: limits } = deps
+  const proxies = new TrustedProxies(deps.trustedProxies)
   const app: App = fastify({
     // Fastify's own request log costs 40 % of the throughput; what is worth a line is logged where it happens.
     logger: false,
-    trustProxy: deps.trustedProxies.length === 0 ? false : [...deps.trustedProxies],
+    trustProxy: deps.trustedProxies.length > 0 && ((address) => proxies.holds(address)),
     bodyLimit,
-    requestTimeout: requestTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    http: { headersTimeout: limits.requestTimeoutMs, connectionsCheckingInterval: checkingIntervalMs(limits) },
     // Requests on connections that are still open are served while others finish; the listener is closed already.
     return503OnClosing: false,
     genReqId,
@@ -65,13 +69,15 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     done()
   })
   closeConnectionsAsTheyFallIdle(app)
+  limitConnections(app, limits, proxies, deps.metrics)
+  refuseUnknownCallers(app)
   registerJsonBodies(app)
   const gate = registerGate(app, deps)
   const failWith = registerFailing(app, deps, gate)
   const metrics = registerMetrics(app, deps)
   registerUnknownRoutes(app, metrics)
   if (deps.merchantsServed) {
-    await registerDocumentation(app, deps.publicUrl)
+    await registerDocumentation(app, deps.publicUrl, gate)
     registerMerchantApi(app, deps, gate, metrics)
     registerWalletFlow(app, deps, gate)
     registerV1(app, deps, gate)
@@ -80,7 +86,7 @@ export async function buildApp(deps: HttpDependencies): Promise<App> {
     registerDevicePage(app, deps, gate, failWith)
     registerSandboxOutbox(app, deps, gate)
   }
-  registerObservability(app, deps)
+  registerObservability(app, deps, gate)
   await app.ready()
   return app
 }

@@ -10,6 +10,7 @@ import type { PaymentMethod } from '../domain/payment-method.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { SecurityLog } from '../security/security-log.js'
+import type { ConnectionLimits } from './plugins/connections.js'
 
 /** A message of the sandbox's wallet; `code` or `link` is null. */
 export interface OutboxMessage {
@@ -34,6 +35,7 @@ export interface HttpDependencies {
   readonly publicUrl: string
   /** CIDR ranges of the proxies whose X-Forwarded-For is believed; nobody's when empty. */
   readonly trustedProxies: readonly string[]
+  readonly connections: ConnectionLimits
   readonly clock: Clock
   readonly logger: Logger
   readonly securityLog: SecurityLog

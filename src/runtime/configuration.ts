@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { rangeProblem } from '../commands/address-index.js'
+import { isEverybody, rangeProblem } from '../commands/address-index.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 
@@ -47,6 +47,9 @@ export interface Configuration {
   readonly masterKey: Buffer | undefined
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[]
+  readonly maxConnections: number
+  /** Of one peer that is no trusted proxy. */
+  readonly maxConnectionsPerAddress: number
   readonly logLevel: string
   readonly paymentMethods: readonly PaymentMethod[]
   /** `auto`: a sandbox merchant is offered as long as there is no live one. */
@@ -67,6 +70,8 @@ export const configurationDefaults = {
   DATA_DIRECTORY: './data',
   TRANSFERD_MASTER_KEY: '',
   TRUSTED_PROXIES: '',
+  MAX_CONNECTIONS: '10000',
+  MAX_CONNECTIONS_PER_ADDRESS: '500',
   LOG_LEVEL: 'info',
   PAYMENT_METHODS: '',
   SANDBOX: 'auto',
@@ -127,6 +132,8 @@ export function readConfiguration(environment: Environment): Configuration {
     readModels: read('READ_MODEL_URL', parseReadModels),
     masterKey: read('TRANSFERD_MASTER_KEY', parseMasterKey),
     trustedProxies: read('TRUSTED_PROXIES', parseRanges),
+    maxConnections: read('MAX_CONNECTIONS', (value) => parseInteger(value, 1, 1_000_000)),
+    maxConnectionsPerAddress: read('MAX_CONNECTIONS_PER_ADDRESS', (value) => parseInteger(value, 1, 1_000_000)),
     logLevel: read('LOG_LEVEL', (value) =>
       parseOneOf(value, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     ),
@@ -292,6 +299,8 @@ function parseRanges(value: string): string[] {
   const ranges = value.split(',').flatMap((range) => range.trim() || [])
   const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
   if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
+  if (isEverybody(ranges))
+    throw new Problem('trusts so many addresses that anybody could say who calls: name your proxies')
   return ranges
 }
 

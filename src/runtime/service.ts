@@ -19,6 +19,8 @@ import { openStores, type Stores } from './stores.js'
 import { createWallet } from './wallet.js'
 import { createWalletPayments } from './wallet-payments.js'
 
+const requestTimeoutMs = 30_000
+
 /** The service cannot start, or go on, as things are; the message says what to change. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
@@ -101,6 +103,7 @@ async function startParts(
     paymentMethods,
     publicUrl: baseUrl,
     trustedProxies: configuration.trustedProxies,
+    connections: { ...configuration, requestTimeoutMs },
     clock,
     logger,
     securityLog,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { AddressIndex, rangeProblem } from '../../src/commands/address-index.js'
+import { AddressIndex, isAddress, isEverybody, rangeProblem } from '../../src/commands/address-index.js'
 
 function indexOf(ranges: { readonly [owner: string]: readonly string[] }): AddressIndex<string> {
   const index = new AddressIndex<string>()
@@ -76,6 +76,54 @@ t.test(
       t.match(rangeProblem(range), /is not an IP address or CIDR range/, range)
       t.throws(() => new AddressIndex<string>().add(range, 'a'))
     }
+  },
+)
+
+t.test('IPv6 is written as strictly: no zones, no octal or hexadecimal parts behind it', async (t) => {
+  const right = ['::1', '2001:DB8::7', '::ffff:10.0.0.1', '64:ff9b::192.0.2.1', '1:2:3:4:5:6:7:8', 'fe80::', '10.0.0.1']
+  for (const text of right) t.ok(isAddress(text), text)
+  const wrong = [
+    'fe80::1%eth0',
+    '::ffff:010.0.0.1',
+    '::ffff:0x7f.0.0.1',
+    '::ffff:127.1',
+    '::1/128',
+    '10.0.0.0/8',
+    '[::1]',
+    '1::2::3',
+    ':1',
+  ]
+  for (const text of [...wrong, '::1%', '::ffff:10.0.0.256', '0x7f000001', ' ::1', '', ':', 'a'])
+    t.notOk(isAddress(text), text)
+  const index = indexOf({ a: ['::1', '8.0.0.1'] })
+  for (const text of ['::1%lo', '010.0.0.1', '8.1', '134217729']) t.same(found(index, text), [], text)
+})
+
+t.test(
+  'ranges that hold so many addresses that they are everybody are known, however they are put together',
+  async (t) => {
+    const everybody = [
+      ['0.0.0.0/0'],
+      ['::/0'],
+      ['0.0.0.0/1', '128.0.0.0/1'],
+      ['::/1', '8000::/1'],
+      ['2000::/3'],
+      ['::ffff:0:0/96'],
+    ]
+    everybody.push(
+      Array.from({ length: 256 }, (_, n) => `${n}.0.0.0/8`),
+      ['::/0', '10.0.0.0/8'],
+      ['1.0.0.0/3'],
+    )
+    for (const ranges of everybody) t.ok(isEverybody(ranges), ranges.slice(0, 3).join())
+    const networks = [
+      [],
+      ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
+      ['fc00::/7', 'fe80::/10'],
+      ['127.0.0.1', '::1'],
+    ]
+    networks.push(['173.245.48.0/20', '104.16.0.0/13', '2400:cb00::/32'], Array(100).fill('10.0.0.0/8'))
+    for (const ranges of networks) t.notOk(isEverybody(ranges), ranges.slice(0, 3).join())
   },
 )
 

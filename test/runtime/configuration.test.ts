@@ -47,6 +47,8 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     READ_MODEL_URL: 'embedded:',
     TRANSFERD_MASTER_KEY: 'short',
     TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
+    MAX_CONNECTIONS: '0',
+    MAX_CONNECTIONS_PER_ADDRESS: 'many',
     LOG_LEVEL: 'loud',
     PAYMENT_METHODS: '[]',
     SANDBOX: 'maybe',
@@ -227,4 +229,10 @@ t.test('docs/reference/configuration.md lists every variable with its default, a
     value,
   ])
   t.same(documented, Object.entries(configurationDefaults))
+})
+
+t.test('proxies that are everybody are refused, as anybody could then say who calls', async (t) => {
+  for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
+    t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
+  t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
 })

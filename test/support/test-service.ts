@@ -165,6 +165,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     paymentMethods,
     publicUrl: 'https://pay.example',
     trustedProxies: [],
+    connections: { requestTimeoutMs: 30_000, maxConnections: 1_000, maxConnectionsPerAddress: 1_000 },
     clock,
     logger,
     securityLog: createSecurityLog(logger, metrics, () => performance.now()),

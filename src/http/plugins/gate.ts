@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import ipaddr from 'ipaddr.js'
 import type { ApiKey, Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import { bucketOf } from '../address-bucket.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
@@ -23,6 +23,8 @@ const anonymous = { perSecond: 100, burst: 500 }
 const freePolls = { perSecond: 1, burst: 2 }
 /** Steps of paying, for each address: many customers may share one (a mobile network), each has a few to take. */
 const payments = { perSecond: 0.5, burst: 60 }
+/** Health, metrics and the documentation, which cost more than they look, for each address. */
+const observations = { perSecond: 20, burst: 200 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
@@ -33,6 +35,7 @@ export class Gate {
   private readonly guesses: TokenBuckets
   private readonly polls: TokenBuckets
   private readonly payments: TokenBuckets
+  private readonly observations: TokenBuckets
 
   constructor(
     private readonly directory: HttpDependencies['directory'],
@@ -43,6 +46,7 @@ export class Gate {
     this.guesses = new TokenBuckets(nowMs, maxKeys)
     this.polls = new TokenBuckets(nowMs, maxKeys)
     this.payments = new TokenBuckets(nowMs, maxKeys)
+    this.observations = new TokenBuckets(nowMs, maxKeys)
   }
 
   /** Route hook: a valid WebApiKey with the route's scope from an allowed address, or nothing. Before the body is read, so strangers cost little. */
@@ -99,6 +103,20 @@ export class Gate {
     refuse(this.addresses.take(bucketOf(request.ip), anonymous.perSecond, anonymous.burst))
   }
 
+  /** Route hook of files that anybody may ask for. */
+  readonly limitAddress = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    this.chargeAddress(request)
+    done()
+  }
+
+  /** Route hook. A count for each of them: who reads the documentation must not make the node look ill to a prober. */
+  readonly limitObserver =
+    (what: 'health' | 'metrics' | 'documentation') =>
+    (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+      refuse(this.observations.take(`${what} ${bucketOf(request.ip)}`, observations.perSecond, observations.burst))
+      done()
+    }
+
   /** @throws RequestError when the address has guessed too often */
   chargeGuess(request: FastifyRequest): void {
     refuse(this.guesses.take(bucketOf(request.ip), guesses.perSecond, guesses.burst))
@@ -149,11 +167,4 @@ function missingScope({ routeOptions: { url } }: FastifyRequest, { scopes }: Api
 
 function refuse(retryAfterSeconds: number): void {
   if (retryAfterSeconds > 0) throw new RequestError(failures.tooManyRequests, { retryAfterSeconds })
-}
-
-/** IPv6 callers by their /64: a host has 2^64 addresses to choose from. */
-function bucketOf(address: string): string {
-  if (!ipaddr.isValid(address)) return 'unknown'
-  const parsed = ipaddr.process(address)
-  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':')
 }

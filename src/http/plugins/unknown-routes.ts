@@ -15,6 +15,12 @@ interface KnownRoute {
   readonly pattern: RegExp
 }
 
+/**
+ * `/%6detrics` is another spelling of `/metrics` (RFC 3986, 2.3), which a proxy that keeps the plain one to itself may let through:
+ * nobody needs it, so it leads nowhere.
+ */
+const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
+
 /** 404, or 405 with `Allow` where only the method is wrong. Both end in the error handler, which limits them. */
 export function registerUnknownRoutes(app: App, metrics: HttpMetrics): void {
   const routes: KnownRoute[] = []
@@ -27,6 +33,10 @@ export function registerUnknownRoutes(app: App, metrics: HttpMetrics): void {
         .replace('*', '.*')}$`,
     )
     for (const each of [method].flat()) routes.push({ method: each, url, pattern })
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    const [path = ''] = request.url.split('?', 1)
+    done(encodedUnreserved.test(path) ? new RequestError(failures.unknownRoute) : undefined)
   })
   app.setNotFoundHandler((request, reply) => {
     reply.raw.once('finish', () => metrics.answeredUnknownRoute(reply))

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { App } from '../app.js'
+import type { Gate } from '../plugins/gate.js'
 import { routeScopes } from '../plugins/scopes.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
@@ -8,7 +9,7 @@ const description = `Create deposits and withdrawals, follow them, and read the 
 Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
 
 /** The document is generated from the routes' schemas, so this comes before any route. */
-export async function registerDocumentation(app: App, publicUrl: string): Promise<void> {
+export async function registerDocumentation(app: App, publicUrl: string, gate: Gate): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -44,11 +45,14 @@ export async function registerDocumentation(app: App, publicUrl: string): Promis
     `connect-src 'self' ${new URL(publicUrl).origin}`,
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   ].join('; ')
-  await app.register(swaggerUi, {
-    routePrefix: '/documentation',
-    staticCSP: policy,
-    theme: { title: 'transferd API' },
-    uiConfig: { validatorUrl: null },
+  await app.register(async (scope) => {
+    scope.addHook('onRequest', gate.limitObserver('documentation'))
+    await scope.register(swaggerUi, {
+      routePrefix: '/documentation',
+      staticCSP: policy,
+      theme: { title: 'transferd API' },
+      uiConfig: { validatorUrl: null },
+    })
   })
 }
 

@@ -1,11 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
+import type { Gate } from '../plugins/gate.js'
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
 
-export function registerObservability(app: App, deps: HttpDependencies): void {
+export function registerObservability(app: App, deps: HttpDependencies, gate: Gate): void {
   const Health = Type.Object(
     { status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) },
     { description: 'Yes.' },
@@ -14,6 +15,7 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
   app.route({
     method: 'GET',
     url: '/health/live',
+    onRequest: gate.limitObserver('health'),
     schema: {
       tags: ['Health'],
       operationId: 'getLiveness',
@@ -26,6 +28,7 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
   app.route({
     method: 'GET',
     url: '/health/ready',
+    onRequest: gate.limitObserver('health'),
     schema: {
       tags: ['Health'],
       operationId: 'getReadiness',
@@ -42,6 +45,7 @@ export function registerObservability(app: App, deps: HttpDependencies): void {
   app.route({
     method: 'GET',
     url: '/metrics',
+    onRequest: gate.limitObserver('metrics'),
     schema: { tags: ['Health'], operationId: 'getMetrics', summary: 'Prometheus metrics', security: [] },
     handler: async (_request, reply) => {
       reply.header('content-type', deps.metrics.contentType)

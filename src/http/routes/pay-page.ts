@@ -50,6 +50,7 @@ export function registerPayPage(app: App, deps: HttpDependencies, gate: Gate, fa
   app.route({
     method: 'GET',
     url: '/pay/assets/:version/:file',
+    onRequest: gate.limitAddress,
     schema: {
       operationId: 'getPageAsset',
       tags: ['Payment page'],
