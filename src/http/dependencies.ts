@@ -37,6 +37,8 @@ export interface HttpDependencies {
   readonly trustedProxies: readonly string[]
   readonly connections: ConnectionLimits
   readonly clock: Clock
+  /** What rates are measured by. */
+  readonly monotonicMs: () => number
   readonly logger: Logger
   readonly securityLog: SecurityLog
   /** Exposed at /metrics; http adds its own. One registry for each app. */

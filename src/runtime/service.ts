@@ -105,6 +105,7 @@ async function startParts(
     trustedProxies: configuration.trustedProxies,
     connections: { ...configuration, requestTimeoutMs },
     clock,
+    monotonicMs: () => performance.now(),
     logger,
     securityLog,
     metrics,

@@ -167,6 +167,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     trustedProxies: [],
     connections: { requestTimeoutMs: 30_000, maxConnections: 1_000, maxConnectionsPerAddress: 1_000 },
     clock,
+    monotonicMs: () => performance.now(),
     logger,
     securityLog: createSecurityLog(logger, metrics, () => performance.now()),
     metrics,

@@ -155,7 +155,7 @@ export class Gate {
 
 export function registerGate(app: App, deps: HttpDependencies): Gate {
   app.decorateRequest('merchant', null)
-  return new Gate(deps.directory, () => performance.now())
+  return new Gate(deps.directory, deps.monotonicMs)
 }
 
 /** What the route asks for and the key has not. */
