@@ -4,6 +4,7 @@ import { parseObject } from '../embedded/streams/event-body.js'
 import { isMetadataStream } from '../embedded/streams/stream-metadata.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import { accessDenied, CallError, notAuthenticated } from './call-error.js'
+import { epochStream } from './first-event.js'
 import { addressOf, Guesses } from './guesses.js'
 
 export interface Account {
@@ -58,7 +59,7 @@ export const admins = '$admins'
 export const operators = '$ops'
 
 /** Streams this server keeps for itself; they are changed by the calls that are made for it. */
-const ofServer = ['$persistentSubscriptionConfig', '$persistentsubscription-', '$user-', '$epoch-information']
+const ofServer = ['$persistentSubscriptionConfig', '$persistentsubscription-', '$user-', epochStream]
 
 export function userStream(login: string): string {
   return `$user-${login}`

@@ -41,7 +41,7 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
     .setTotalItems(`${running?.totalItems ?? 0}`)
     .setCountSinceLastMeasurement('0')
     .setResolveLinkTos(settings.resolveLinks)
-    .setStartFrom(startText(settings.startFrom, isOfAll))
+    .setStartFrom(settings.startText ?? startText(settings.startFrom, isOfAll))
     .setMessageTimeoutMilliseconds(settings.messageTimeoutMs)
     .setExtraStatistics(settings.extraStatistics)
     .setMaxRetryCount(settings.maxRetryCount)

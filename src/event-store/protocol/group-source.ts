@@ -6,12 +6,17 @@ import { tombstoneRevision } from '../embedded/streams/stream-metadata.js'
 import { asFollowed, type StoredEvent } from '../embedded/streams/stream-reader.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import { type Matcher, matcherOf } from './event-filter.js'
+import { epochStream } from './first-event.js'
 import { placeOfResolved, type ResolvedEvent, resolve } from './recorded-event.js'
 
 /** Events looked at in one go, matching or not. */
 const scanEvents = 500
 /** Written by groups of the whole log; another such group is never given them. */
 const ownStreams = `$persistentsubscription-${wholeLog}::`
+
+function isNeverGiven({ stream }: StoredEvent): boolean {
+  return stream.startsWith(ownStreams) || stream.startsWith(`$$${ownStreams}`) || stream === epochStream
+}
 
 export function sourceOf(store: StreamStore, stored: StoredGroup): GroupSource<ResolvedEvent> {
   return stored.source === wholeLog ? new WholeLogSource(store, stored) : new StreamSource(store, stored)
@@ -82,14 +87,13 @@ class WholeLogSource extends Source {
     let through = after
     let passed = 0
     for (const [i, event] of events.entries()) {
-      const isOwn = event.stream.startsWith(ownStreams) || event.stream.startsWith(`$$${ownStreams}`)
-      if (!isOwn && wanted[i]) {
+      if (!isNeverGiven(event) && wanted[i]) {
         if (items.length === maxCount) {
           this.#ahead = { from: event.position, events: events.slice(i) }
           return { items, through, passed, atEnd: false }
         }
         items.push({ ...this.itemOf(event, event.position), passedOver: { count: passed, through } })
-      } else if (!isOwn && event.stream !== configStream) {
+      } else if (!isNeverGiven(event) && event.stream !== configStream) {
         passed += 1 // what groups cause must not count, or it would go round for ever
       }
       through = event.position

@@ -133,28 +133,28 @@ function sourceOfChange(options: SourceOptions): string {
   return source
 }
 
-function startOf(options: CreateReq.Options | UpdateReq.Options): GroupSettings['startFrom'] {
+type Start = Pick<GroupSettings, 'startFrom' | 'startText'>
+
+function startOf(options: CreateReq.Options | UpdateReq.Options): Start {
   const all = options.getAll()
   if (all) {
     const position = all.getPosition()
-    if (all.hasStart()) return 'start'
-    if (position === undefined) return 'end'
+    if (all.hasStart()) return { startFrom: 'start' }
+    if (position === undefined) return { startFrom: 'end' }
     const [commit, prepare] = [position.getCommitPosition(), position.getPreparePosition()]
-    if (isMaxUint64(commit)) return 'end'
+    if (isMaxUint64(commit)) return { startFrom: 'end' }
     if (BigInt(prepare) > BigInt(commit)) throw unforeseen()
-    return positionAtOrBehind(commit)
+    return { startFrom: positionAtOrBehind(commit), startText: `C:${BigInt(commit)}/P:${BigInt(prepare)}` }
   }
   const stream = options.getStream()
-  if (stream?.hasStart()) return 'start'
-  if (stream?.hasEnd()) return 'end'
+  if (stream?.hasStart()) return { startFrom: 'start' }
+  if (stream?.hasEnd()) return { startFrom: 'end' }
   const revision = stream?.getRevision() ?? options.getSettings()?.getRevision() ?? '0'
-  return isMaxUint64(revision) ? 'end' : Number(revision)
+  if (isMaxUint64(revision)) return { startFrom: 'end' }
+  return { startFrom: Number(revision), startText: `${BigInt(revision)}` }
 }
 
-function settingsOf(
-  settings: CreateReq.Settings | UpdateReq.Settings | undefined,
-  startFrom: GroupSettings['startFrom'],
-): GroupSettings {
+function settingsOf(settings: CreateReq.Settings | UpdateReq.Settings | undefined, start: Start): GroupSettings {
   if (settings === undefined) throw unforeseen()
   const named = ['DispatchToSingle', 'RoundRobin', 'Pinned'][settings.getNamedConsumerStrategy()] ?? ''
   // What is no strategy is refused with the other settings.
@@ -162,7 +162,7 @@ function settingsOf(
   const milliseconds = (hasTicks: boolean, ticks: string, ms: number) =>
     hasTicks ? Math.trunc(Number(ticks) / ticksPerMs) : ms
   return {
-    startFrom,
+    ...start,
     resolveLinks: settings.getResolveLinks(),
     extraStatistics: settings.getExtraStatistics(),
     messageTimeoutMs: milliseconds(

@@ -7,6 +7,7 @@ import { Access, type AccessOptions, type Account } from './access.js'
 import { appendCall } from './append-calls.js'
 import { batchAppendCall } from './batch-append.js'
 import { unary } from './calls.js'
+import { beginLog } from './first-event.js'
 import { streamsServices } from './generated.js'
 import { groupLogOf } from './group-log.js'
 import { sourceOf } from './group-source.js'
@@ -78,6 +79,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     groups,
     sources: new Set(),
   }
+  if (isWritable) await beginLog(store)
   if (groups) await restartGroups(context)
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,

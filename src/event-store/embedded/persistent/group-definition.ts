@@ -11,6 +11,8 @@ export type StrategyName = (typeof strategies)[number]
 export interface GroupSettings {
   /** Where a group without a checkpoint begins, inclusive: a position of the log, or a revision of the group's stream. */
   readonly startFrom: 'start' | 'end' | number
+  /** The same as a client of the protocol wrote it: it need be no event's place, nor fit into a double. */
+  readonly startText?: string
   readonly resolveLinks: boolean
   readonly extraStatistics: boolean
   readonly messageTimeoutMs: number

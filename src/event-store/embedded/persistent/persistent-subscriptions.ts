@@ -111,7 +111,14 @@ function groupSettings(settings: PersistentSubscriptionSettings): GroupSettings 
 }
 
 function portSettings({ settings, filter }: StoredGroup): PersistentSubscriptionSettings {
-  const { startFrom, resolveLinks: _links, extraStatistics: _statistics, strategy, ...numbers } = settings
+  const {
+    startFrom,
+    startText: _text,
+    resolveLinks: _links,
+    extraStatistics: _statistics,
+    strategy,
+    ...numbers
+  } = settings
   return {
     ...numbers,
     startFrom: typeof startFrom === 'string' ? startFrom : positionAt(startFrom),
