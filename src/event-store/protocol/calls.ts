@@ -9,12 +9,15 @@ import type {
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import type { Access, Asking } from './access.js'
 import { type CallError, toCallError, unforeseen } from './call-error.js'
+import type { MatchingBudgets } from './matching-budget.js'
 
 /** What every service works with. */
 export interface ServerContext {
   readonly store: StreamStore
   readonly access: Access
   readonly isWritable: boolean
+  /** Time for the expressions of filters. */
+  readonly matching: MatchingBudgets
   /** A fault of ours: it ends one call, never the process. */
   readonly onFault: (error: unknown) => void
 }

@@ -3,11 +3,10 @@ import { status } from '@grpc/grpc-js'
 import type { EventFilter } from '../embedded/persistent/group-definition.js'
 import type { StoredEvent } from '../embedded/streams/stream-reader.js'
 import { CallError, unforeseen } from './call-error.js'
+import type { MatchingBudget } from './matching-budget.js'
 
 const maxRegexLength = 4_096
 const maxPrefixes = 1_000
-/** For one page of events. */
-const maxMatchingMs = 250
 const quickTextLength = 256
 
 interface Expression {
@@ -32,23 +31,27 @@ export function filterSpecOf(options: FilterOptions | undefined): EventFilter | 
   return { on: options.hasEventType() ? 'type' : 'stream', ...(regex !== '' && { regex }), prefixes }
 }
 
-/** Says of each event whether it is wanted. @throws CallError where an expression takes too long */
-export type Matcher = (events: readonly Named[]) => readonly boolean[]
+/** Says of each event of a page whether it is wanted. @throws CallError where an expression takes too long */
+export type Matcher = (events: readonly Named[]) => Promise<readonly boolean[]>
 
 type Named = Pick<StoredEvent, 'stream' | 'type'>
 
 /** Prefixes are or-ed; neither expression nor prefixes: nothing matches. @throws CallError when the expression is none */
-export function matcherOf({ on, regex, prefixes }: EventFilter): Matcher {
+export function matcherOf({ on, regex, prefixes }: EventFilter, budget: MatchingBudget): Matcher {
   const textOf = ({ stream, type }: Named) => (on === 'stream' ? stream : type)
   if (regex === undefined) {
-    return (events) => events.map((event) => prefixes.some((prefix) => textOf(event).startsWith(prefix)))
+    return async (events) => events.map((event) => prefixes.some((prefix) => textOf(event).startsWith(prefix)))
   }
   const expression = parseRegex(regex)
   const quick = isQuick(regex)
-  return (events) => {
+  return async (events) => {
     const texts = events.map(textOf)
     const isShort = texts.every((text) => text.length <= quickTextLength)
-    return quick && isShort ? texts.map((text) => expression.test(text)) : testInTime(expression, texts)
+    if (quick && isShort) return texts.map((text) => expression.test(text))
+    const wanted = await budget.spend((withinMs) => testInTime(expression, texts, withinMs))
+    if (wanted === undefined)
+      throw new CallError(status.RESOURCE_EXHAUSTED, 'The expression of the filter takes too long.')
+    return wanted
   }
 }
 
@@ -75,13 +78,13 @@ function isQuick(regex: string): boolean {
 const guarded = createContext({ expression: /./, texts: [] as string[] })
 const testAll = new Script('texts.map((text) => expression.test(text))')
 
-/** An expression of a client that backtracks for ever must not stop the server: it is broken off. */
-function testInTime(expression: RegExp, texts: readonly string[]): readonly boolean[] {
+/** An expression of a client that backtracks for ever must not stop the server: it is broken off, which is undefined. */
+function testInTime(expression: RegExp, texts: readonly string[], timeout: number): readonly boolean[] | undefined {
   try {
     Object.assign(guarded, { expression, texts })
-    return testAll.runInContext(guarded, { timeout: maxMatchingMs }) as boolean[]
+    return testAll.runInContext(guarded, { timeout }) as boolean[]
   } catch {
-    throw new CallError(status.RESOURCE_EXHAUSTED, 'The expression of the filter takes too long.')
+    return undefined
   } finally {
     Object.assign(guarded, { texts: [] })
   }

@@ -7,6 +7,7 @@ import { asFollowed, type StoredEvent } from '../embedded/streams/stream-reader.
 import type { StreamStore } from '../embedded/streams/stream-store.js'
 import { type Matcher, matcherOf } from './event-filter.js'
 import { epochStream } from './first-event.js'
+import type { MatchingBudget } from './matching-budget.js'
 import { placeOfResolved, type ResolvedEvent, resolve } from './recorded-event.js'
 
 /** Events looked at in one go, matching or not. */
@@ -18,8 +19,8 @@ function isNeverGiven({ stream }: StoredEvent): boolean {
   return stream.startsWith(ownStreams) || stream.startsWith(`$$${ownStreams}`) || stream === epochStream
 }
 
-export function sourceOf(store: StreamStore, stored: StoredGroup): GroupSource<ResolvedEvent> {
-  return stored.source === wholeLog ? new WholeLogSource(store, stored) : new StreamSource(store, stored)
+export function sourceOf(store: StreamStore, stored: StoredGroup, budget: MatchingBudget): GroupSource<ResolvedEvent> {
+  return stored.source === wholeLog ? new WholeLogSource(store, stored, budget) : new StreamSource(store, stored)
 }
 
 /** What groups of streams and of the whole log have in common. */
@@ -71,18 +72,18 @@ class WholeLogSource extends Source {
   /** Read already, as a group that fills up takes less than a page. */
   #ahead: Ahead | undefined
 
-  constructor(store: StreamStore, stored: StoredGroup) {
+  constructor(store: StreamStore, stored: StoredGroup, budget: MatchingBudget) {
     super(store, stored)
     const { filter, madeBy } = stored
-    if (filter) this.#matches = matcherOf(filter)
+    if (filter) this.#matches = matcherOf(filter, budget)
     // The service's groups are never given system events.
-    else this.#matches = (events) => events.map(({ stream }) => madeBy === 'protocol' || !stream.startsWith('$'))
+    else this.#matches = async (events) => events.map(({ stream }) => madeBy === 'protocol' || !stream.startsWith('$'))
   }
 
   async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
     await new Promise(setImmediate) // a page may hold nothing that matches: others have their turn
     const { events } = this.#from(after + 1)
-    const wanted = this.#matches(events)
+    const wanted = await this.#matches(events)
     const items: Item<ResolvedEvent>[] = []
     let through = after
     let passed = 0

@@ -56,7 +56,7 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
       const options = given(request.getOptions())
       const name = { source: sourceOfChange(options), group: options.getGroupName() }
       const filter = filterSpecOf(options.getAll()?.getFilter())
-      if (filter) matcherOf(filter)
+      if (filter) matcherOf(filter, context.matching.ofGroups)
       const settings = settingsOf(options.getSettings(), startOf(options))
       await as(name, groups.create({ ...name, madeBy: 'protocol', settings, ...(filter && { filter }) }))
       sources.add(name.source)

@@ -5,6 +5,7 @@ import { streamDeleted, toCallError, unforeseen } from './call-error.js'
 import { endWith, given, Outlet, type ServerContext, signalOf } from './calls.js'
 import { filterSpecOf, matcherOf } from './event-filter.js'
 import { streams } from './generated.js'
+import type { MatchingBudget } from './matching-budget.js'
 import { readResponse, resolve } from './recorded-event.js'
 import { subscribeToAll } from './subscribe-to-all.js'
 import { subscribeToStream } from './subscribe-to-stream.js'
@@ -18,6 +19,8 @@ export interface Reading {
   readonly reader: StreamReader
   readonly outlet: Outlet<ReadResp>
   readonly signal: AbortSignal
+  /** Of the connection. */
+  readonly matching: MatchingBudget
   /** Sends an event. False when {@link Outlet.drained} must be waited for. */
   readonly send: (event: StoredEvent) => boolean
 }
@@ -52,6 +55,7 @@ async function read(
     reader,
     outlet,
     signal,
+    matching: context.matching.of(call.getPeer()),
     send: (event) => {
       const response = readResponse(followLinks ? resolve(event, reader, mayFollow) : { event }, structuredIds)
       return outlet.write(response, event.data.length + event.metadata.length)
@@ -118,19 +122,19 @@ function startRevision(from: ReadReq.Options.StreamOptions, direction: Direction
 }
 
 async function readAll(
-  { reader, outlet, send, signal }: Reading,
+  { reader, outlet, send, signal, matching }: Reading,
   from: ReadReq.Options.AllOptions,
   options: ReadReq.Options,
 ): Promise<void> {
   const direction = directionOf(options)
   const maxCount = Number(options.getCount())
   const spec = filterSpecOf(options.getFilter())
-  const matches = spec && matcherOf(spec)
+  const matches = spec && matcherOf(spec, matching)
   let at = startPosition(from, direction, reader.lastPosition())
   let count = 0
   while (count < maxCount && at >= 1) {
     const events = reader.allPage(direction, at, pageEvents)
-    const wanted = matches?.(events)
+    const wanted = await matches?.(events)
     for (const [i, event] of events.entries()) {
       if (wanted?.[i] === false) continue
       if (!send(event) && !(await outlet.drained())) return

@@ -12,6 +12,7 @@ import { streamsServices } from './generated.js'
 import { groupLogOf } from './group-log.js'
 import { sourceOf } from './group-source.js'
 import { Listener } from './listener.js'
+import { MatchingBudgets } from './matching-budget.js'
 import { addNodeServices } from './node-services.js'
 import { addPersistentSubscriptions } from './persistent-calls.js'
 import { type PersistentContext, restartGroups } from './persistent-context.js'
@@ -63,11 +64,12 @@ export interface ProtocolServer {
 export async function startProtocolServer(options: ProtocolOptions): Promise<ProtocolServer> {
   const { store, tls, isWritable, onFault } = options
   const lock = isWritable ? store.tryLock(protocolLock) : undefined
+  const matching = new MatchingBudgets()
   const groups =
     lock &&
     new Groups<ResolvedEvent>({
       log: groupLogOf(store),
-      sourceOf: (stored) => sourceOf(store, stored),
+      sourceOf: (stored) => sourceOf(store, stored, matching.ofGroups),
       runsProtocolGroups: true,
       onFault,
     })
@@ -75,6 +77,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     store,
     access: new Access({ ...options, openAsRecorded: opening(options) }),
     isWritable,
+    matching,
     onFault,
     groups,
     sources: new Set(),

@@ -17,12 +17,12 @@ const readMatches = 32
 /** The whole log from behind a position on, filtered or not, and then what comes, until the client goes. */
 export async function subscribeToAll(
   store: StreamStore,
-  { reader, outlet, signal, send }: Reading,
+  { reader, outlet, signal, send, matching }: Reading,
   from: ReadReq.Options.AllOptions,
   filter: ReadReq.Options.FilterOptions | undefined,
 ): Promise<void> {
   const spec = filterSpecOf(filter)
-  const matches = spec && matcherOf(spec)
+  const matches = spec && matcherOf(spec, matching)
   let next = firstPosition(from, reader.lastPosition())
   const checkpoints = filter && new Checkpoints(filter, next)
   if (next > reader.lastPosition()) checkpoints?.goneLive()
@@ -30,7 +30,7 @@ export async function subscribeToAll(
   let hasCaughtUp = false
   while (!signal.aborted) {
     const events = reader.allPage('forwards', next, pageEvents)
-    const wanted = matches?.(events)
+    const wanted = await matches?.(events)
     for (const [i, event] of events.entries()) {
       if (wanted?.[i] !== false && !send(event) && !(await outlet.drained())) return
       const checkpoint = checkpoints?.passed(event, wanted?.[i] !== false)

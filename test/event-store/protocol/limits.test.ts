@@ -14,6 +14,7 @@ import {
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import t from 'tap'
 import { shared, streams } from '../../../src/event-store/protocol/generated.js'
+import { MatchingBudget } from '../../../src/event-store/protocol/matching-budget.js'
 import { until } from '../../contracts/persistent/scene.js'
 import { makeCertificate } from '../../support/certificate.js'
 import { tempDirectory } from '../../support/temp-directory.js'
@@ -189,3 +190,68 @@ t.test('an expression that backtracks for ever ends its own call only', async (t
   t.ok(faults.length > 0, 'whoever runs the server is told of the group that cannot go on')
   await stop()
 })
+
+t.test('many expressions on one connection take no more than one does; other connections are served', async (t) => {
+  const { client, port, stop, faults } = await serve()
+  const stream = `${'a'.repeat(40)}b`
+  await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
+  const hostile = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const path = '/event_store.client.streams.Streams/Read'
+  const pass = (bytes: Buffer) => bytes
+  const endless = new streams.ReadReq.Options.FilterOptions.Expression().setRegex('^(a+)+$')
+  const filter = new streams.ReadReq.Options.FilterOptions().setStreamIdentifier(endless).setMax(32)
+  const request = subscribeToAllRequest()
+  request.getOptions()?.setFilter(filter.setCheckpointintervalmultiplier(1))
+  const bytes = Buffer.from(request.serializeBinary())
+  let ended = 0
+  const calls = Array.from({ length: 40 }, () => {
+    const call = hostile.makeServerStreamRequest(path, pass, pass, bytes)
+    call.on('data', () => {})
+    call.on('error', ({ code }: ServiceError) => {
+      if (code === status.RESOURCE_EXHAUSTED) ended += 1
+    })
+    return call
+  })
+  await until(() => ended > 0, waitMs)
+  const busyAtFirst = performance.eventLoopUtilization()
+  const slowest = { ms: 0 }
+  for (let i = 0; i < 30; i += 1) {
+    const startedAtMs = performance.now()
+    await all(client.readStream(stream))
+    slowest.ms = Math.max(slowest.ms, performance.now() - startedAtMs)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.comment(`slowest read ${slowest.ms.toFixed(0)} ms, ${ended} of 40 expressions ended`)
+  t.comment(`busy for ${(performance.eventLoopUtilization(busyAtFirst).utilization * 100).toFixed(0)} %`)
+  t.ok(ended < 10, 'the others wait for the time of their connection')
+  for (const call of calls) call.cancel()
+  hostile.close()
+  t.strictSame(faults, [])
+  await stop()
+})
+
+t.test(
+  'a connection has a tenth of the time for expressions, and what is broken off for want of it is tried again',
+  async (t) => {
+    let nowMs = 0
+    const budget = new MatchingBudget(
+      () => nowMs,
+      async (ms) => {
+        nowMs += ms
+      },
+    )
+    const allowed: number[] = []
+    const takes = (ms: number) => (withinMs: number) => {
+      allowed.push(withinMs)
+      nowMs += Math.min(ms, withinMs)
+      return ms <= withinMs ? 'done' : undefined
+    }
+    t.equal(await budget.spend(takes(240)), 'done')
+    t.equal(await budget.spend(takes(100)), 'done', 'broken off after 25 ms, then with all there is')
+    t.equal(await budget.spend(takes(10_000)), undefined, 'with all there is it is not done either')
+    t.strictSame(allowed, [250, 25, 250, 150, 250])
+    const before = nowMs
+    for (let i = 0; i < 1_000; i += 1) await budget.spend(takes(1))
+    t.ok(nowMs - before > 9_000, `${nowMs - before} ms for 1,000 ms of matching`)
+  },
+)
