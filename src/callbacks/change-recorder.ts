@@ -4,8 +4,8 @@ import type { Lane } from '../domain/callback/callback.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { statusCodes, type Transfer, type TransferState } from '../domain/transfer/transfer.js'
-import { decodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+import { evolved, readEvent } from '../event-store/read-event.js'
 
 interface Change {
   readonly event: RecordedEvent
@@ -32,7 +32,7 @@ export class ChangeRecorder {
   /**
    * Records what is not recorded yet of the transfer's changes up to and including `event`. The earlier ones too: events
    * may reach us in another order, and a callback that is recorded late would be sent late.
-   * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, EventFormatError
+   * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
   async recordUpTo(event: RecordedEvent): Promise<number> {
     const changes = await this.changesUpTo(event)
@@ -51,8 +51,9 @@ export class ChangeRecorder {
     const changes: Change[] = []
     let before: TransferState = transferDecider.initialState
     for (const event of events) {
-      const decoded = decodeEvent(event) as TransferEvent
-      const transfer = transferDecider.evolve(before, decoded)
+      const decoded = readEvent(event) as TransferEvent | undefined
+      if (!decoded) continue
+      const transfer = evolved(transferDecider.evolve, before, event, decoded)
       if (transfer.kind === 'none') throw new Error(`${event.stream}@${event.revision} left no transfer`)
       if (isTold(decoded, before, transfer)) changes.push({ event, transfer })
       before = transfer

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { EventFormatError } from '../event-store/event-codec.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
 import {
   defaultPersistentSubscriptionSettings,
   type EventStore,
@@ -115,7 +115,7 @@ export class Recorder {
       metrics.recorded('subscription', await changes.recordUpTo(event))
       acks.add(ackId)
     } catch (error) {
-      const broken = error instanceof EventFormatError
+      const broken = error instanceof UnreadableEventError
       logger.error({ err: error, event: where }, 'callbacks: an event could not be recorded')
       // No repetition makes an unreadable event readable; parked, it can be seen and replayed.
       if (!broken) await pause(retryAfterMs, signal)

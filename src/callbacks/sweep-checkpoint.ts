@@ -1,5 +1,5 @@
 import type { CallbackSweepAdvanced } from '../domain/callback/events.js'
-import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
+import { encodeEvent, UnreadableEventError } from '../event-store/event-codec.js'
 import {
   type EventStore,
   type ExpectedRevision,
@@ -8,6 +8,7 @@ import {
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 import { newestEvent } from '../event-store/newest-event.js'
+import { readEvent } from '../event-store/read-event.js'
 
 const stream = 'callbacks-sweep'
 /** The stream grows by one small event in this time at most. */
@@ -34,10 +35,10 @@ export class SweepCheckpoint {
     this.lastEvent = kept
   }
 
-  /** @throws StoreUnavailableError, EventFormatError */
+  /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
     const last = await newestEvent(store, stream)
-    const kept = last ? (decodeEvent(last) as CallbackSweepAdvanced).data.event : null
+    const kept = last ? keptIn(last) : null
     const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
     return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
   }
@@ -78,4 +79,13 @@ export class SweepCheckpoint {
 
 async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
   return (await newestEvent(store, stream))?.revision ?? 'no_stream'
+}
+
+function keptIn(recorded: RecordedEvent): Kept {
+  try {
+    return (readEvent(recorded) as CallbackSweepAdvanced | undefined)?.data.event ?? null
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return null
+    throw error
+  }
 }

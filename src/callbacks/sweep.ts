@@ -1,7 +1,10 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { EventFormatError } from '../event-store/event-codec.js'
+import { transferStream } from '../commands/ids.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
+import { decisionOf } from '../event-store/passing-over.js'
+import { passedOverStream } from '../event-store/stream-kinds.js'
 import { BackOff, pause } from './back-off.js'
 import type { ChangeRecorder } from './change-recorder.js'
 import type { CallbackMetrics } from './metrics.js'
@@ -9,6 +12,7 @@ import type { SweepCheckpoint } from './sweep-checkpoint.js'
 
 const pageSize = 500
 const maxRecordingsInFlight = 32
+const streamPrefixes = ['transfer-', passedOverStream]
 
 /**
  * Reads the log behind the persistent subscription and records what that has missed: a subscription is a convenience that
@@ -52,7 +56,7 @@ export class Sweep {
     const untilMs = Date.parse(clock()) - behindMs
     while (!signal.aborted) {
       const after = checkpoint.position
-      const page = await store.readAll({ ...(after && { after }), streamPrefixes: ['transfer-'], maxCount: pageSize })
+      const page = await store.readAll({ ...(after && { after }), streamPrefixes, maxCount: pageSize })
       const tooYoung = page.events.findIndex((event) => event.recordedAtMs > untilMs)
       const events = tooYoung === -1 ? page.events : page.events.slice(0, tooYoung)
       await this.recordMissing(events)
@@ -67,10 +71,20 @@ export class Sweep {
 
   private async recordMissing(events: readonly RecordedEvent[]): Promise<void> {
     const { changes } = this.deps
-    const wanted = events.filter((event) => changes.concerns(event))
+    const decisions = events.filter(({ stream }) => stream === passedOverStream)
+    const freed = await Promise.all(decisions.map((decision) => this.freedBy(decision)))
+    const wanted = events.filter((event) => event.stream !== passedOverStream && changes.concerns(event))
+    wanted.push(...freed.flat())
     for (let from = 0; from < wanted.length; from += maxRecordingsInFlight) {
       await Promise.all(wanted.slice(from, from + maxRecordingsInFlight).map((event) => this.recordUpTo(event)))
     }
+  }
+
+  /** The latest event of a transfer that could not be read, or whose callbacks could not: all of them were left then. */
+  private async freedBy(recorded: RecordedEvent): Promise<readonly RecordedEvent[]> {
+    const { stream = '' } = decisionOf(recorded) ?? {}
+    const [, trackingId] = /^(?:transfer|callback)-(.+)$/.exec(stream) ?? []
+    return trackingId === undefined ? [] : (await this.deps.store.readStream(transferStream(trackingId))).slice(-1)
   }
 
   private async recordUpTo(event: RecordedEvent): Promise<void> {
@@ -79,7 +93,7 @@ export class Sweep {
       const missing = await changes.recordUpTo(event)
       if (missing > 0) metrics.recorded('sweep', missing)
     } catch (error) {
-      if (!(error instanceof EventFormatError)) throw error
+      if (!(error instanceof UnreadableEventError)) throw error
       // The subscription has parked it. Staying here would leave every other transfer without the sweep.
       logger.error(
         { err: error, event: `${event.stream}@${event.revision}` },

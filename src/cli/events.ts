@@ -1,10 +1,10 @@
-import type { Command } from 'commander'
-import { answer, Refused } from './command.js'
+import { type Command, InvalidArgumentError } from 'commander'
+import { accepted, answer, Refused } from './command.js'
 import { addEventsBackupCommand } from './events-backup.js'
 import { addEventsCopyCommand } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
-import { trackingId } from './options.js'
-import type { Workplace } from './workplace.js'
+import { reason, trackingId } from './options.js'
+import { merchantDirectory, type Workplace } from './workplace.js'
 
 export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the log itself')
@@ -15,9 +15,46 @@ export function addEventCommands(program: Command): void {
       .description('everything that happened to a transfer'),
     showEvents,
   )
+  answer(
+    events.command('problems').description('events that cannot be read and that nobody has decided to pass over'),
+    listProblems,
+  )
+  const passOverCommand = events
+    .command('pass-over')
+    .argument('<event>', 'stream@revision, as `events problems` names it', place)
+    .description('from now on an event that cannot be read counts as if it were not there')
+  answer(passOverCommand.requiredOption('--reason <text>', 'for auditors', reason), passOverEvent)
   addEventsServeCommand(events)
   addEventsCopyCommand(events)
   addEventsBackupCommand(events)
+}
+
+/** `merchant-…@3` as text; the command splits it. */
+function place(text: string): string {
+  if (!/^.+@\d{1,10}$/s.test(text)) throw new InvalidArgumentError('It must be stream@revision.')
+  return text
+}
+
+async function listProblems(workplace: Workplace) {
+  const { openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
+  const { eventStore, readModels } = workplace
+  const known = await openProblems(readModels, await merchantDirectory(workplace))
+  const problems = new Map(known.map((problem) => [placeOf(problem), problem.reason]))
+  for await (const problem of problemsNotFoundYet(eventStore, readModels))
+    problems.set(placeOf(problem), problem.reason)
+  return [...problems].map(([event, reason]) => ({ event, reason }))
+}
+
+async function passOverEvent(
+  { eventStore: store, clock, context }: Workplace,
+  options: { reason: string },
+  event: string,
+) {
+  const { passOver } = await import('../commands/problems.js')
+  const at = event.lastIndexOf('@')
+  const target = { stream: event.slice(0, at), revision: Number(event.slice(at + 1)), reason: options.reason }
+  const { problem, changed } = accepted(await passOver({ store, clock }, target, context))
+  return { event, problem, changed }
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {
@@ -25,7 +62,7 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
   const { formatPosition } = await import('../event-store/event-store.js')
   const events = await eventStore.readStream(transferStream(trackingId))
   if (events.length === 0) throw new Refused('There is no such transfer.')
-  return events.map(({ id, type, revision, position, recordedAtMs, data, metadata }) => ({
+  return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isPassedOver }) => ({
     revision,
     type,
     recordedAt: new Date(recordedAtMs).toISOString(),
@@ -33,5 +70,6 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
     id,
     data,
     metadata,
+    ...(isPassedOver && { passedOver: true }),
   }))
 }

@@ -53,10 +53,18 @@ function userName(): string {
   }
 }
 
-/** Every merchant in the log. */
-export async function allMerchants({ eventStore, box, clock }: Workplace): Promise<Merchant[]> {
+/** Every merchant in the log but those out of service, of which stderr tells. */
+export async function allMerchants(workplace: Workplace): Promise<Merchant[]> {
+  const directory = await merchantDirectory(workplace)
+  for (const { problem } of directory.problems())
+    console.error(`transferd: a merchant is out of service: ${problem.message} (events problems)`)
+  return directory.all()
+}
+
+/** As the log has it now. */
+export async function merchantDirectory({ eventStore, box, clock }: Workplace): Promise<MerchantDirectory> {
   const directory = new MerchantDirectory(eventStore, box, clock, () => undefined)
   await directory.start()
   await directory.stop()
-  return directory.all()
+  return directory
 }

@@ -1,12 +1,14 @@
 import type { Decider, Refusal } from '../domain/decision.js'
-import { type DomainEvent, decodeEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
+import { type DomainEvent, type EventMetadata, encodeEvent, UnreadableEventError } from '../event-store/event-codec.js'
 import {
   type Append,
   type EventStore,
   type ExpectedRevision,
   type Position,
+  type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
+import { foldEvent, readEvent } from '../event-store/read-event.js'
 
 export type CommandContext = EventMetadata
 
@@ -51,7 +53,7 @@ export interface HandleOptions<State, Event> {
   readonly onceId?: string
 }
 
-/** `before`: what was known of the stream earlier, so that only what was recorded since is read. */
+/** `before`: what was known of the stream earlier, so that only what was recorded since is read. @throws StoreUnavailableError, UnreadableEventError */
 export async function loadStream<State, Command, Event extends DomainEvent>(
   store: EventStore,
   decider: Decider<State, Command, Event>,
@@ -62,7 +64,7 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
   let { state, revision, isDone = false } = before
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
   for (const recorded of await store.readStream(stream, { fromRevision })) {
-    state = decider.evolve(state, decodeEvent(recorded) as Event)
+    state = foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
     isDone ||= recorded.id === onceId
   }
@@ -78,19 +80,31 @@ export interface HistoryEntry<Event> {
   readonly metadata: EventMetadata
 }
 
-/** A stream from its start; empty when there is none. @throws StoreUnavailableError, EventFormatError */
+/**
+ * A stream from its start, without what is passed over; empty when there is none. `unreadable`: what to do about an event that
+ * cannot be read. @throws StoreUnavailableError, UnreadableEventError
+ */
 export async function readHistory<Event extends DomainEvent>(
   store: EventStore,
   stream: string,
+  unreadable: 'throw' | 'leave out' = 'throw',
 ): Promise<readonly HistoryEntry<Event>[]> {
   const recorded = await store.readStream(stream)
-  return recorded.map((one) => ({
-    id: one.id,
-    revision: one.revision,
-    position: one.position,
-    event: decodeEvent(one) as Event,
-    metadata: one.metadata as unknown as EventMetadata,
-  }))
+  return recorded.flatMap((one) => {
+    const event = unreadable === 'throw' ? readEvent(one) : readable(one)
+    if (!event) return []
+    const { id, revision, position, metadata } = one
+    return [{ id, revision, position, event: event as Event, metadata: metadata as unknown as EventMetadata }]
+  })
+}
+
+function readable(recorded: RecordedEvent): DomainEvent | undefined {
+  try {
+    return readEvent(recorded)
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return undefined
+    throw error
+  }
 }
 
 /**

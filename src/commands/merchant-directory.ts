@@ -1,10 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
-import type { MerchantEvent } from '../domain/merchant/events.js'
+import type { MerchantSettings } from '../domain/merchant/events.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
 import { validSecretKeys } from '../domain/merchant/secret-keys.js'
-import { decodeEvent } from '../event-store/event-codec.js'
-import { comparePositions, type EventStore, type Page, type Position } from '../event-store/event-store.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
+import {
+  comparePositions,
+  type EventStore,
+  type Page,
+  type Position,
+  type RecordedEvent,
+} from '../event-store/event-store.js'
+import { decisionOf } from '../event-store/passing-over.js'
+import { foldEvent } from '../event-store/read-event.js'
+import { passedOverStream } from '../event-store/stream-kinds.js'
 import { findByApiKey, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { AddressIndex } from './address-index.js'
@@ -15,13 +24,21 @@ import { type RotatingSecret, secretOwner } from './merchants.js'
 const retryDelayMs = 500
 const catchUpPage = 500
 const streamPrefix = merchantStream('')
+/** With what is decided about events that cannot be read, so that a merchant is back in service at once. */
+const streamPrefixes = [streamPrefix, passedOverStream]
 
 /** All merchants in memory, folded from the log and kept up with it: what authentication and delivery decide by. */
 export class MerchantDirectory {
   private readonly merchants = new Map<string, MerchantState>()
   private readonly addresses = new AddressIndex<string>()
-  /** Merchants with an event that cannot be read: nobody may call as one whose latest rotation is not known. */
-  private readonly unreadable = new Set<string>()
+  /** Merchants with an event that cannot be read, folded up to it: nobody may call as one whose latest rotation is not known. */
+  private readonly outOfService = new Map<string, UnreadableEventError>()
+  /** Of them, those with an event that is passed over since: to be folded anew. */
+  private readonly freed = new Set<string>()
+  /** Of them, those of which later events came by. */
+  private readonly skipped = new Set<string>()
+  /** Up to which revision a merchant was folded anew. */
+  private readonly foldedTo = new Map<string, number>()
   /** The last answer for each merchant and secret; opening one takes longer than the rest of a request's checks. */
   private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
   private readonly stopping = new AbortController()
@@ -39,17 +56,15 @@ export class MerchantDirectory {
   ) {}
 
   /**
-   * Resolves when everything in the log is known. An event that cannot be read later (one of a newer program) puts its
-   * merchant out of service until a restart, and no other. @throws StoreUnavailableError, EventFormatError
+   * Resolves when everything in the log is known. An event that cannot be read (a foreign one, or one of a newer program) puts its
+   * merchant out of service until it is passed over, and no other. @throws StoreUnavailableError
    */
   async start(): Promise<void> {
     const pages = this.pages()
     for (;;) {
       const { value: page, done } = await pages.next()
       if (done) return
-      this.apply(page, (error) => {
-        throw error
-      })
+      await this.apply(page)
       if (page.atEnd) break
     }
     this.following = this.follow(pages)
@@ -74,12 +89,32 @@ export class MerchantDirectory {
   }
 
   all(): Merchant[] {
-    return [...this.merchants.values()].filter((state) => state.merchantId !== null)
+    return [...this.merchants.keys()].flatMap((merchantId) => this.byId(merchantId) ?? [])
+  }
+
+  /** The merchants out of service, why, and whether they are known to be of the sandbox. */
+  problems(): readonly { readonly problem: UnreadableEventError; readonly isSandbox: boolean }[] {
+    return [...this.outOfService].map(([merchantId, problem]) => {
+      const state = this.merchants.get(merchantId)
+      return { problem, isSandbox: Boolean(state?.merchantId && state.settings.sandbox) }
+    })
+  }
+
+  /** Why a merchant is out of service. */
+  problemOf(merchantId: string): UnreadableEventError | undefined {
+    return this.outOfService.get(merchantId)
+  }
+
+  /** Undefined when there is no such merchant. @throws UnreadableEventError when it is out of service */
+  settingsOf(merchantId: string): MerchantSettings | undefined {
+    const problem = this.outOfService.get(merchantId)
+    if (problem) throw problem
+    return this.byId(merchantId)?.settings
   }
 
   byId(merchantId: string): Merchant | undefined {
     const state = this.merchants.get(merchantId)
-    return state?.merchantId ? state : undefined
+    return state?.merchantId && !this.outOfService.has(merchantId) ? state : undefined
   }
 
   ids(): Iterable<string> {
@@ -99,6 +134,11 @@ export class MerchantDirectory {
   /** The merchants whose allow-lists hold the address. */
   byAddress(address: string): Merchant[] {
     return [...this.addresses.find(address)].flatMap((id) => this.byId(id) ?? [])
+  }
+
+  /** Why a merchant that may have called from the address is out of service; undefined when none is. */
+  problemAt(address: string): UnreadableEventError | undefined {
+    return [...this.addresses.find(address)].flatMap((id) => this.outOfService.get(id) ?? [])[0]
   }
 
   allowsAddress(merchantId: string, address: string): boolean {
@@ -137,7 +177,7 @@ export class MerchantDirectory {
 
   private pages(): AsyncIterator<Page> {
     const { signal } = this.stopping
-    const options = { streamPrefixes: [streamPrefix], signal, ...this.afterKnown() }
+    const options = { streamPrefixes, signal, ...this.afterKnown() }
     return this.store.subscribeToAll(options)[Symbol.asyncIterator]()
   }
 
@@ -147,9 +187,9 @@ export class MerchantDirectory {
 
   private async readToEnd(): Promise<void> {
     for (;;) {
-      const options = { streamPrefixes: [streamPrefix], maxCount: catchUpPage, ...this.afterKnown() }
+      const options = { streamPrefixes, maxCount: catchUpPage, ...this.afterKnown() }
       const page = await this.store.readAll(options)
-      this.apply(page, this.onError)
+      await this.apply(page)
       if (page.atEnd) return
     }
   }
@@ -162,7 +202,7 @@ export class MerchantDirectory {
         const { value: page, done } = await iterator.next()
         if (done) return
         isFollowing = true
-        this.apply(page, this.onError)
+        await this.apply(page)
       } catch (error) {
         // Once for each time the log goes away: it may stay away for hours.
         if (isFollowing) this.onError(error)
@@ -174,25 +214,55 @@ export class MerchantDirectory {
   }
 
   /** Two readers bring the same events when a request caught up; each counts once. */
-  private apply(page: Page, onUnreadable: (error: unknown) => void): void {
+  private async apply(page: Page): Promise<void> {
     for (const recorded of page.events) {
       if (this.checkpoint && comparePositions(recorded.position, this.checkpoint) <= 0) continue
-      const merchantId = recorded.stream.slice(streamPrefix.length)
-      if (this.unreadable.has(merchantId)) continue
-      try {
-        const before = this.merchants.get(merchantId) ?? initialState
-        const after = evolve(before, decodeEvent(recorded) as MerchantEvent)
-        this.index(merchantId, before, after)
-        this.merchants.set(merchantId, after)
-      } catch (error) {
-        this.unreadable.add(merchantId)
-        this.merchants.delete(merchantId)
-        onUnreadable(error)
-      }
+      if (recorded.stream === passedOverStream) this.noteDecision(recorded)
+      else this.take(recorded)
     }
     const { checkpoint } = page
     if (checkpoint && (!this.checkpoint || comparePositions(checkpoint, this.checkpoint) > 0))
       this.checkpoint = checkpoint
+    for (const merchantId of this.freed) await this.foldAnew(merchantId)
+  }
+
+  private noteDecision(recorded: RecordedEvent): void {
+    const { stream = '' } = decisionOf(recorded) ?? {}
+    const merchantId = stream.slice(streamPrefix.length)
+    if (stream.startsWith(streamPrefix) && this.outOfService.has(merchantId)) this.freed.add(merchantId)
+  }
+
+  private take(recorded: RecordedEvent): void {
+    const merchantId = recorded.stream.slice(streamPrefix.length)
+    if (this.outOfService.has(merchantId)) this.skipped.add(merchantId)
+    else if (recorded.revision > (this.foldedTo.get(merchantId) ?? -1))
+      this.fold(merchantId, this.merchants.get(merchantId) ?? initialState, [recorded])
+  }
+
+  private async foldAnew(merchantId: string): Promise<void> {
+    let events: readonly RecordedEvent[]
+    do {
+      this.skipped.delete(merchantId)
+      events = await this.store.readStream(merchantStream(merchantId))
+      // What the other reader brought meanwhile may not have been there yet.
+    } while (this.skipped.has(merchantId))
+    this.freed.delete(merchantId)
+    this.outOfService.delete(merchantId)
+    this.foldedTo.set(merchantId, events.at(-1)?.revision ?? -1)
+    this.fold(merchantId, initialState, events)
+  }
+
+  private fold(merchantId: string, from: MerchantState, events: readonly RecordedEvent[]): void {
+    let after = from
+    try {
+      for (const recorded of events) after = foldEvent(evolve, after, recorded)
+    } catch (error) {
+      if (!(error instanceof UnreadableEventError)) throw error
+      this.outOfService.set(merchantId, error)
+      this.onError(error)
+    }
+    this.index(merchantId, this.merchants.get(merchantId) ?? initialState, after)
+    this.merchants.set(merchantId, after)
   }
 
   private index(merchantId: string, before: MerchantState, after: MerchantState): void {

@@ -7,8 +7,9 @@ import type { CreateDeposit, CreateWithdrawal, MismatchPolicy, TransferCommand }
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { DepositChannel, TransferEvent, TransferKind } from '../domain/transfer/events.js'
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
-import { decodeEvent, encodeEvent } from '../event-store/event-codec.js'
+import { encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import { readEvent } from '../event-store/read-event.js'
 import {
   type Clock,
   type CommandContext,
@@ -111,8 +112,11 @@ export class TransferCommands {
   }
 
   /** All that happened to it, oldest first; empty when there is none. */
-  history(trackingId: string): Promise<readonly HistoryEntry<TransferEvent>[]> {
-    return readHistory(this.store, transferStream(trackingId))
+  history(
+    trackingId: string,
+    unreadable: 'throw' | 'leave out' = 'throw',
+  ): Promise<readonly HistoryEntry<TransferEvent>[]> {
+    return readHistory(this.store, transferStream(trackingId), unreadable)
   }
 
   async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
@@ -190,18 +194,31 @@ export class TransferCommands {
   ): Promise<TransferResult> {
     const texts = hashedTexts(command.amountMinor, hash?.amountText)
     if (mayHaveUnclaimed && (await this.isOfAnother(command, texts))) return this.reused(command)
-    const before = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
+    let claims = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
     const stream = transferStream(command.trackingId)
-    try {
-      return toResult(
-        await handleCommand(this.store, transferDecider, stream, command, context, { assumeNew: true, before }),
-      )
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError) || !before.some((each) => each.stream === error.stream)) {
-        throw error
+    for (let attempt = 0; attempt <= claims.length; attempt++) {
+      try {
+        const options = { assumeNew: true, before: claims }
+        return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevisionError)) throw error
+        const refused = claims.find((each) => each.stream === error.stream)
+        if (!refused) throw error
+        const free = await this.behindPassedOver(refused)
+        if (!free) return this.reused(command)
+        claims = claims.map((each) => (each === refused ? free : each))
       }
-      return this.reused(command)
     }
+    return this.reused(command)
+  }
+
+  /** The claim behind what is passed over, where nothing else is in its stream; undefined where another request's is. @throws UnreadableEventError */
+  private async behindPassedOver(claim: Append): Promise<Append | undefined> {
+    const events = await this.store.readStream(claim.stream)
+    const made = events.find(({ id }) => id === claim.events[0]?.id)
+    if (!made && events.some((event) => readEvent(event))) return undefined
+    const revision = made ? made.revision - 1 : (events.at(-1)?.revision ?? -1)
+    return revision < 0 ? undefined : { ...claim, expectedRevision: revision }
   }
 
   /** A transfer of before requests claimed texts may go by a hash of this request: all that the texts may stand for is asked. */
@@ -247,8 +264,8 @@ export class TransferCommands {
       // An older claim is found by the hashCode alone, and knows no kind.
       (claimed.kind === null || (claimed.kind === kind && claimed.hashId === hashId))
     const claims = [hashCodeStream(merchantId, hashCode), ...streams].map(async (stream) => {
-      const [recorded] = await this.store.readStream(stream)
-      return recorded !== undefined && isThis((decodeEvent(recorded) as HashCodeSeen).data)
+      const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
+      return claimed !== undefined && isThis((claimed as HashCodeSeen).data)
     })
     return (await Promise.all(claims)).includes(true)
   }

@@ -12,7 +12,9 @@ export const servicePrefixes = [
   'wallet-',
   'walletcodes-',
   'walletemail-',
+  'walletlogins-',
   'user-',
+  'problems-',
   '$transferd-',
 ] as const
 

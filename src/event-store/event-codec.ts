@@ -6,14 +6,16 @@ import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { WalletCodeRefused } from '../domain/payment/code-cap.js'
 import type { PaymentEvent } from '../domain/payment/events.js'
 import type { LogInEvent } from '../domain/payment/log-in-lock.js'
+import type { EventPassedOver } from '../domain/problem/passed-over.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import type { WalletAccountEvent, WalletEmailReserved } from '../domain/wallet/events.js'
 import { eventSchemas } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
 import { eventUpcasters } from './event-upcasters.js'
-import { eventVersions } from './event-versions.js'
+import { EventFormatError, eventVersions, shownType } from './event-versions.js'
+import { belongs } from './stream-kinds.js'
 
-export { EventFormatError } from './event-versions.js'
+export { EventFormatError, shownType } from './event-versions.js'
 
 export type DomainEvent =
   | TransferEvent
@@ -27,6 +29,7 @@ export type DomainEvent =
   | HashCodeSeen
   | WalletAccountEvent
   | WalletEmailReserved
+  | EventPassedOver
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export interface EventMetadata {
@@ -48,11 +51,39 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }
 
-/** The event in today's shape, whatever version was stored. @throws EventFormatError */
+/** A recorded event that cannot be read: of an unknown type or version, damaged, in the wrong stream, or not what its stream was about. */
+export class UnreadableEventError extends EventFormatError {
+  override readonly name = 'UnreadableEventError'
+  readonly stream: string
+  readonly revision: number
+  readonly type: string
+
+  /** `reason`: a sentence that tells nothing of the event's data. */
+  constructor(
+    { stream, revision, type }: Pick<RecordedEvent, 'stream' | 'revision' | 'type'>,
+    readonly reason: string,
+  ) {
+    super(`${stream}@${revision}: ${reason}`)
+    this.stream = stream
+    this.revision = revision
+    this.type = shownType(type)
+  }
+}
+
+/**
+ * The event in today's shape, whatever version was stored and whether or not it is passed over: who folds or lists events goes
+ * through read-event.ts. @throws UnreadableEventError
+ */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
-  const { type, data, metadata, stream, revision } = recorded
-  const newest = versions.upcast(type, metadata.schemaVersion, data, `${stream}@${revision}`)
-  return { type, data: textToMinor(newest) } as unknown as DomainEvent
+  const { type, data, metadata, stream } = recorded
+  if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong into this stream`)
+  try {
+    const newest = versions.upcast(type, metadata.schemaVersion, data)
+    return { type, data: textToMinor(newest) } as unknown as DomainEvent
+  } catch (error) {
+    if (!(error instanceof EventFormatError)) throw error
+    throw new UnreadableEventError(recorded, error.message)
+  }
 }
 
 function minorToText(data: object): JsonObject {

@@ -221,6 +221,17 @@ export const eventSchemas = {
   WalletDebitRefused: [event(walletPayment)],
   WalletDeviceTrusted: [event({ ...walletAccount, device: Id })],
   WalletEmailReserved: [event(walletAccount)],
+  EventPassedOver: [
+    event({
+      stream: Type.String({ minLength: 1 }),
+      revision: Type.Integer({ minimum: 0 }),
+      eventId: Id,
+      eventType: Text,
+      problem: Text,
+      reason: Text,
+      at: At,
+    }),
+  ],
 } as const satisfies { readonly [type: string]: readonly TObject[] }
 
 export type EventType = keyof typeof eventSchemas

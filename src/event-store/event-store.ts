@@ -28,6 +28,10 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position
   /** Milliseconds since the epoch, by the clock of the store. */
   readonly recordedAtMs: number
+  /** A person decided that it counts as if it were not there; passing-over.ts marks it, no engine does. */
+  readonly isPassedOver?: true
+  /** Of the event before it that counts, where one that is passed over is in between; -1 when none counts. */
+  readonly previousRevision?: number
 }
 
 export interface Append {

@@ -4,7 +4,15 @@ import type { JsonObject } from './event-store.js'
 
 /** An event that does not have the stored format: damage, or a version newer than this program. */
 export class EventFormatError extends Error {
-  override readonly name = 'EventFormatError'
+  override readonly name: string = 'EventFormatError'
+}
+
+const plainPath = /^(\/[A-Za-z0-9]{1,64}){1,8}$/
+const maxShownType = 64
+
+/** Whoever wrote the event chose its type: what is told of it must neither fill a page nor move a terminal's cursor. */
+export function shownType(type: string): string {
+  return type.slice(0, maxShownType).replaceAll(/[^\w$.-]/g, '?')
 }
 
 /** Turns stored data of one version into the next one's. Pure: it runs at every read. */
@@ -15,8 +23,8 @@ type PerType<Value> = { readonly [type: string]: readonly Value[] | undefined }
 export interface EventVersions {
   /** Checks data that is about to be stored against the newest version, which is returned. @throws EventFormatError */
   newest(type: string, data: unknown): number
-  /** Stored data in the newest version; `where` names the event in errors. @throws EventFormatError */
-  upcast(type: string, version: unknown, data: JsonObject, where: string): JsonObject
+  /** Stored data in the newest version. @throws EventFormatError */
+  upcast(type: string, version: unknown, data: JsonObject): JsonObject
 }
 
 /**
@@ -34,31 +42,32 @@ export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upca
     }),
   )
 
-  function check(type: string, version: number, data: unknown, where: string): void {
+  function check(type: string, version: number, data: unknown): void {
     const schema = types.get(type)?.checks[version - 1]
     if (schema?.Check(data)) return
-    // The path only: a value could be a customer's.
+    // The path only: a value could be a customer's, and so could the name of a field that nobody knows.
     const path = schema?.Errors(data).First()?.path || '/'
-    throw new EventFormatError(`${where}: ${type} version ${version} does not fit its schema at ${path}`)
+    const shown = plainPath.test(path) ? path : '/'
+    throw new EventFormatError(`${shownType(type)} version ${version} does not fit its schema at ${shown}`)
   }
 
   return {
     newest(type, data) {
       const version = types.get(type)?.checks.length ?? 0
-      check(type, version, data, 'a new event')
+      check(type, version, data)
       return version
     },
-    upcast(type, version, data, where) {
+    upcast(type, version, data) {
       const known = types.get(type)
       if (!known || typeof version !== 'number' || !known.checks[version - 1]) {
         const shown = typeof version === 'number' ? version : typeof version
-        throw new EventFormatError(`${where}: unknown event ${type} version ${shown}`)
+        throw new EventFormatError(`unknown event ${shownType(type)} version ${shown}`)
       }
-      check(type, version, data, where)
+      check(type, version, data)
       if (version === known.checks.length) return data
       const upcast = known.steps.slice(version - 1).reduce((older, step) => step(older), data)
       // An upcaster's mistake would otherwise be folded into states and read models.
-      check(type, known.checks.length, upcast, where)
+      check(type, known.checks.length, upcast)
       return upcast
     },
   }

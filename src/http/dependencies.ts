@@ -45,6 +45,8 @@ export interface HttpDependencies {
   readonly metrics: Registry
   /** What keeps the rest of the process from being ready, in words; empty when nothing does. */
   readonly readiness: () => Promise<readonly string[]>
+  /** What keeps nobody from being served but needs a person, in words. */
+  readonly details: () => Promise<readonly string[]>
   /** False: nothing is answered but health and metrics. */
   readonly merchantsServed: boolean
   /** Newest first; undefined outside sandbox mode. */

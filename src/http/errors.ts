@@ -49,6 +49,16 @@ export const failures = {
   headersTooLarge: { code: 43101, status: 431, message: 'The headers are too large.' },
   internal: { code: 50001, status: 500, message: 'Something went wrong on our side.' },
   unavailable: { code: 50301, status: 503, message: 'The service cannot do this right now.' },
+  unreadable: {
+    code: 50303,
+    status: 503,
+    message: 'A record of this transfer cannot be read; an operator must look at it.',
+  },
+  merchantOutOfService: {
+    code: 50304,
+    status: 503,
+    message: 'A record of this merchant cannot be read; it is out of service until an operator has looked at it.',
+  },
   walletUnavailable: { code: 50302, status: 503, message: 'The wallet cannot be reached; nothing was taken.' },
 } as const satisfies { readonly [name: string]: Failure }
 

@@ -39,10 +39,12 @@ export async function listEvents(
     .collection(collections.transferEvents)
     .find(feedAfter(merchantId, from), { sort: feedOrder, limit })) as readonly TransferEventDocument[]
   const ids = [...new Set(entries.map(({ trackingId }) => trackingId))]
-  const histories = new Map(await Promise.all(ids.map(async (id) => [id, await transfers.history(id)] as const)))
+  const histories = new Map(
+    await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'leave out')] as const)),
+  )
   const items = entries.flatMap(({ trackingId, revision, position }) => {
-    const recorded = histories.get(trackingId)?.[revision]
-    // Only while a log that was put back to an earlier state is ahead of the rebuild that follows.
+    const recorded = histories.get(trackingId)?.find((each) => each.revision === revision)
+    // One that was passed over since, or while a log that was put back to an earlier state is ahead of the rebuild that follows.
     if (!recorded) return []
     const { id: eventId, event } = recorded
     return [
@@ -68,7 +70,8 @@ async function positionOf(
   const { trackingId, revision } = event
   const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(merchantId, position) })
   if (entry?.trackingId === trackingId && entry.revision === revision) return position
-  const recorded = (await transfers.history(trackingId))[revision]
+  const history = await transfers.history(trackingId, 'leave out')
+  const recorded = history.find((each) => each.revision === revision)
   if (recorded?.event.data.merchantId !== merchantId)
     throw badParameter('after', 'names an event that is not in the log; begin again without it')
   return recorded.position

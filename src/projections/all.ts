@@ -1,4 +1,5 @@
 import { callbacksProjection } from './callbacks.js'
+import { problemsProjection } from './problems.js'
 import type { Projection } from './projection.js'
 import { totalsProjection } from './totals.js'
 import { transferEventsProjection } from './transfer-events.js'
@@ -9,4 +10,5 @@ export const allProjections: readonly Projection[] = [
   callbacksProjection,
   totalsProjection,
   transferEventsProjection,
+  problemsProjection,
 ]

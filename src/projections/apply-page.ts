@@ -1,5 +1,6 @@
-import { decodeEvent, EventFormatError } from '../event-store/event-codec.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
 import type { Page, RecordedEvent } from '../event-store/event-store.js'
+import { readEvent } from '../event-store/read-event.js'
 import type { Collection, Document } from '../read-models/read-models.js'
 import { type ProjectedEvent, type Projection, ProjectionError } from './projection.js'
 
@@ -8,6 +9,11 @@ import { type ProjectedEvent, type Projection, ProjectionError } from './project
  * @throws ProjectionError after everything before the failing event was written
  */
 export async function applyPage(projection: Projection, target: Collection, { events }: Page): Promise<void> {
+  if (projection.applyUnread) {
+    const operations = projection.applyUnread(events)
+    if (operations.length > 0) await target.bulkWrite(operations)
+    return
+  }
   const { batch, failure } = decode(events)
   if (batch.length > 0) {
     const ids = projection.needs(batch)
@@ -18,16 +24,17 @@ export async function applyPage(projection: Projection, target: Collection, { ev
   if (failure) throw failure
 }
 
-/** Stops at the first event that cannot be read; passing over it would be a silent hole in the documents. */
+/** Stops at the first event that cannot be read; passing over it without a decision would be a silent hole in the documents. */
 function decode(events: readonly RecordedEvent[]): { batch: ProjectedEvent[]; failure?: ProjectionError } {
   const batch: ProjectedEvent[] = []
   for (const recorded of events) {
-    const { id, revision, position } = recorded
     try {
-      batch.push({ id, revision, position, event: decodeEvent(recorded) })
+      const event = readEvent(recorded)
+      const { id, stream, revision, position, previousRevision: previous = revision - 1 } = recorded
+      if (event) batch.push({ id, stream, revision, previous, position, event })
     } catch (error) {
-      if (!(error instanceof EventFormatError)) throw error
-      return { batch, failure: new ProjectionError(error.message, position) }
+      if (!(error instanceof UnreadableEventError)) throw error
+      return { batch, failure: new ProjectionError(error.message, recorded) }
     }
   }
   return { batch }

@@ -95,10 +95,10 @@ function next(before: CallbackDocument | undefined, projected: ProjectedEvent): 
 
 function change(
   before: CallbackDocument | undefined,
-  { revision, position }: ProjectedEvent,
+  projected: ProjectedEvent,
   changes: Partial<CallbackDocument>,
 ): CallbackDocument {
-  if (!before) throw new ProjectionError('an attempt of a callback that was never recorded', position)
+  if (!before) throw new ProjectionError('an attempt of a callback that was never recorded', projected)
   const { dueAt: _due, parkedAt: _parked, ...rest } = before
-  return { ...rest, ...changes, revision } as CallbackDocument
+  return { ...rest, ...changes, revision: projected.revision } as CallbackDocument
 }

@@ -73,8 +73,12 @@ export class Checkpoint {
   }
 
   /** @throws LeaseLostError */
-  async fail(position: Position | undefined, reason: string): Promise<void> {
-    const failure = { ...(position && { position: formatPosition(position) }), reason, at: this.clock() }
+  async fail(
+    event: Pick<RecordedEvent, 'stream' | 'revision' | 'position'> | undefined,
+    reason: string,
+  ): Promise<void> {
+    const place = event && { position: formatPosition(event.position), stream: event.stream, revision: event.revision }
+    const failure = { ...place, reason, at: this.clock() }
     await this.#write({ $set: { ...this.#fields(), failure } })
   }
 

@@ -1,11 +1,14 @@
 import type { DomainEvent } from '../event-store/event-codec.js'
-import type { Position } from '../event-store/event-store.js'
+import type { Position, RecordedEvent } from '../event-store/event-store.js'
 import type { Document, Index, WriteOperation } from '../read-models/read-models.js'
 
 /** A decoded event with its place in its stream and in the log. */
 export interface ProjectedEvent {
   readonly id: string
+  readonly stream: string
   readonly revision: number
+  /** Of the event before it in its stream, what is passed over left out; -1 for the first. */
+  readonly previous: number
   readonly position: Position
   readonly event: DomainEvent
 }
@@ -28,16 +31,22 @@ export interface Projection {
   needs(batch: readonly ProjectedEvent[]): readonly string[]
   /** `documents`: those of the needed ones that exist. @throws ProjectionError */
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
+  /** In place of {@link apply}: the events as they are recorded, those that cannot be read and those passed over among them. */
+  applyUnread?(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
 
 /** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be passed over. */
 export class ProjectionError extends Error {
   override readonly name = 'ProjectionError'
+  /** Where it is; nothing of its data, as errors are logged. */
+  readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
+
   constructor(
     message: string,
-    readonly position: Position,
+    { stream, revision, position }: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>,
   ) {
     super(message)
+    this.event = { stream, revision, position }
   }
 }
 
@@ -47,6 +56,6 @@ export function replaceOlder(document: Document & { readonly revision: number })
   return { replaceOne: { filter, replacement: document, upsert: true } }
 }
 
-export function unexpectedEvent(event: never, { position }: ProjectedEvent): never {
-  throw new ProjectionError(`unexpected event ${(event as DomainEvent).type}`, position)
+export function unexpectedEvent(event: never, projected: ProjectedEvent): never {
+  throw new ProjectionError(`unexpected event ${(event as DomainEvent).type}`, projected)
 }

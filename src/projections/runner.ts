@@ -27,6 +27,8 @@ export class ProjectionRunner {
   readonly #logger: Logger
   /** The stored documents must be built anew before anything is added to them. */
   #outdated = false
+  /** The event at which it stands still. */
+  #standingAt: ProjectionError['event'] | undefined
   #serving: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
 
   constructor(
@@ -44,7 +46,7 @@ export class ProjectionRunner {
     }
   }
 
-  /** Ends with the lease. A failure is logged and recorded; the projection then stands still until it is rebuilt. */
+  /** Ends with the lease. A failure is logged and recorded; the projection then stands still until the event is passed over, or it is rebuilt. */
   async run(): Promise<void> {
     try {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
@@ -56,6 +58,7 @@ export class ProjectionRunner {
       while (!this.#lease.signal.aborted) {
         const request = await retryWhileUnavailable(() => this.#requests.find(this.projection.name), this.#retry)
         if (request?.state === 'requested') await this.#answer(request)
+        await retryWhileUnavailable(() => this.#goOn(), this.#retry)
         await pause(lookForRequestsEveryMs, this.#lease.signal)
       }
     } catch (error) {
@@ -94,6 +97,7 @@ export class ProjectionRunner {
   }
 
   #serve(): void {
+    this.#standingAt = undefined
     const stopping = new AbortController()
     const ended = catchUp({
       ...this.#retry,
@@ -123,12 +127,24 @@ export class ProjectionRunner {
     try {
       if (error instanceof LeaseLostError) throw error
       this.#logger.error({ err: error }, 'the projection stopped; see docs/operating/projections.md')
-      const position = error instanceof ProjectionError ? error.position : undefined
-      await retryWhileUnavailable(() => this.#checkpoint.fail(position, reasonOf(error)), this.#retry)
+      const event = error instanceof ProjectionError ? error.event : undefined
+      await retryWhileUnavailable(() => this.#checkpoint.fail(event, reasonOf(error)), this.#retry)
+      this.#standingAt = event
     } catch (lost) {
       this.#logger.warn({ err: lost }, 'the lease was lost')
       this.#ending.abort()
     }
+  }
+
+  /** Once a person has decided to pass over the event it stands at. */
+  async #goOn(): Promise<void> {
+    if (!this.#standingAt) return
+    const { stream, revision: fromRevision } = this.#standingAt
+    const [event] = await this.deps.store.readStream(stream, { fromRevision, maxCount: 1 })
+    if (!event?.isPassedOver) return
+    this.#logger.info({ event: `${stream}@${fromRevision}` }, 'going on, as the event is passed over')
+    await this.#stopServing()
+    this.#serve()
   }
 
   async #answer(request: RebuildDocument): Promise<void> {

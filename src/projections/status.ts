@@ -1,6 +1,6 @@
 import { endOfLog } from '../event-store/end-of-log.js'
 import { type EventStore, formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
-import type { RebuildDocument } from '../read-models/documents.js'
+import type { CheckpointDocument, RebuildDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all.js'
@@ -23,7 +23,7 @@ export interface ProjectionStatus {
   readonly lastEventAt: string | null
   /** `host/pid/…` of the process that runs it; null when none does. */
   readonly holder: string | null
-  readonly failure: { readonly position?: string; readonly reason: string; readonly at: string } | null
+  readonly failure: NonNullable<CheckpointDocument['failure']> | null
   /** The last one, whether it runs or has ended. */
   readonly rebuild: Pick<RebuildDocument, 'state' | 'requestedAt' | 'updatedAt' | 'position' | 'end' | 'reason'> | null
 }

@@ -13,9 +13,9 @@ export const transfersProjection: Projection = {
   needs(batch) {
     const ids = new Set<string>()
     const created = new Set<string>()
-    for (const { event, revision } of batch) {
+    for (const { event, previous } of batch) {
       const { trackingId } = (event as TransferEvent).data
-      if (revision === 0) created.add(trackingId)
+      if (previous < 0) created.add(trackingId)
       else if (!created.has(trackingId)) ids.add(trackingId)
     }
     return [...ids]
@@ -27,11 +27,11 @@ export const transfersProjection: Projection = {
       const { trackingId } = (projected.event as TransferEvent).data
       const before = changed.get(trackingId) ?? (documents.get(trackingId) as TransferDocument | undefined)
       if (before && projected.revision <= before.revision) continue
-      if (projected.revision !== (before ? before.revision + 1 : 0)) {
+      if ((before?.revision ?? -1) < projected.previous) {
         const found = before ? `at revision ${before.revision}` : 'missing'
         throw new ProjectionError(
           `event ${projected.revision} of transfer ${trackingId}, whose document is ${found}`,
-          projected.position,
+          projected,
         )
       }
       changed.set(trackingId, next(before, projected))
@@ -118,26 +118,26 @@ function created({ data }: TransferEvent & { readonly type: 'DepositCreated' | '
 
 function change(
   before: TransferDocument | undefined,
-  { revision, position }: ProjectedEvent,
+  projected: ProjectedEvent,
   changes: Partial<TransferDocument>,
 ): TransferDocument {
-  if (!before) throw createdMissing(position)
+  if (!before) throw createdMissing(projected)
   // Every change ends Pending, and with it the time until which the deposit is open.
   const { openUntil: _, ...rest } = before
-  return { ...rest, ...changes, revision } as TransferDocument
+  return { ...rest, ...changes, revision: projected.revision } as TransferDocument
 }
 
 /** The status stays, and a Pending deposit stays open. */
 function addLateFunds(
   before: TransferDocument | undefined,
-  { revision, position }: ProjectedEvent,
+  projected: ProjectedEvent,
   { receivedAmountMinor, at }: LateFundsReceived['data'],
 ): TransferDocument {
-  if (!before) throw createdMissing(position)
+  if (!before) throw createdMissing(projected)
   const lateFundsMinor = (before.lateFundsMinor ?? 0) + Number(receivedAmountMinor)
-  return { ...before, lateFundsMinor, updatedAt: at, revision }
+  return { ...before, lateFundsMinor, updatedAt: at, revision: projected.revision }
 }
 
-function createdMissing(position: ProjectedEvent['position']): ProjectionError {
-  return new ProjectionError('a transfer changed before it was created', position)
+function createdMissing(projected: ProjectedEvent): ProjectionError {
+  return new ProjectionError('a transfer changed before it was created', projected)
 }

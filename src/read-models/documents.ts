@@ -97,6 +97,19 @@ export interface TransferEventDocument extends Document {
   readonly position: string
 }
 
+/** An event that cannot be read; `_id` is {@link problemId}. Nothing of its data. */
+export interface ProblemDocument extends Document {
+  readonly stream: string
+  readonly revision: number
+  /** A sentence. */
+  readonly reason: string
+  readonly recordedAt: string
+  /** How its stream's name begins, while nobody has decided to pass over it. */
+  readonly openKind?: string
+  /** When that was decided. */
+  readonly passedOverAt?: string
+}
+
 /** How far a projection has come; `_id` is its name. Written after what it covers, never before. */
 export interface CheckpointDocument extends Document {
   /** Of the projection's code that built the documents. */
@@ -114,7 +127,13 @@ export interface CheckpointDocument extends Document {
   readonly lastEventAtMs: number | null
   readonly updatedAt: string
   /** Set when an event could not be applied; it stays where it is until it is repaired. */
-  readonly failure?: { readonly position?: string; readonly reason: string; readonly at: string }
+  readonly failure?: {
+    readonly position?: string
+    readonly stream?: string
+    readonly revision?: number
+    readonly reason: string
+    readonly at: string
+  }
 }
 
 /** A rebuild that is asked for, runs or has ended; `_id` is the projection's name. */
@@ -136,6 +155,7 @@ export const collections = {
   callbacks: 'callbacks',
   totals: 'totals',
   transferEvents: 'transfer_events',
+  problems: 'problems',
   checkpoints: 'checkpoints',
   rebuilds: 'rebuilds',
   /** How far the recovery of payments has come: one document. */
@@ -159,10 +179,18 @@ export const indexes = {
   ],
   totals: [{ key: { merchantId: 1, day: 1, kind: 1, status: 1 } }],
   transferEvents: [],
+  problems: [{ key: { openKind: 1 } }],
   checkpoints: [],
   rebuilds: [],
   paymentRecovery: [],
 } as const satisfies { readonly [name in keyof typeof collections]: readonly Index[] }
+
+const maxIdStream = 512
+
+/** The name of a stream may be longer than an id; one of ours never is. */
+export function problemId(stream: string, revision: number): string {
+  return `${stream.slice(0, maxIdStream)}@${revision}`
+}
 
 export function totalId(merchantId: string, kind: TransferKind, status: Status, day: string): string {
   return `${merchantId}|${kind}|${status}|${day}`

@@ -9,6 +9,7 @@ import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import { WalletCollections } from '../commands/wallet-collections.js'
 import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
+import { passingOver } from '../event-store/passing-over.js'
 import { startProjections } from '../projections/start.js'
 import { createSecretBox } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
@@ -76,7 +77,7 @@ async function start(
 ): Promise<Running> {
   const logger = createLogger(configuration.logLevel, 'background')
   const clock = () => new Date().toISOString()
-  const store = await attachEventStore(configuration.eventStore, eventStore)
+  const store = passingOver(await attachEventStore(configuration.eventStore, eventStore))
   const readModels = await openReadModels(configuration.readModels)
   const box = createSecretBox(Buffer.from(masterKey))
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
@@ -84,10 +85,10 @@ async function start(
     signal: stopping,
     onUnavailable: (err, retryInMs) => logger.warn({ err, retryInMs }, 'the stores are away'),
   })
-  const settingsOf = async (merchantId: string) => merchants.byId(merchantId)?.settings
+  const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
   const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
-  backlogMetrics(registry, { store, readModels })
+  backlogMetrics(registry, { store, readModels, directory: merchants })
   const wallet = () =>
     createWallet({
       configuration,

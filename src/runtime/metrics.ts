@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CallbackMetrics } from '../callbacks/metrics.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { EventStore } from '../event-store/event-store.js'
+import { streamKind, streamPrefixes } from '../event-store/stream-kinds.js'
+import { openProblems } from '../projections/open-problems.js'
 import { projectionStatus } from '../projections/status.js'
 import { type CheckpointDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -54,7 +57,10 @@ export function callbackMetrics(registry: Registry): CallbackMetrics {
 }
 
 /** What waits for somebody or something, looked up at every scrape; absent while a store is away. */
-export function backlogMetrics(registry: Registry, deps: { store: EventStore; readModels: ReadModels }): void {
+export function backlogMetrics(
+  registry: Registry,
+  deps: { store: EventStore; readModels: ReadModels; directory: Pick<MerchantDirectory, 'problems'> },
+): void {
   const callbacks = deps.readModels.collection(collections.callbacks)
   const registers = [registry]
   new Gauge({
@@ -66,6 +72,21 @@ export function backlogMetrics(registry: Registry, deps: { store: EventStore; re
       await setOrReset(this, async () => {
         this.set({ state: 'waiting' }, await callbacks.countDocuments({ status: 'waiting' }))
         this.set({ state: 'parked' }, await callbacks.countDocuments({ status: 'parked' }))
+      })
+    },
+  })
+  new Gauge({
+    name: 'transferd_unreadable_events',
+    help: 'Events that cannot be read and that nobody has decided to pass over, by the kind of their stream.',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        const problems = await openProblems(deps.readModels, deps.directory)
+        for (const prefix of streamPrefixes) {
+          const ofKind = problems.filter(({ stream }) => streamKind(stream) === prefix)
+          this.set({ kind: prefix.slice(0, -1) }, ofKind.length)
+        }
       })
     },
   })

@@ -55,9 +55,11 @@ export async function ensureSandboxMerchant(
   return credentials
 }
 
-/** There is no live merchant. */
+/** There is no live merchant, nor one that may be: what cannot be read could say so. */
 export function isSandbox(known: MerchantDirectory): boolean {
-  return known.all().every((merchant) => merchant.settings.sandbox)
+  return (
+    known.all().every((merchant) => merchant.settings.sandbox) && known.problems().every(({ isSandbox }) => isSandbox)
+  )
 }
 
 async function credentialsThatWork(

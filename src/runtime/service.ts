@@ -7,7 +7,9 @@ import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { SecretKeyUse } from '../commands/secret-key-use.js'
 import { TransferCommands } from '../commands/transfers.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
 import { buildApp } from '../http/app.js'
+import { type OpenProblem, openProblems, placeOf } from '../projections/open-problems.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
 import type { Started } from './banner.js'
 import type { Configuration } from './configuration.js'
@@ -67,7 +69,7 @@ async function startParts(
   const directory = new MerchantDirectory(eventStore, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await directory.start()
   onStop(() => directory.stop())
-  checkMasterKey(directory)
+  checkMasterKey(directory, logger)
 
   const { port, release } =
     configuration.port === 0 ? await reservePort(configuration.host) : { port: configuration.port, release: undefined }
@@ -78,7 +80,16 @@ async function startParts(
   const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
   const parts = { configuration, eventStore, readModels, box, clock, isSandbox: inSandbox }
   const { wallet, accounts, outbox } = createWallet(parts)
-  const openWallet = async () => accounts && ensureSandboxWallet(accounts, box, context)
+  const openWallet = async () => {
+    try {
+      return accounts && (await ensureSandboxWallet(accounts, box, context))
+    } catch (error) {
+      // One to try payments with is no reason not to start.
+      if (!(error instanceof UnreadableEventError)) throw error
+      logger.error({ err: error }, "the sandbox's wallet account cannot be read")
+      return undefined
+    }
+  }
   const sandbox =
     configuration.sandbox === 'off' || !configuration.roles.has('api')
       ? undefined
@@ -86,7 +97,7 @@ async function startParts(
 
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
-  const transfers = new TransferCommands(eventStore, clock, async (id) => directory.byId(id)?.settings)
+  const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const { paymentMethods } = configuration
   const payments = { store: eventStore, wallet, transfers, directory, box, paymentMethods, publicUrl: baseUrl, clock }
   const metrics = new ServiceRegistry(() => background.metrics())
@@ -110,6 +121,7 @@ async function startParts(
     securityLog,
     metrics,
     readiness: async () => [background.problem() ?? []].flat(),
+    details: async () => (await openProblems(readModels, directory)).map(sentence),
     merchantsServed: configuration.roles.has('api'),
     outbox: async () => (inSandbox() ? outbox.list() : undefined),
   })
@@ -149,15 +161,27 @@ function startBackground(configuration: Configuration, stores: Stores, logger: L
   return { background, failed }
 }
 
-/** A wrong master key would otherwise show as failures of one merchant after the other. @throws ServiceError */
-function checkMasterKey(directory: MerchantDirectory): void {
-  for (const merchant of directory.all()) {
+/**
+ * A wrong master key would otherwise show as failures of one merchant after the other. One that opens any merchant's is right:
+ * what it does not open is damaged, and that merchant's own trouble. @throws ServiceError
+ */
+function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
+  const merchants = directory.all()
+  const failed = merchants.flatMap((merchant) => {
     try {
       directory.secrets(merchant, 'secretKey')
+      return []
     } catch (error) {
-      throw new ServiceError(`the secrets in the log cannot be opened: ${(error as Error).message}`)
+      return [{ merchantId: merchant.merchantId, error: error as Error }]
     }
-  }
+  })
+  if (failed[0] && failed.length === merchants.length)
+    throw new ServiceError(`the secrets in the log cannot be opened: ${failed[0].error.message}`)
+  for (const { merchantId, error } of failed) logger.error({ err: error, merchantId }, 'secrets cannot be opened')
+}
+
+function sentence(problem: OpenProblem): string {
+  return `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`
 }
 
 /** Any address the host name stands for would do for the URL; the wildcards stand for this machine. */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
 import { logPath } from '../event-store/embedded/log-file.js'
 import type { EventStore } from '../event-store/event-store.js'
+import { passingOver } from '../event-store/passing-over.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
 import type { Configuration } from './configuration.js'
@@ -41,7 +42,8 @@ export function requireLog({ eventStore }: Configuration): void {
 export async function openStores(configuration: Configuration): Promise<Stores> {
   // Before the log exists: a log without its key cannot be told from a lost key.
   const { key, notices } = masterKey(configuration)
-  const { eventStore, share } = await openEventStore(configuration.eventStore)
+  const { eventStore: log, share } = await openEventStore(configuration.eventStore)
+  const eventStore = passingOver(log)
   try {
     const readModels = await openReadModels(configuration.readModels)
     try {

@@ -29,7 +29,7 @@ export interface WalletPaymentsParts {
 /** The flow as requests use it. */
 export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments {
   const { directory, paymentMethods, ...rest } = parts
-  const settingsOf = async (merchantId: string) => directory.byId(merchantId)?.settings
+  const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const throttle = new TokenBuckets(() => performance.now(), maxThrottledAccounts)
   return new WalletPayments({
     ...rest,

@@ -229,7 +229,7 @@ t.test('callbacks of the sandbox merchant are kept until it has an endpoint, whi
 
 t.test('projections tell how far they are, and are rebuilt while the service runs', async (t) => {
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
-  t.same(status.map(({ name }) => name).sort(), ['callbacks', 'totals', 'transfer-events', 'transfers'])
+  t.same(status.map(({ name }) => name).sort(), ['callbacks', 'problems', 'totals', 'transfer-events', 'transfers'])
   for (const { holder } of status) t.match(holder, `/${service.pid}/`)
   const before = await cliItems(directory, 'transfers', 'list', '--limit', '1000')
   t.match(await cliJson(directory, 'projections', 'rebuild', 'transfers'), { name: 'transfers', state: 'done' })

@@ -174,15 +174,23 @@ t.test(
       directory.byAddress('10.0.0.1').map((merchant) => merchant.merchantId),
       [two.id],
     )
-    t.match(errors, [{ name: 'EventFormatError' }])
+    t.match(errors, [{ name: 'UnreadableEventError' }])
   },
 )
 
-t.test('a log with an event of a newer program does not start', async (t) => {
+t.test('a log with an event of a newer program starts, with its merchant out of service', async (t) => {
   const { store, directory, commands } = await open(t)
   const { id } = await commands.register(settings, context)
+  const other = await commands.register(settings, context)
   await store.append(merchantStream(id), 0, [ofNewerProgram(id)])
-  await t.rejects(directory.start(), { name: 'EventFormatError' })
+  await directory.start()
+  t.same(
+    directory.all().map(({ merchantId }) => merchantId),
+    [other.id],
+  )
+  t.match(directory.problemOf(id), { stream: merchantStream(id), revision: 1 })
+  t.throws(() => directory.settingsOf(id), { name: 'UnreadableEventError' })
+  t.equal(directory.settingsOf(other.id)?.name, settings.name)
 })
 
 t.test('a subscription that fails is taken up where it was: a rotation is not applied twice', async (t) => {

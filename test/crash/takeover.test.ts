@@ -20,7 +20,9 @@ import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } 
 
 const rounds = long ? 2 : 1
 const generousMs = 60_000
-const projections = ['transfers', 'callbacks', 'totals', 'transfer-events'].map((name) => `projection:${name}`)
+const projections = ['transfers', 'callbacks', 'totals', 'transfer-events', 'problems'].map(
+  (name) => `projection:${name}`,
+)
 const leases = new Set(['callbacks', 'expiry', ...projections])
 
 interface Scene {

@@ -16,7 +16,9 @@ function given(projection: Projection, ...events: readonly (readonly [revision: 
   const stored = new Map<string, Document>()
   events.forEach(([revision, event], n) => {
     const position = { commit: BigInt(n + 1), prepare: BigInt(n + 1) }
-    const batch: ProjectedEvent[] = [{ id: `event-${n + 1}`, revision, position, event }]
+    const batch: ProjectedEvent[] = [
+      { id: `event-${n + 1}`, stream: 's', revision, previous: revision - 1, position, event },
+    ]
     const needed = new Map(
       projection.needs(batch).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
     )
@@ -98,7 +100,7 @@ t.test('transfers: an event without the one before it is refused, not guessed at
   t.throws(() => given(transfersProjection, [1, completed]), ProjectionError)
   t.throws(() => given(transfersProjection, [0, created], [2, completed]), {
     message: 'event 2 of transfer t, whose document is at revision 0',
-    position: { commit: 2n },
+    event: { stream: 's', revision: 2, position: { commit: 2n } },
   })
 })
 

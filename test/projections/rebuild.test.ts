@@ -147,7 +147,8 @@ t.test('a projection whose version is another than that of its documents is rebu
   const documents = await stores.readModels.collection('totals').find({})
   t.strictSame([...new Set(documents.map(({ shape }) => shape))], [2])
   const counted = documents.reduce((sum, { count }) => sum + (count as number), 0)
-  t.equal(counted, (await wholeLog(stores.store)).length, 'no event is missing and none counted twice')
+  const transferEvents = (await wholeLog(stores.store)).filter(({ stream }) => stream.startsWith('transfer-'))
+  t.equal(counted, transferEvents.length, 'no event is missing and none counted twice')
   await second.stop()
 })
 
@@ -174,6 +175,7 @@ t.test(
         ['callbacks', 'current'],
         ['totals', 'outdated'],
         ['transfer-events', 'outdated'],
+        ['problems', 'outdated'],
       ],
     )
     const second = startProjections(moved)

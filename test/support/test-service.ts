@@ -15,6 +15,7 @@ import { WalletPayments } from '../../src/commands/wallet-payments.js'
 import type { MerchantSettings } from '../../src/domain/merchant/events.js'
 import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
+import { passingOver } from '../../src/event-store/passing-over.js'
 import { type App, buildApp } from '../../src/http/app.js'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
 import { startProjections } from '../../src/projections/start.js'
@@ -125,7 +126,7 @@ export interface TestServiceOptions {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const path = options.path ?? mkdtempSync(join(tmpdir(), 'transferd-http-'))
   const masterKey = options.masterKey ?? randomBytes(32)
-  const engine = await openTestEventStore(path)
+  const engine = passingOver(await openTestEventStore(path))
   const store = options.wrapStore?.(engine) ?? engine
   const readModels = await openTestReadModels(path)
   const clock = options.clock ?? (() => new Date().toISOString())
@@ -172,6 +173,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     securityLog: createSecurityLog(logger, metrics, () => performance.now()),
     metrics,
     readiness: async () => [],
+    details: async () => [],
     merchantsServed: true,
     outbox: async () => undefined,
     ...options.overrides,

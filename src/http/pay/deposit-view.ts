@@ -30,12 +30,13 @@ export interface FoundDeposit {
 
 /**
  * The hosted deposit that a link leads to, from the log. The merchant of a native deposit shows its own pages, so its deposits have
- * no link. @throws RequestError
+ * no link. @throws RequestError, UnreadableEventError
  */
 export async function depositOfLink(deps: HttpDependencies, link: string): Promise<FoundDeposit> {
   const trackingId = trackingIdOfLink(deps, link)
   const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
-  const merchant = transfer && deps.directory.byId(transfer.merchantId)
+  const merchant =
+    transfer && deps.directory.settingsOf(transfer.merchantId) && deps.directory.byId(transfer.merchantId)
   if (!merchant || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
   const { settings, suspended } = merchant
   return { deposit: transfer, settings, suspended, manual: manualPayment(deps, transfer, settings) }

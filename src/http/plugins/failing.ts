@@ -1,6 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { TooMuchContentionError } from '../../commands/handle-command.js'
+import { merchantStream } from '../../commands/ids.js'
+import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { streamKind } from '../../event-store/stream-kinds.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
@@ -10,6 +13,7 @@ import { validationErrorsOf } from '../validation-errors.js'
 import type { Gate } from './gate.js'
 
 const unavailableRetryAfterSeconds = 2
+const unreadableRetryAfterSeconds = 300
 
 /** Turns whatever was thrown into a documented failure: counts it against somebody, logs it, sets the headers. */
 export type FailWith = (error: unknown, request: FastifyRequest, reply: FastifyReply) => RequestError
@@ -54,7 +58,14 @@ function toRequestError(error: unknown): RequestError {
   ) {
     return new RequestError(failures.unavailable, { retryAfterSeconds: unavailableRetryAfterSeconds })
   }
+  if (error instanceof UnreadableEventError) return unreadable(error)
   return fromFastify(error as Partial<FastifyError>)
+}
+
+/** Nothing that repeating the request soon would mend. */
+function unreadable({ stream }: UnreadableEventError): RequestError {
+  const failure = streamKind(stream) === merchantStream('') ? failures.merchantOutOfService : failures.unreadable
+  return new RequestError(failure, { retryAfterSeconds: unreadableRetryAfterSeconds })
 }
 
 function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {

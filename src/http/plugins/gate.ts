@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import type { ApiKey, Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { bucketOf } from '../address-bucket.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
@@ -127,6 +128,14 @@ export class Gate {
     refuse(this.payments.take(bucketOf(request.ip), payments.perSecond, payments.burst))
   }
 
+  /** Which keys of a merchant out of service are valid is not known: nobody is told that theirs is wrong. @throws RequestError */
+  private refusal(request: FastifyRequest, key: string | string[] | undefined): Error {
+    const problem = this.directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
+    if (!problem) return new RequestError(failures.unknownKey)
+    this.chargeAddress(request)
+    return problem
+  }
+
   private ownerOf(key: string | string[] | undefined) {
     return typeof key === 'string' ? this.directory.byApiKey(key) : undefined
   }
@@ -136,7 +145,7 @@ export class Gate {
     const identified = (owner: ReturnType<typeof this.ownerOf>) => {
       let refused: Error | undefined
       try {
-        if (!owner) throw new RequestError(failures.unknownKey)
+        if (!owner) throw this.refusal(request, key)
         this.allow(request, owner.merchant)
         const missing = missingScope(request, owner.key)
         if (counted || missing) this.charge(owner.merchant)

@@ -114,13 +114,16 @@ export class Creates {
   private async hostedByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Transfer> {
     const body = request.body as HostedDeposit
     const candidates = this.deps.directory.byAddress(request.ip)
-    if (candidates.length === 0) throw new RequestError(failures.addressNotAllowed)
+    // One that is out of service may be who calls.
+    const problem = this.deps.directory.problemAt(request.ip)
+    if (candidates.length === 0) throw problem ?? new RequestError(failures.addressNotAllowed)
     if (candidates.length > maxCandidates) {
       const details = 'Too many merchants call from this address; send your WebApiKey.'
       throw new RequestError(failures.addressNotAllowed, { details })
     }
     const matching = candidates.filter((merchant) => this.checkHash(merchant, body, amount)?.proven)
     const [merchant] = matching.length === 0 ? await this.whoseBefore(candidates, body, amount) : matching
+    if (!merchant && problem) throw problem
     if (!merchant || matching.length > 1) throw hashMismatch()
     this.gate.admit(request, merchant)
     return this.deposit(request, merchant, amount, 'hosted')

@@ -1,16 +1,21 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import type { Gate } from '../plugins/gate.js'
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 const readinessTimeoutMs = 2_000
+const maxDetails = 20
 
 export function registerObservability(app: App, deps: HttpDependencies, gate: Gate): void {
   const Health = Type.Object(
     { status: Type.String({ examples: ['ok'] }), problems: Type.Array(Type.String()) },
     { description: 'Yes.' },
   )
+  const Readiness = {
+    ...Health.properties,
+    details: Type.Array(Type.String(), { description: 'What keeps nobody from being served but needs a person.' }),
+  }
 
   app.route({
     method: 'GET',
@@ -34,12 +39,15 @@ export function registerObservability(app: App, deps: HttpDependencies, gate: Ga
       operationId: 'getReadiness',
       summary: 'Requests can be served',
       security: [],
-      response: { 200: Health, 503: Type.Object(Health.properties, { description: 'Not now; `problems` says why.' }) },
+      response: {
+        200: Type.Object(Readiness, { description: 'Yes.' }),
+        503: Type.Object(Readiness, { description: 'Not now; `problems` says why.' }),
+      },
     },
-    handler: async (_request, reply): Promise<Static<typeof Health>> => {
-      const problems = await readinessProblems(deps)
+    handler: async (_request, reply) => {
+      const [problems, details] = await Promise.all([readinessProblems(deps), readinessDetails(deps)])
       if (problems.length > 0) reply.code(503).header('retry-after', '2')
-      return { status: problems.length === 0 ? 'ok' : 'unavailable', problems: [...problems] }
+      return { status: problems.length === 0 ? 'ok' : 'unavailable', problems: [...problems], details }
     },
   })
   app.route({
@@ -63,6 +71,12 @@ async function readinessProblems({ transfers, readiness }: HttpDependencies): Pr
     inTime(readiness()).catch(() => ['readiness cannot be told']),
   ])
   return [...log, ...rest]
+}
+
+async function readinessDetails({ details }: HttpDependencies): Promise<string[]> {
+  const told = await inTime(details()).catch(() => [])
+  const more = told.length - maxDetails
+  return more > 0 ? [...told.slice(0, maxDetails), `and ${more} more`] : [...told]
 }
 
 async function inTime<Result>(work: Promise<Result>): Promise<Result> {

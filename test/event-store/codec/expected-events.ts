@@ -335,4 +335,16 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     },
   },
   'WalletEmailReserved.v1': { type: 'WalletEmailReserved', data: walletAccount },
+  'EventPassedOver.v1': {
+    type: 'EventPassedOver',
+    data: {
+      stream: 'merchant-6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11',
+      revision: 3,
+      eventId: '0d9c7a51-2f0b-4c38-8f5e-7f1e3a5b9c21',
+      eventType: 'MerchantSuspendedd',
+      problem: 'unknown event MerchantSuspendedd in this stream',
+      reason: 'written by hand on a test machine',
+      at: '2026-03-01T12:00:00.000Z',
+    },
+  },
 }

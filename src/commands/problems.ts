@@ -1,0 +1,117 @@
+import { callbackDecider } from '../domain/callback/callback.js'
+import { endpointDecider } from '../domain/callback/endpoint.js'
+import { type Refusal, refuse } from '../domain/decision.js'
+import { merchantDecider } from '../domain/merchant/decide.js'
+import { codeCapDecider } from '../domain/payment/code-cap.js'
+import { logInDecider } from '../domain/payment/log-in-lock.js'
+import { paymentDecider } from '../domain/payment/payment.js'
+import { transferDecider } from '../domain/transfer/decide.js'
+import { walletAccountDecider } from '../domain/wallet/account.js'
+import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
+import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
+import {
+  type EventStore,
+  type ExpectedRevision,
+  type RecordedEvent,
+  WrongExpectedRevisionError,
+} from '../event-store/event-store.js'
+import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
+import { passedOverStream, streamKind } from '../event-store/stream-kinds.js'
+import { type Clock, type CommandContext, TooMuchContentionError } from './handle-command.js'
+import {
+  callbackStream,
+  endpointStream,
+  merchantStream,
+  paymentStream,
+  transferStream,
+  walletEmailStream,
+  walletLogInsStream,
+} from './ids.js'
+
+export type PassOverResult =
+  | { readonly accepted: true; readonly problem: string; readonly changed: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+interface Folded<State, Event> {
+  readonly initialState: State
+  readonly evolve: (state: State, event: Event) => State
+}
+
+/** Folds a stream's events; throws at the first that does not fit. */
+type Fold = (events: readonly RecordedEvent[]) => void
+
+/** By how the stream's name begins; what is not here is never folded. */
+const folds: readonly (readonly [prefix: string, Fold])[] = [
+  [transferStream(''), foldWith(transferDecider)],
+  [merchantStream(''), foldWith(merchantDecider)],
+  [callbackStream(''), foldWith(callbackDecider)],
+  [endpointStream(''), foldWith(endpointDecider)],
+  [paymentStream(''), foldWith(paymentDecider)],
+  ['wallet-', foldWith(walletAccountDecider)],
+  ['walletcodes-', foldWith(codeCapDecider)],
+  [walletLogInsStream(''), foldWith(logInDecider)],
+  [walletEmailStream(''), foldWith(emailReservationDecider)],
+]
+
+const maxAttempts = 10
+
+/**
+ * Has an event that cannot be read passed over, by a recorded decision that every process and node learns of. An event that can be
+ * read is refused: what happened, happened. Again, it changes nothing. @throws StoreUnavailableError, TooMuchContentionError
+ */
+export async function passOver(
+  { store, clock }: { readonly store: EventStore; readonly clock: Clock },
+  { stream, revision, reason }: { readonly stream: string; readonly revision: number; readonly reason: string },
+  context: CommandContext,
+): Promise<PassOverResult> {
+  if (streamKind(stream) === undefined) return refuse('not-found', `${stream} is no stream of the service.`)
+  const events = await store.readStream(stream, { maxCount: revision + 1 })
+  const recorded = events.find((event) => event.revision === revision)
+  if (!recorded) return refuse('not-found', `There is no event ${stream}@${revision}.`)
+  const problem = whyUnreadable(recorded) ?? whyUnfitting(stream, events, recorded)
+  if (problem === undefined) return refuse('conflict', 'The event can be read: only one that cannot is passed over.')
+  if (recorded.isPassedOver) return { accepted: true, problem, changed: false }
+  const { id: eventId, type } = recorded
+  const data = { stream, revision, eventId, eventType: shownType(type), problem, reason, at: clock() }
+  const changed = await record(store, encodeEvent({ type: 'EventPassedOver', data }, context))
+  return { accepted: true, problem, changed }
+}
+
+/** What other decisions there are, and whether they can be read themselves, does not matter to this one. */
+async function record(store: EventStore, decision: ReturnType<typeof encodeEvent>): Promise<true> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const last = (await store.readStream(passedOverStream)).at(-1)
+    const expectedRevision: ExpectedRevision = last?.revision ?? 'no_stream'
+    try {
+      await store.append(passedOverStream, expectedRevision, [decision])
+      return true
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError)) throw error
+    }
+  }
+  throw new TooMuchContentionError(`${passedOverStream}: gave up after ${maxAttempts} conflicts with other writers`)
+}
+
+/** It can be read, but not after what is before it: a transfer whose creation is passed over cannot be completed. */
+function whyUnfitting(
+  stream: string,
+  events: readonly RecordedEvent[],
+  { revision, isPassedOver }: RecordedEvent,
+): string | undefined {
+  if (isPassedOver) return 'it does not fit what is before it'
+  const fold = folds.find(([prefix]) => stream.startsWith(prefix))?.[1]
+  try {
+    fold?.(events)
+    return undefined
+  } catch (error) {
+    // An earlier one must be decided on first: whether this one fits depends on that.
+    if (error instanceof UnreadableEventError) return error.revision === revision ? error.reason : undefined
+    throw error
+  }
+}
+
+function foldWith<State, Event>({ initialState, evolve }: Folded<State, Event>): Fold {
+  return (events) => {
+    events.reduce((state, recorded) => foldEvent(evolve, state, recorded), initialState)
+  }
+}

@@ -1,0 +1,46 @@
+import { type DomainEvent, decodeEvent, UnreadableEventError } from './event-codec.js'
+import type { RecordedEvent } from './event-store.js'
+
+/**
+ * The one way from a recorded event to what it says; undefined when it is passed over (passing-over.ts), which every reader then
+ * takes as if it were not there, its revision aside. @throws UnreadableEventError
+ */
+export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
+  return recorded.isPassedOver ? undefined : decodeEvent(recorded)
+}
+
+/** The state after an event; as before when it is passed over. @throws UnreadableEventError also when it does not fit the state */
+export function foldEvent<State, Event>(
+  evolve: (state: State, event: Event) => State,
+  state: State,
+  recorded: RecordedEvent,
+): State {
+  const event = readEvent(recorded) as Event | undefined
+  return event ? evolved(evolve, state, recorded, event) : state
+}
+
+/** The state after an event that was read. @throws UnreadableEventError when it does not fit the state */
+export function evolved<State, Event>(
+  evolve: (state: State, event: Event) => State,
+  state: State,
+  recorded: RecordedEvent,
+  event: Event,
+): State {
+  try {
+    return evolve(state, event)
+  } catch (error) {
+    // What evolve throws is a fixed sentence: a transfer that changed before it was created.
+    throw new UnreadableEventError(recorded, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Why an event cannot be read, whether or not it is passed over; undefined when it can. */
+export function whyUnreadable(recorded: RecordedEvent): string | undefined {
+  try {
+    decodeEvent(recorded)
+    return undefined
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return error.reason
+    throw error
+  }
+}
