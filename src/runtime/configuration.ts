@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
 import { parseAmount } from '../domain/money.js'
@@ -86,6 +87,18 @@ export const configurationDefaults = {
 } as const
 
 type Variable = keyof typeof configurationDefaults
+
+/** What holds a secret, or may: `<name>_FILE` names a file to read it from instead. */
+export const secretVariables = [
+  'EVENT_STORE_URL',
+  'READ_MODEL_URL',
+  'TRANSFERD_MASTER_KEY',
+  'WALLET_TOKEN',
+  'SMTP_URL',
+  'SMS_TOKEN',
+] as const satisfies readonly Variable[]
+
+const secrets: ReadonlySet<string> = new Set(secretVariables)
 type Environment = { readonly [name: string]: string | undefined }
 
 /** The environment asks for something impossible; `problems` names all of it. */
@@ -112,7 +125,8 @@ type Read = <Value>(name: Variable, parse: (text: string) => Value) => Value
 /** An empty variable counts as absent. @throws ConfigurationError with every problem at once */
 export function readConfiguration(environment: Environment): Configuration {
   const problems: string[] = []
-  const text = (name: Variable) => environment[name]?.trim() || configurationDefaults[name]
+  const text = (name: Variable) =>
+    secretOfFile(environment, name) || environment[name]?.trim() || configurationDefaults[name]
   const read: Read = (name, parse) => {
     try {
       return parse(text(name))
@@ -151,6 +165,21 @@ export function readConfiguration(environment: Environment): Configuration {
 
 /** What is wrong with one variable, as the end of a sentence that begins with its name. */
 class Problem extends Error {}
+
+/** Undefined where the variable names no file. Never quotes what the file holds. */
+function secretOfFile(environment: Environment, name: Variable): string | undefined {
+  const path = secrets.has(name) && environment[`${name}_FILE`]?.trim()
+  if (!path) return undefined
+  if (environment[name]?.trim()) throw new Problem(`and ${name}_FILE are both set: which of them is meant?`)
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new Problem(`cannot be read from the file ${path}: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  if (content === '') throw new Problem(`cannot be read from the file ${path}: it is empty`)
+  return content
+}
 
 /** Separated by commas. */
 function parseRoles(value: string): ReadonlySet<Role> {

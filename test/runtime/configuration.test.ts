@@ -1,7 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import t from 'tap'
-import { ConfigurationError, configurationDefaults, readConfiguration } from '../../src/runtime/configuration.js'
+import {
+  ConfigurationError,
+  configurationDefaults,
+  readConfiguration,
+  secretVariables,
+} from '../../src/runtime/configuration.js'
 import { openReadModels } from '../../src/runtime/open-read-models.js'
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -235,4 +240,44 @@ t.test('proxies that are everybody are refused, as anybody could then say who ca
   for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
     t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
   t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
+})
+
+t.test('every secret may come from a file, without the newline at its end; both at once are refused', async (t) => {
+  const directory = t.testdir()
+  const values = {
+    EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
+    READ_MODEL_URL: 'mongodb://user:hunter2@db.example/transferd',
+    TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    WALLET_TOKEN: 'hunter2-wallet',
+    SMTP_URL: 'smtps://user:hunter2@mail.example',
+    SMS_TOKEN: 'hunter2-sms',
+  }
+  t.same(Object.keys(values), secretVariables)
+  const others = {
+    WALLET_URL: 'https://wallet.example',
+    MAIL_FROM: 'pay@shop.example',
+    SMS_URL: 'https://sms.example',
+  }
+  const files = Object.entries(values).map(([name, value]) => {
+    const path = join(directory, name)
+    writeFileSync(path, `${value}\n`)
+    return [`${name}_FILE`, path] as const
+  })
+  t.same(readConfiguration({ ...others, ...Object.fromEntries(files) }), readConfiguration({ ...others, ...values }))
+  for (const [variable, path] of files) {
+    const name = variable.replace(/_FILE$/, '')
+    const both = problemsOf({ ...others, ...values, [variable]: path })
+    t.same(both, [`${name} and ${name}_FILE are both set: which of them is meant?`])
+    t.same(
+      problemsOf({ [variable]: `${path}.gone` }).filter((problem) => problem.includes(path)),
+      [`${name} cannot be read from the file ${path}.gone: ENOENT`],
+    )
+    writeFileSync(path, '\n')
+    t.match(problemsOf({ [variable]: path }).join(), `${name} cannot be read from the file ${path}: it is empty`)
+    writeFileSync(path, 'ı hunter2')
+    t.notMatch(problemsOf({ [variable]: path }).join(), 'hunter2', 'no problem tells what the file holds')
+  }
+  const documented = readFileSync('docs/reference/configuration.md', 'utf8')
+  for (const name of secretVariables) t.match(documented, `\`${name}\``)
+  t.same(problemsOf({ PORT_FILE: '/nowhere' }), [], 'what is no secret has no file')
 })
