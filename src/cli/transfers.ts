@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { TransferResult } from '../commands/transfers.js'
+import { toJsonNumber } from '../domain/money.js'
 import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes } from '../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../queries/transfers.js'
@@ -85,10 +86,29 @@ async function reopenTransfer(workplace: Workplace, options: { reason: string },
   return changedTransfer(workplace, await workplace.transfers.reopen(trackingId, options.reason, workplace.context))
 }
 
-async function showTransfer({ transfers }: Workplace, _options: object, trackingId: string) {
-  const found = await transfers.find(trackingId)
+async function showTransfer(workplace: Workplace, _options: object, trackingId: string) {
+  const found = await workplace.transfers.find(trackingId)
   if (!found) throw new Refused('There is no such transfer.')
-  return view(found)
+  return { ...(await view(found)), walletCollections: await walletCollections(workplace, trackingId) }
+}
+
+/** Whose account paid, as the log has it: whoever gives money back must know whom. In the order the wallet was asked. */
+async function walletCollections({ eventStore }: Workplace, trackingId: string) {
+  const { loadStream } = await import('../commands/handle-command.js')
+  const { paymentStream } = await import('../commands/ids.js')
+  const { paymentDecider } = await import('../domain/payment/payment.js')
+  const { state } = await loadStream(eventStore, paymentDecider, paymentStream(trackingId))
+  return state.collections.map(
+    ({ accountNumber, amountMinor, outcome, collectedAmountMinor, reason, receiptUrl, endedAt }) => ({
+      accountNumber,
+      amount: toJsonNumber(amountMinor),
+      outcome,
+      collectedAmount: toJsonNumber(collectedAmountMinor),
+      endedAt,
+      reason,
+      receiptUrl,
+    }),
+  )
 }
 
 interface ListOptions extends PageOptions {

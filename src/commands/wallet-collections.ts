@@ -10,6 +10,7 @@ import {
   type PaymentRefusal,
   paymentDecider,
 } from '../domain/payment/payment.js'
+import { hasExpired } from '../domain/transfer/expiry.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet/wallet.js'
@@ -179,7 +180,7 @@ export class WalletCollections {
       if (outcome === 'unknown') await this.holdPending(trackingId, context)
     }
     const found = await transfers.find(trackingId)
-    return found ? answerOf(found.transfer) : walletFailure('unknown-transfer')
+    return found ? answerOf(found.transfer, this.deps.clock()) : walletFailure('unknown-transfer')
   }
 
   /** A person who looked at it since has decided already, so only a Pending deposit changes. */
@@ -207,13 +208,12 @@ function doubtfulCollections(payment: Payment): PaymentCollection[] {
 /** Undefined while a deposit can be paid; `now` is ISO 8601. */
 export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
   if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
-  if (transfer.status !== 'Pending') {
-    return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
-  }
-  return now < transfer.expiresAt ? undefined : walletFailure('expired-deposit')
+  if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
+  if (transfer.status === 'Pending') return undefined
+  return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
 }
 
-function answerOf(transfer: Transfer): Paid {
+function answerOf(transfer: Transfer, now: string): Paid {
   switch (transfer.status) {
     case 'Completed':
       return { ok: true }
@@ -223,7 +223,7 @@ function answerOf(transfer: Transfer): Paid {
       return walletFailure('payment-under-way')
     case 'Cancelled':
     case 'Failed':
-      return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
+      return whyNotPayable(transfer, now) ?? walletFailure('not-payable')
     default:
       return transfer.status satisfies never
   }

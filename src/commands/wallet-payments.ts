@@ -10,6 +10,7 @@ import {
   type PaymentRefusal,
 } from '../domain/payment/payment.js'
 import type { DepositChannel } from '../domain/transfer/events.js'
+import { hasExpired } from '../domain/transfer/expiry.js'
 import type { Deposit } from '../domain/transfer/transfer.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { SecretBox } from '../security/secret-box.js'
@@ -172,6 +173,8 @@ export class WalletPayments {
     const found = await this.ownDeposit(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
+    // Before the token, whose time is over then as well: the deposit's end is what there is to know.
+    if (hasExpired(transfer, this.deps.clock())) return walletFailure('expired-deposit')
     const of = await this.challengeOf('device', request)
     if (!('challenge' in of)) return of
     const { challenge, payment } = of

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
+import { hiddenCharacters, isVisible } from '../domain/text.js'
 
 export type EventStoreLocation =
   /** `directory` is an absolute path. */
@@ -359,6 +360,7 @@ function parsePaymentMethod(entry: unknown, index: number): PaymentMethod {
   } = entry as Record<string, unknown>
   if (!Number.isInteger(code) || (code as number) < 1 || (code as number) > 9999) throw wrong('code must be 1 to 9999')
   if (typeof name !== 'string' || name === '' || name.length > 64) throw wrong('name must be 1 to 64 characters')
+  if (!isVisible(name)) throw wrong(`name ${hiddenCharacters}`)
   if (
     !Array.isArray(kinds) ||
     kinds.length === 0 ||

@@ -41,6 +41,62 @@ t.test('a text that is refused is told in words, not as a pattern', async (t) =>
   })
 })
 
+t.test('one fault is one message, and whole numbers are called integers', async (t) => {
+  const wrong: [string, unknown, string][] = [
+    ['transactionType', '1', 'transactionType must be integer'],
+    ['transactionType', 1.5, 'transactionType must be integer'],
+    ['transactionType', 3, 'transactionType must be 1'],
+    ['paymentMethod', '1', 'paymentMethod must be integer'],
+    ['name', '', 'name must NOT have fewer than 1 characters'],
+    ['name', null, 'name must be string'],
+    ['name', undefined, 'name is required'],
+    ['amount', '100', 'amount must be number'],
+    ['hashCode', 5, 'hashCode must be string'],
+  ]
+  for (const [field, value, message] of wrong) {
+    const answer = await post(app, paths.native, createBody('native', secretKey, { [field]: value }), { key })
+    t.same(answer.json().error.validationErrors, [{ message, members: [field] }], message)
+  }
+  const identity = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber: 7 }), {
+    key,
+  })
+  t.match(identity.json(), { error: { validationErrors: [{ message: 'identityNumber must be string or null' }] } })
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.constantFrom(...Object.keys(wrongs)), fc.jsonValue()), async (fields) => {
+      const answer = await post(app, paths.withdrawal, JSON.stringify({ amount: '1', ...fields }), { key })
+      const members = answer.json<Refused>().error.validationErrors?.flatMap((each) => each.members) ?? []
+      return new Set(members).size === members.length
+    }),
+  )
+})
+
+t.test('texts that people read hold nothing that is not seen: the field is named', async (t) => {
+  const hidden = [
+    '\u202e',
+    '\u2066',
+    '\u200e',
+    '\u061c',
+    '\u200b',
+    '\u200d',
+    '\u2060',
+    '\ufeff',
+    '\u00ad',
+    '\u3164',
+    '\u2028',
+  ]
+  for (const field of ['userId', 'name', 'username', 'accountNumber', 'identityNumber']) {
+    for (const character of hidden) {
+      const body = createBody('withdrawal', secretKey, { [field]: `TR33${character}0006` })
+      const answer = await post(app, paths.withdrawal, body, { key })
+      const message = `${field} must have no control, invisible or direction-changing characters`
+      t.match(answer.json(), { error: { code: 40001, validationErrors: [{ message, members: [field] }] } })
+    }
+  }
+  for (const kind of ['hosted', 'native'] as const)
+    await refuses(t, kind, createBody(kind, secretKey, { name: 'a\u202eb' }), 'name')
+  await nothingWritten(t)
+})
+
 async function nothingWritten(t: Test) {
   t.same(await service.log(), [], 'no event written')
 }

@@ -71,7 +71,7 @@ t.test('X-Forwarded-For counts from trusted proxies only, and names the caller b
 t.test(
   'what anybody may ask for is limited for each address: health and metrics, the documentation, files',
   async (t) => {
-    const { app } = await service(t)
+    const { app } = await service(t, { monotonicMs: () => 0 })
     const { version } = /\/pay\/assets\/(?<version>\w+)\//.exec((await app.inject('/device/x')).body)?.groups ?? {}
     const open = [
       '/health/live',

@@ -262,6 +262,16 @@ t.test('what is no Pending native deposit says so in each step', async (t) => {
   t.match(await flow.logIn(trackingId), { status: 409, body: { error: { code: 40904 } } })
   t.match(await flow.verify(trackingId, open, wallet.lastCode()), { status: 409, body: { error: { code: 40904 } } })
   t.equal(wallet.collects, 0)
+  for (const isSwept of [false, true]) {
+    if (isSwept) t.match(await service.transfers.expire(trackingId, context), { accepted: true, changed: true })
+    const steps = [
+      await flow.logIn(trackingId),
+      await flow.verify(trackingId, open, wallet.lastCode()),
+      await flow.verify(trackingId, 'no token', '000000'),
+      await flow.validate(trackingId, open),
+    ]
+    for (const step of steps) t.match(step, { status: 409, body: { error: { code: 40904 } } }, `swept: ${isSwept}`)
+  }
 })
 
 t.test('strangers who guess do not lock out the customer, and a restart does not forget them', async (t) => {

@@ -85,6 +85,13 @@ t.test('a deposit is paid from the built-in wallet with what the command line se
     { kind: 'debit', amount: 50.5, trackingId: second },
   ])
 
+  t.match(await cliJson(directory, 'transfers', 'show', second), {
+    walletCollections: [{ accountNumber, amount: 50.5, outcome: 'collected', collectedAmount: 50.5, endedAt: /Z$/ }],
+  })
+  t.match(await cliJson(directory, 'transfers', 'show', third), {
+    walletCollections: [{ accountNumber, amount: 150, outcome: 'refused', collectedAmount: 0 }],
+  })
+
   const stranger = shop(service, 'eve@example.com')
   const failures = [
     refused,

@@ -2,6 +2,7 @@ import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import { formatTwoDecimals } from '../money.js'
 import type { Complete, CreateDeposit, CreateWithdrawal, ReceiveFunds, Reopen, TransferCommand } from './commands.js'
 import type { TransferCreated, TransferEvent } from './events.js'
+import { expiredMessage } from './expiry.js'
 import { evolve, initialState, isTerminal, type Status, type Transfer, type TransferState } from './transfer.js'
 
 export const transferDecider: Decider<TransferState, TransferCommand, TransferEvent> = { initialState, decide, evolve }
@@ -26,7 +27,7 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       })
     case 'Expire':
       if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
-      return accept(cancelled(state, command.at, 'expired'))
+      return accept(cancelled(state, command.at, expiredMessage))
     case 'ReceiveFunds':
       return receiveFunds(command, state)
     case 'Reopen':

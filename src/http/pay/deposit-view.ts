@@ -1,5 +1,6 @@
 import type { MerchantSettings } from '../../domain/merchant/events.js'
 import { formatTwoDecimals } from '../../domain/money.js'
+import { hasExpired } from '../../domain/transfer/expiry.js'
 import type { Deposit, Transfer } from '../../domain/transfer/transfer.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
@@ -59,12 +60,12 @@ function isHosted(transfer: Transfer): transfer is Deposit {
 
 /** `now`: ISO 8601. */
 export function phaseOf(deposit: Deposit, now: string): Phase {
-  const { status, updatedAt, expiresAt, message } = deposit
+  const { status, updatedAt } = deposit
   const overForLong = Date.parse(now) - Date.parse(updatedAt) > shownAfterEndMs
   switch (status) {
     case 'Pending':
       // Expiry itself follows a moment later.
-      return now < expiresAt ? 'open' : 'expired'
+      return hasExpired(deposit, now) ? 'expired' : 'open'
     case 'ManualControl':
       return 'checking'
     case 'Completed':
@@ -73,7 +74,7 @@ export function phaseOf(deposit: Deposit, now: string): Phase {
       return overForLong ? 'ended' : 'failed'
     case 'Cancelled':
       if (overForLong) return 'ended'
-      return message === 'expired' ? 'expired' : 'cancelled'
+      return hasExpired(deposit, now) ? 'expired' : 'cancelled'
     default:
       return status satisfies never
   }

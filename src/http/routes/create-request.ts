@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { formatTwoDecimals, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
+import { hiddenCharacters, isVisible } from '../../domain/text.js'
 import type { TransferKind } from '../../domain/transfer/events.js'
 import { failures, RequestError, type ValidationError } from '../errors.js'
 import { validationErrorsOf } from '../validation-errors.js'
@@ -16,7 +17,10 @@ interface Body {
   readonly paymentMethod?: unknown
 }
 
-/** What no schema can say: the amount's own text; and what settings say of it: the catalogue, and bounds. */
+/** What people read of a create. */
+const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'identityNumber'])
+
+/** What no schema can say: the amount's own text; and what is asked of new creates only: the catalogue, bounds, texts. */
 export class CreateRequestChecks {
   private readonly methods: ReadonlyMap<number, PaymentMethod>
 
@@ -56,13 +60,21 @@ export class CreateRequestChecks {
     const method = this.methods.get(body.paymentMethod as number)
     const unknown = method ? [] : [problem('paymentMethod', `is not a payment method for a ${this.kind}`)]
     const outside = amountMinor === undefined ? undefined : outOfBounds(amountMinor, method, merchant)
-    return outside ? [...unknown, outside] : unknown
+    return [...unknown, ...(outside ? [outside] : []), ...hiddenTexts(body)]
   }
 
   private schemaProblems({ validationError }: FastifyRequest): ValidationError[] {
     if (!validationError?.validation) throw validationError
     return validationErrorsOf(validationError.validation)
   }
+}
+
+/** Not in the schemas: texts that were accepted before this was asked of them are in creates that may be repeated. */
+function hiddenTexts(body: Body): ValidationError[] {
+  const shown = Object.entries(body).filter(([field]) => shownFields.has(field))
+  return shown.flatMap(([field, value]) =>
+    typeof value === 'string' && !isVisible(value) ? [problem(field, hiddenCharacters)] : [],
+  )
 }
 
 function outOfBounds(

@@ -15,6 +15,10 @@ export const patternTexts: { readonly [pattern: string]: string } = {
 const Text = (description: string, example: string, maxLength = 128) =>
   Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })
 
+/** Not Type.Literal, which calls it a number. */
+const IntegerConst = <Value extends number>(value: Value) =>
+  Type.Unsafe<Value>({ type: 'integer', const: value, description: `Always ${value}.` })
+
 const HashCode = Type.String({
   pattern: '^[0-9A-Fa-f]{32}$',
   description: 'md5(SecretKey + amount + referenceId), hexadecimal in either case; amount as written in this body.',
@@ -40,7 +44,7 @@ const request = {
 
 const deposit = {
   ...request,
-  transactionType: Type.Literal(1, { description: 'Always 1.' }),
+  transactionType: IntegerConst(1),
 }
 
 export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode })
@@ -55,7 +59,7 @@ export const WithdrawalRequest = Type.Object({
     64,
   ),
   ...request,
-  transactionType: Type.Literal(2, { description: 'Always 2.' }),
+  transactionType: IntegerConst(2),
   hashCode: HashCode,
 })
 
