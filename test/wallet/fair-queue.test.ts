@@ -3,8 +3,9 @@ import { TooManyPasswordsError } from '../../src/commands/wallet-accounts.js'
 import { FairQueue } from '../../src/wallet/built-in/fair-queue.js'
 
 /** Work that ends when it is told to. */
-function scene(maxAtOnce: number, maxWaiting: number) {
-  const queue = new FairQueue(maxAtOnce, maxWaiting, () => new TooManyPasswordsError('too many'))
+function scene(maxAtOnce: number, maxAtOncePerKey: number, maxWaitingPerKey: number) {
+  const limits = { maxAtOnce, maxAtOncePerKey, maxWaitingPerKey }
+  const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
   const begun: string[] = []
   const open: (() => void)[] = []
   const ask = (key: string, name: string) =>
@@ -21,7 +22,7 @@ function scene(maxAtOnce: number, maxWaiting: number) {
 }
 
 t.test('however much waits for one merchant, another one is next', async (t) => {
-  const { begun, ask, endOne } = scene(2, 100)
+  const { begun, ask, endOne } = scene(2, 2, 100)
   for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
   ask('shop', 'shop 0')
   ask('shop', 'shop 1')
@@ -32,8 +33,20 @@ t.test('however much waits for one merchant, another one is next', async (t) => 
   ])
 })
 
+t.test('one merchant alone never has every place, so another begins at once', async (t) => {
+  const { begun, ask, endOne } = scene(3, 2, 100)
+  for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
+  t.same(begun, ['flood 0', 'flood 1'])
+  ask('shop', 'shop 0')
+  t.same(begun.slice(2), ['shop 0'])
+  ask('other', 'other 0')
+  ask('shop', 'shop 1')
+  for (let n = 0; n < 4; n++) await endOne()
+  t.same(begun.slice(3), ['flood 2', 'other 0', 'shop 1', 'flood 3'])
+})
+
 t.test('too much for one merchant is refused, and nothing of another', async (t) => {
-  const { begun, ask, endOne, open } = scene(1, 3)
+  const { begun, ask, endOne, open } = scene(1, 1, 3)
   const asked = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
   await t.rejects(asked[4]!, TooManyPasswordsError)
   const shop = ask('shop', 'shop')
@@ -44,7 +57,7 @@ t.test('too much for one merchant is refused, and nothing of another', async (t)
 })
 
 t.test('work that fails gives its place on, and an idle queue begins at once', async (t) => {
-  const queue = new FairQueue(1, 3, () => new Error('too many'))
+  const queue = new FairQueue({ maxAtOnce: 1, maxAtOncePerKey: 1, maxWaitingPerKey: 3 }, () => new Error('too many'))
   const failing = queue.run('a', async () => {
     throw new Error('broken')
   })
