@@ -48,10 +48,12 @@ const maxBodyBytes = 16_384
 export async function startWalletCore(options: {
   readonly token: string
   readonly port?: number
+  /** Of all accounts. */
+  readonly currency?: string
   readonly onMessage: (message: Message) => void
 }): Promise<WalletCore> {
   const accounts = new Map<number, Account>()
-  const operations = createOperations(accounts, options.onMessage)
+  const operations = createOperations(accounts, options.currency ?? 'TRY', options.onMessage)
   const server = createServer((request, response) => {
     answer(request, options.token, operations).then(
       (answer) => send(response, answer),
@@ -76,7 +78,7 @@ export async function startWalletCore(options: {
   }
 }
 
-function createOperations(accounts: Map<number, Account>, onMessage: (message: Message) => void) {
+function createOperations(accounts: Map<number, Account>, ownCurrency: string, onMessage: (message: Message) => void) {
   const codes = new Map<string, string>()
   const devices = new Set<string>()
   const collections = new Map<string, Collected>()
@@ -113,7 +115,8 @@ function createOperations(accounts: Map<number, Account>, onMessage: (message: M
       return ok({})
     },
     // Nothing is awaited between looking and taking: here one thread does what a database does with a transaction.
-    'POST /collections': (accountNumber, { trackingId, amountMinor }) => {
+    'POST /collections': (accountNumber, { trackingId, amountMinor, currency }) => {
+      if (currency !== ownCurrency) return { status: 422, body: { error: `the accounts are in ${ownCurrency}` } }
       const before = collections.get(key(accountNumber, trackingId))
       if (before) return ok(before)
       const account = accounts.get(accountNumber)

@@ -1,4 +1,4 @@
-import { announce, data, duration, element, text } from './page-data.js'
+import { announce, data, duration, element, locale, text } from './page-data.js'
 
 /** Said aloud once each as they pass: a clock that speaks every second drowns everything else. */
 const announcedAtSeconds = [600, 300, 120, 60]
@@ -10,9 +10,7 @@ let timer: number | undefined
 
 /** Counts down by the service's clock; `onOver` is called every second once the time is up, until the clock stops. */
 export function startClock(onOver: () => void): void {
-  // The customer's own habits, where they are of this language: 14:05 or 2:05 PM.
-  const locale = navigator.languages.find((each) => each.split('-')[0] === data.language) ?? data.language
-  const until = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
+  const until = new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit' })
   element('until').textContent = text('payUntil', { time: until.format(new Date(data.expiresAt)) })
   timer = setInterval(() => tick(onOver), 1000)
 }

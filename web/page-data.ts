@@ -6,6 +6,8 @@ export interface PageState {
   readonly status: string
   readonly secondsLeft: number
   readonly paid: string | null
+  readonly paidAt: string | null
+  readonly accountDigits: string | null
   readonly hasAmountMismatch: boolean
   readonly receiptUrl: string | null
 }
@@ -43,6 +45,11 @@ export function text(key: string, values: { readonly [name: string]: string } = 
 /** For screen readers: said when they have nothing else to say. */
 export function announce(what: string): void {
   element('announcer').textContent = what
+}
+
+/** The customer's own habits, where they are of this language: 14:05 or 2:05 PM. */
+export function locale(): string {
+  return navigator.languages.find((each) => each.split('-')[0] === data.language) ?? data.language
 }
 
 /** Such as `5 minutes`, in the page's language. */

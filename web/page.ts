@@ -1,5 +1,5 @@
 import { setSecondsLeft, startClock, stopClock } from './clock.js'
-import { data, duration, element, type PageState, type Phase, text } from './page-data.js'
+import { data, duration, element, locale, type PageState, type Phase, text } from './page-data.js'
 import { tellParent } from './parent-page.js'
 import { type Next, type Refused, readState, take } from './requests.js'
 import { savedProgress, saveProgress } from './session.js'
@@ -25,6 +25,7 @@ if (phase === 'open') {
   if (!data.isManual) showStep(savedProgress()?.step ?? 'login', { focus: false })
 } else {
   saveProgress(undefined)
+  if (phase === 'paid') showPaidAt(data.state)
 }
 tellParent(status)
 setInterval(() => {
@@ -66,13 +67,30 @@ function apply(state: PageState): void {
   heading.focus()
 }
 
-function fillIn({ paid, hasAmountMismatch, receiptUrl }: PageState): void {
+function fillIn(state: PageState): void {
+  const { paid, accountDigits, hasAmountMismatch, receiptUrl } = state
+  showPaidAt(state)
+  if (accountDigits !== null) {
+    const account = element('account')
+    account.hidden = false
+    account.querySelector('dd')!.textContent = text('accountEnding', { digits: accountDigits })
+  }
   const line = element('paid')
   line.textContent = (line.textContent ?? '').replace('{paid}', paid ?? '')
   element('mismatch').hidden = !hasAmountMismatch
   const receipt = element('receipt')
   receipt.hidden = receiptUrl === null
   if (receiptUrl !== null) receipt.querySelector('a')?.setAttribute('href', receiptUrl)
+}
+
+/** By the customer's own clock. */
+function showPaidAt({ paidAt }: PageState): void {
+  if (paidAt === null) return
+  const shown = element('paid-at') as HTMLTimeElement
+  shown.dateTime = paidAt
+  shown.textContent = new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeStyle: 'short' }).format(
+    new Date(paidAt),
+  )
 }
 
 /** Shows what is prepared in the page under this name, and answers its heading. */

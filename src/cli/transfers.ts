@@ -89,7 +89,7 @@ async function reopenTransfer(workplace: Workplace, options: { reason: string },
 async function showTransfer(workplace: Workplace, _options: object, trackingId: string) {
   const found = await workplace.transfers.find(trackingId)
   if (!found) throw new Refused('There is no such transfer.')
-  return { ...(await view(found)), walletCollections: await walletCollections(workplace, trackingId) }
+  return { ...(await view(workplace, found)), walletCollections: await walletCollections(workplace, trackingId) }
 }
 
 /** Whose account paid, as the log has it: whoever gives money back must know whom. In the order the wallet was asked. */
@@ -130,23 +130,28 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
   if (referenceId === undefined) {
     const { items, nextCursor } = await queries.listTransfers(workplace.readModels, merchant, filter)
     const { viewOfDocument } = await import('../http/transfer-view.js')
-    return { items: items.map((each) => ({ ...viewOfDocument(each), merchantId: each.merchantId })), nextCursor }
+    const currency = workplace.configuration.currency.code
+    return {
+      items: items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId })),
+      nextCursor,
+    }
   }
   const merchantIds = merchant ? [merchant] : (await allMerchants(workplace)).map(({ merchantId }) => merchantId)
   const { items, nextCursor } = await queries.listByReferenceId(workplace.transfers, merchantIds, referenceId, filter)
-  return { items: await Promise.all(items.map(view)), nextCursor }
+  return { items: await Promise.all(items.map((each) => view(workplace, each))), nextCursor }
 }
 
 /** As the log has it after the change; somebody else may have gone on meanwhile. */
-async function changedTransfer({ transfers }: Workplace, result: TransferResult) {
+async function changedTransfer(workplace: Workplace, result: TransferResult) {
   const { transfer, changed } = accepted(result)
   if (!changed) console.error(`transferd: nothing was changed: the transfer was ${transfer.status} before`)
-  const found = await transfers.find(transfer.trackingId)
-  return { ...(await view(found!)), changed }
+  const found = await workplace.transfers.find(transfer.trackingId)
+  return { ...(await view(workplace, found!)), changed }
 }
 
-/** As `GET /v1/transfers/:trackingId` shows it, with the merchant. */
-async function view({ transfer, revision }: FoundTransfer) {
+/** As `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
+async function view({ configuration }: Workplace, { transfer, revision }: FoundTransfer) {
   const { viewOfTransfer } = await import('../http/transfer-view.js')
-  return { ...viewOfTransfer(transfer, revision), merchantId: transfer.merchantId }
+  const currency = configuration.currency.code
+  return { ...viewOfTransfer(transfer, revision), currency, merchantId: transfer.merchantId }
 }

@@ -112,6 +112,7 @@ async function creditAccount(
     reference,
     amount: toJsonNumber(amountMinor),
     balance: toJsonNumber(balanceMinor),
+    currency: workplace.configuration.currency.code,
     changed: result.changed,
   }
 }
@@ -124,6 +125,7 @@ async function showAccount(workplace: Workplace, _options: object, accountNumber
     accountNumber,
     ...accounts.contact(account),
     balance: toJsonNumber(account.balanceMinor),
+    currency: workplace.configuration.currency.code,
     sandbox: account.sandbox,
     trustedDevices: account.trustedDevices,
     openedAt: account.openedAt,

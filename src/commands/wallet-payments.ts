@@ -8,6 +8,7 @@ import {
   maxLogIns,
   type Payment,
   type PaymentRefusal,
+  paidFrom,
 } from '../domain/payment/payment.js'
 import type { DepositChannel } from '../domain/transfer/events.js'
 import { hasExpired } from '../domain/transfer/expiry.js'
@@ -20,7 +21,7 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../security/wallet-tokens.js'
-import { type CodeChallenge, type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
+import { type CodeChallenge, type PaymentTold, type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
 import { deviceIdOf, walletCodesStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
@@ -128,7 +129,7 @@ export class WalletPayments {
       const challenge = { id: randomUUID(), accountNumber }
       const recorded = await this.recordLogIn(found.transfer, challenge, context)
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
-      await wallet.sendCode(challenge)
+      await wallet.sendCode(challenge, await this.told(found.transfer))
       const token = this.tokens.issue('code', request, challenge.id)
       return { ok: true, token, deviceCookie: result.deviceCookie }
     })
@@ -188,6 +189,11 @@ export class WalletPayments {
       const isTrusted = latestCollection(payment, challenge.id) || (await this.isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context) : walletFailure('device-pending')
     })
+  }
+
+  /** The account that paid a deposit; undefined when none did. */
+  async paidFrom(trackingId: string): Promise<number | undefined> {
+    return paidFrom(await this.deps.collections.load(trackingId))
   }
 
   /** Whether a token is good for polling the device, without looking anything up. */
@@ -273,17 +279,21 @@ export class WalletPayments {
   }
 
   private async questionDevice(
-    { trackingId, merchantId }: Deposit,
+    transfer: Deposit,
     { id: challengeId, accountNumber }: Challenge,
     context: CommandContext,
   ): Promise<void> {
+    const { trackingId, merchantId } = transfer
     const at = this.deps.clock()
     const expiresAt = new Date(Date.parse(at) + tokenLifetimeSeconds.device * 1000).toISOString()
     const command = { type: 'QuestionDevice', trackingId, merchantId, challengeId, expiresAt, at } as const
     await this.deps.collections.execute(trackingId, command, context)
-    const settings = await this.deps.settingsOf(merchantId)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.linkMac(trackingId, challengeId)}`
-    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, merchantName: settings?.name ?? '' })
+    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.told(transfer)) })
+  }
+
+  private async told({ merchantId, amountMinor }: Deposit): Promise<PaymentTold> {
+    return { merchantName: (await this.deps.settingsOf(merchantId))?.name ?? '', amountMinor }
   }
 
   /** The deposit, if it is this merchant's and may be paid now. */

@@ -6,6 +6,7 @@ import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { SecretKeyUse } from '../commands/secret-key-use.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import type { WalletPayments } from '../commands/wallet-payments.js'
+import type { Currency } from '../domain/currency.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'
@@ -30,6 +31,7 @@ export interface HttpDependencies {
   readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
   readonly readModels: ReadModels
   readonly secretBox: Pick<SecretBox, 'mac'>
+  readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string

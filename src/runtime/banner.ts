@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Currency } from '../domain/currency.js'
 import { hashCode } from '../security/hash-code.js'
 import type { Role } from './configuration.js'
 import type { SandboxCredentials } from './sandbox.js'
@@ -7,6 +8,7 @@ import type { SandboxWallet } from './sandbox-wallet.js'
 export interface Started {
   readonly baseUrl: string
   readonly roles: readonly Role[]
+  readonly currency: Currency
   /** Absolute path of the log's directory. */
   readonly directory: string
   /** Undefined outside sandbox mode. */
@@ -15,7 +17,7 @@ export interface Started {
 }
 
 /** What `transferd serve` prints on a terminal once it answers; the one place where credentials are shown. */
-export function banner({ baseUrl, roles, directory, sandbox, notices }: Started): string {
+export function banner({ baseUrl, roles, currency, directory, sandbox, notices }: Started): string {
   const lines = [
     'transferd is running.',
     '',
@@ -24,6 +26,7 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
       ? `  Documentation  ${baseUrl}/documentation`
       : `  Roles          ${roles.join(', ')}: nothing but ${baseUrl}/health/ready and ${baseUrl}/metrics`,
     `  Data           ${directory}`,
+    `  Currency       ${currency.code}`,
     ...notices.map((notice) => `  Note           ${notice}`),
   ]
   if (sandbox) {
@@ -35,7 +38,7 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
       `  WebApiKey      ${sandbox.webApiKey}`,
       `  SecretKey      ${sandbox.secretKey}`,
       `  WebhookSecret  ${sandbox.webhookSecret}`,
-      ...customer(baseUrl, sandbox.wallet),
+      ...customer(baseUrl, sandbox.wallet, currency),
       '',
       'Create a deposit:',
       '',
@@ -45,16 +48,16 @@ export function banner({ baseUrl, roles, directory, sandbox, notices }: Started)
   return `${lines.join('\n')}\n`
 }
 
-function customer(baseUrl: string, wallet: SandboxWallet | undefined): string[] {
+function customer(baseUrl: string, wallet: SandboxWallet | undefined, { code, decimals }: Currency): string[] {
   if (!wallet) return []
-  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: 2 })
+  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: decimals })
   return [
     '',
     `and a customer with a wallet, who is sent nothing but to ${baseUrl}/sandbox/outbox:`,
     '',
     `  E-mail         ${wallet.email}`,
     `  Password       ${wallet.password}`,
-    `  Account        ${wallet.accountNumber}, balance ${balance}`,
+    `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
   ]
 }
 

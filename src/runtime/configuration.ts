@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
+import { type Currency, currencyOf } from '../domain/currency.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import { hiddenCharacters, isVisible } from '../domain/text.js'
@@ -53,6 +54,7 @@ export interface Configuration {
   /** Of one peer that is no trusted proxy. */
   readonly maxConnectionsPerAddress: number
   readonly logLevel: string
+  readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
   /** `auto`: a sandbox merchant is offered as long as there is no live one. */
   readonly sandbox: 'auto' | 'off'
@@ -75,6 +77,7 @@ export const configurationDefaults = {
   MAX_CONNECTIONS: '10000',
   MAX_CONNECTIONS_PER_ADDRESS: '500',
   LOG_LEVEL: 'info',
+  CURRENCY: 'TRY',
   PAYMENT_METHODS: '',
   SANDBOX: 'auto',
   CALLBACK_TIMEOUT_MS: '15000',
@@ -152,6 +155,7 @@ export function readConfiguration(environment: Environment): Configuration {
     logLevel: read('LOG_LEVEL', (value) =>
       parseOneOf(value, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     ),
+    currency: read('CURRENCY', parseCurrency),
     paymentMethods: read('PAYMENT_METHODS', (value) => (value === '' ? defaultPaymentMethods : parseCatalogue(value))),
     sandbox: read('SANDBOX', (value) => parseOneOf(value, ['auto', 'off'])),
     callbackTimeoutMs: read('CALLBACK_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000)),
@@ -332,6 +336,12 @@ function parseRanges(value: string): string[] {
   if (isEverybody(ranges))
     throw new Problem('trusts so many addresses that anybody could say who calls: name your proxies')
   return ranges
+}
+
+function parseCurrency(value: string): Currency {
+  const currency = currencyOf(value)
+  if (typeof currency === 'string') throw new Problem(`${JSON.stringify(value)} ${currency}`)
+  return currency
 }
 
 function parseCatalogue(value: string): PaymentMethod[] {

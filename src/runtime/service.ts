@@ -98,7 +98,7 @@ async function startParts(
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
-  const { paymentMethods } = configuration
+  const { paymentMethods, currency } = configuration
   const payments = { store: eventStore, wallet, transfers, directory, box, paymentMethods, publicUrl: baseUrl, clock }
   const metrics = new ServiceRegistry(() => background.metrics())
   const securityLog = createSecurityLog(logger, metrics, () => performance.now())
@@ -111,6 +111,7 @@ async function startParts(
     secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     secretBox: box,
+    currency,
     paymentMethods,
     publicUrl: baseUrl,
     trustedProxies: configuration.trustedProxies,
@@ -131,7 +132,7 @@ async function startParts(
   logger.info({ host: configuration.host, port, baseUrl, roles: [...configuration.roles] }, 'listening')
   const roles = [...configuration.roles]
   return {
-    started: { baseUrl, roles, directory: configuration.dataDirectory, sandbox, notices: stores.notices },
+    started: { baseUrl, roles, currency, directory: configuration.dataDirectory, sandbox, notices: stores.notices },
     failed,
   }
 }

@@ -14,7 +14,7 @@ import type { Wallet } from '../wallet/wallet.js'
 import type { Configuration } from './configuration.js'
 
 export interface WalletDependencies {
-  readonly configuration: Pick<Configuration, 'wallet' | 'messages'>
+  readonly configuration: Pick<Configuration, 'wallet' | 'messages' | 'currency'>
   readonly eventStore: EventStore
   readonly readModels: ReadModels
   readonly box: SecretBox
@@ -33,9 +33,10 @@ export interface WalletParts {
 
 export function createWallet(dependencies: WalletDependencies): WalletParts {
   const { configuration, box, isSandbox } = dependencies
+  const { currency } = configuration
   const outbox = createOutbox(dependencies)
   if (configuration.wallet.engine === 'http') {
-    return { wallet: createHttpWallet(configuration.wallet), accounts: undefined, outbox }
+    return { wallet: createHttpWallet({ ...configuration.wallet, currency }), accounts: undefined, outbox }
   }
   const { email, sms } = configuration.messages
   const messages = routeMessages({
@@ -45,7 +46,7 @@ export function createWallet(dependencies: WalletDependencies): WalletParts {
     isSandbox,
   })
   const accounts = createWalletAccounts(dependencies)
-  return { wallet: createBuiltInWallet({ accounts, box, messages, isSandbox }), accounts, outbox }
+  return { wallet: createBuiltInWallet({ accounts, box, messages, currency, isSandbox }), accounts, outbox }
 }
 
 export function createWalletAccounts({

@@ -20,6 +20,13 @@ export interface CodeChallenge {
   readonly accountNumber: AccountNumber
 }
 
+/** What messages tell the customer of the payment they are about. */
+export interface PaymentTold {
+  readonly merchantName: string
+  /** Minor units. */
+  readonly amountMinor: bigint
+}
+
 /** Where a customer pays from: an opaque digest of the merchant and the merchant's userId. */
 export type DeviceId = string
 
@@ -51,17 +58,15 @@ export interface Wallet {
   readonly absenceIsProof?: true
   /** Through whichever merchant: one merchant's log-ins must not hold up another's. */
   logIn(email: string, password: string, merchantId: string): Promise<LogIn>
-  /** Sends a six-digit code to the account's phone. A repeat for the same challenge sends the same code. */
-  sendCode(challenge: CodeChallenge): Promise<void>
+  /** Sends a six-digit code to the account's phone, with what is paid. A repeat for the same challenge sends the same code. */
+  sendCode(challenge: CodeChallenge, payment: PaymentTold): Promise<void>
   /** Counting attempts is the caller's part. */
   verifyCode(challenge: CodeChallenge, code: string): Promise<boolean>
   isTrusted(accountNumber: AccountNumber, device: DeviceId): Promise<boolean>
   /** Sends an e-mail whose button leads to `confirmUrl`. */
-  askToTrust(request: {
-    readonly accountNumber: AccountNumber
-    readonly confirmUrl: string
-    readonly merchantName: string
-  }): Promise<void>
+  askToTrust(
+    request: PaymentTold & { readonly accountNumber: AccountNumber; readonly confirmUrl: string },
+  ): Promise<void>
   /** A device that is trusted already stays so. */
   trust(accountNumber: AccountNumber, device: DeviceId): Promise<void>
   /** @throws WalletOutcomeUnknownError */

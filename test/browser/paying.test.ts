@@ -55,7 +55,10 @@ else {
 
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
     t.equal(await status(), 'Completed')
-    t.match(await page.locator('main').innerText(), /You paid 1,234\.50 to Blue Shop/)
+    t.match(
+      await page.locator('main').innerText(),
+      /You paid TRY.1,234\.50 to Blue Shop[\s\S]*Paid on\s+\d{1,2} \w+ 20\d\d, \d\d:\d\d\s+From account\s+ending in 0000/,
+    )
     const back = page.getByRole('link', { name: 'Back to Blue Shop' })
     t.equal(
       await back.getAttribute('href'),
@@ -124,7 +127,7 @@ else {
     const { url, status } = await deposit()
     const { page, problems } = await open(url, { viewport: desktop, locale: 'tr-TR' })
     t.equal(await page.locator('html').getAttribute('lang'), 'tr')
-    t.match(await page.locator('dl').innerText(), /Tutar\s+1\.234,50/)
+    t.match(await page.locator('dl').innerText(), /Tutar\s+₺1\.234,50/)
     const focused = () => page.evaluate('document.activeElement.innerText || document.activeElement.id')
     const order: unknown[] = []
     for (let i = 0; i < 3; i++) {
@@ -144,11 +147,11 @@ else {
     await page.keyboard.press('Tab')
     await page.keyboard.type(wallet.lastCode())
     await page.keyboard.press('Tab')
-    t.equal(await focused(), '1.234,50 öde')
+    t.equal(await focused(), '₺1.234,50 öde')
     await page.keyboard.press('Space')
     await until(page, "document.activeElement.textContent === 'Ödendi'")
     t.equal(await status(), 'Completed')
-    t.match(await page.locator('main').innerText(), 'Blue Shop için 1.234,50 ödediniz.')
+    t.match(await page.locator('main').innerText(), 'Blue Shop için ₺1.234,50 ödediniz.')
     await page.getByRole('link', { name: 'English' }).click()
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
     t.strictSame(problems, [])

@@ -16,7 +16,13 @@ t.test('an account is opened, credited once for each reference, and shown with w
   const number = String(opened.accountNumber)
   t.match(number, /^[1-9]\d{11}$/)
   const credit = (...options: string[]) => cliJson(directory, 'wallets', 'credit', number, ...options)
-  const first = { accountNumber: opened.accountNumber, reference: 'top-up 1', amount: 95.5, balance: 595.5 }
+  const first = {
+    accountNumber: opened.accountNumber,
+    reference: 'top-up 1',
+    amount: 95.5,
+    balance: 595.5,
+    currency: 'TRY',
+  }
   t.same(await credit('--amount', '95.50', '--reference', 'top-up 1'), { ...first, changed: true })
   t.same(await credit('--amount', '95.50', '--reference', 'top-up 1'), { ...first, changed: false })
   t.match(await credit('--amount', '0.01'), { balance: 595.51, changed: true, reference: /^[0-9a-f-]{36}$/ })
@@ -28,6 +34,7 @@ t.test('an account is opened, credited once for each reference, and shown with w
     email: 'ada@example.com',
     phone: '+905551234567',
     balance: 595.51,
+    currency: 'TRY',
     sandbox: false,
     trustedDevices: [],
     movements: [

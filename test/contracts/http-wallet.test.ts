@@ -10,7 +10,7 @@ async function start(t: Test): Promise<WalletUnderTest> {
   t.teardown(() => core.stop())
   const account = (accountNumber: number) => core.accounts.get(accountNumber)!
   return {
-    wallet: createHttpWallet({ url: core.url, token, timeoutMs: 30_000 }),
+    wallet: createHttpWallet({ url: core.url, token, timeoutMs: 30_000, currency: { code: 'TRY', decimals: 2 } }),
     openAccount: async ({ balanceMinor, ...account }) =>
       core.openAccount({ ...account, balanceMinor: Number(balanceMinor) }),
     credit: async (accountNumber, amountMinor) => {

@@ -60,8 +60,8 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const { phone, accountNumber } = await account(under)
     const other = await account(under)
     const challenge = { id: randomUUID(), accountNumber }
-    await wallet.sendCode(challenge)
-    await wallet.sendCode(challenge)
+    await wallet.sendCode(challenge, { merchantName: 'Shop', amountMinor: 100n })
+    await wallet.sendCode(challenge, { merchantName: 'Shop', amountMinor: 100n })
     const [second, first] = await under.messagesTo(phone)
     const code = first?.code ?? ''
     t.match(code, /^\d{6}$/)
@@ -93,7 +93,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     const under = await start(t)
     const { email, accountNumber } = await account(under)
     const confirmUrl = 'https://pay.example/device/abc?x=1&y=2'
-    await under.wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop <&> "Söhne"' })
+    await under.wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop <&> "Söhne"', amountMinor: 100n })
     t.match(await under.messagesTo(email), [{ code: null, link: confirmUrl }])
   })
 
@@ -153,7 +153,7 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     t.equal(await wallet.collectionOf(payment(nobody, 1n)), undefined)
     t.equal(await wallet.isTrusted(nobody, 'device-1'), false)
     const challenge = { id: randomUUID(), accountNumber: nobody }
-    await t.rejects(wallet.sendCode(challenge), WalletUnavailableError)
+    await t.rejects(wallet.sendCode(challenge, { merchantName: 'Shop', amountMinor: 100n }), WalletUnavailableError)
     await t.rejects(wallet.trust(nobody, 'device-1'), WalletUnavailableError)
   })
 }

@@ -51,11 +51,17 @@ t.test(
       },
       sendEmail: async () => {},
     }
-    const wallet = createBuiltInWallet({ accounts, box, messages: messages as never, isSandbox: () => true })
+    const wallet = createBuiltInWallet({
+      accounts,
+      box,
+      messages: messages as never,
+      currency: { code: 'TRY', decimals: 2 },
+      isSandbox: () => true,
+    })
     // As the customer's phone shows it: sending the same challenge's code again sends the same code.
     const codeFor = async (token: string, { accountNumber }: Customer) => {
       const { jti } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
-      await wallet.sendCode({ id: jti, accountNumber })
+      await wallet.sendCode({ id: jti, accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
       return /\b\d{6}\b/.exec(sent)![0]
     }
     // The devices are those of the userId that every create of the test names.

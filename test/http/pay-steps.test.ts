@@ -53,7 +53,7 @@ t.test('the steps lead from the log-in to a paid deposit', async (t) => {
   t.equal(confirmed.statusCode, 200)
   t.same((await step(path, 'device', { token: verified.token })).json(), { next: 'result' })
   t.equal((await transfers.find(trackingId))?.transfer.status, 'Completed')
-  t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '100,50' })
+  t.match((await app.inject(`${path}/state?lang=tr`)).json(), { phase: 'paid', status: 'Completed', paid: '₺100,50' })
 })
 
 t.test('strangers who guess do not lock out the browser that has logged in before', async (t) => {

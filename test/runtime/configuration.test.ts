@@ -65,6 +65,7 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     MAIL_FROM: 'nobody',
     SMS_URL: 'https://sms.example/?key=secret',
     SMS_TOKEN: 'ı',
+    CURRENCY: 'lira',
   })
   t.same(
     problems.map((problem) => problem.split(' ')[0]),
@@ -170,6 +171,23 @@ t.test('the address and the token of a wallet core are never repeated in a probl
   for (const environment of wrong) {
     t.equal(problemsOf(environment).length, 1)
     t.notMatch(problemsOf(environment).join(), secret)
+  }
+})
+
+t.test('a currency is one of ISO 4217 with two decimals or none', async (t) => {
+  const currency = (CURRENCY?: string) => readConfiguration(CURRENCY === undefined ? {} : { CURRENCY }).currency
+  t.strictSame(currency(), { code: 'TRY', decimals: 2 })
+  t.strictSame(currency('EUR'), { code: 'EUR', decimals: 2 })
+  // By ISO; what Intl knows of these is how people write them.
+  t.strictSame(currency('HUF'), { code: 'HUF', decimals: 2 })
+  t.strictSame(currency('JPY'), { code: 'JPY', decimals: 0 })
+  for (const [wrong, why] of [
+    ['KWD', /has 3 decimals/],
+    ['try', /no currency/],
+    ['TL', /no currency/],
+    ['ABC', /no currency/],
+  ] as const) {
+    t.match(problemsOf({ CURRENCY: wrong }), [why], wrong)
   }
 })
 

@@ -28,11 +28,11 @@ t.test('after all that is done with a wallet its secrets are in no file, log lin
   t.match(await wallet.logIn(email, password, 'merchant'), { outcome: 'accepted' })
   t.match(await wallet.logIn(email, wrongPassword, 'merchant'), { outcome: 'refused' })
   const challenge = { id: randomUUID(), accountNumber }
-  await wallet.sendCode(challenge)
+  await wallet.sendCode(challenge, { merchantName: 'Shop', amountMinor: 100n })
   const code = (await outbox.list())[0]?.code ?? ''
   t.equal(await wallet.verifyCode(challenge, wrongCode), false)
   t.equal(await wallet.verifyCode(challenge, code), true)
-  await wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop' })
+  await wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop', amountMinor: 100n })
   await wallet.trust(accountNumber, 'device-1')
   const payment = { accountNumber, description: 'Shop, 1' }
   await wallet.collect({ ...payment, trackingId: randomUUID(), amountMinor: 1_000n })

@@ -163,6 +163,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     secretBox,
+    currency: { code: 'TRY', decimals: 2 },
     paymentMethods,
     publicUrl: 'https://pay.example',
     trustedProxies: [],

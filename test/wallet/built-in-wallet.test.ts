@@ -34,7 +34,17 @@ function parts(store: EventStore, options: Options = {}) {
   const clock = () => new Date().toISOString()
   const accounts = new WalletAccounts(store, clock, box, options.passwords ?? countingPasswords(), options.newNumber)
   const { messages = silent, isSandbox = false } = options
-  return { accounts, wallet: createBuiltInWallet({ accounts, box, messages, isSandbox: () => isSandbox }), box }
+  return {
+    accounts,
+    wallet: createBuiltInWallet({
+      accounts,
+      box,
+      messages,
+      currency: { code: 'TRY', decimals: 2 },
+      isSandbox: () => isSandbox,
+    }),
+    box,
+  }
 }
 
 /** No work at all, but counted. */
@@ -123,7 +133,10 @@ t.test('a sandbox account is nobody’s outside of the sandbox, and its money is
   t.same(await outside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
   const now = { ...payment, trackingId: randomUUID() }
   t.same(await outside.wallet.collect(now), { outcome: 'refused', reason: 'account-blocked' })
-  await t.rejects(outside.wallet.sendCode({ id: randomUUID(), accountNumber }), WalletUnavailableError)
+  await t.rejects(
+    outside.wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n }),
+    WalletUnavailableError,
+  )
   t.match(await outside.wallet.collect(before), { outcome: 'collected' }, 'what was taken before stays taken')
   t.match(await inside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'accepted' })
 })
@@ -296,11 +309,18 @@ t.test('messages that cannot be sent are a wallet that is not available, and the
   }
   const { accounts, wallet } = parts(await openTestStore(t), { messages })
   const accountNumber = await open(accounts)
-  const error = await wallet.sendCode({ id: randomUUID(), accountNumber }).catch((error: unknown) => error)
+  const error = await wallet
+    .sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
+    .catch((error: unknown) => error)
   t.ok(error instanceof WalletUnavailableError)
   t.equal(codes.length, 1)
   t.notMatch((error as Error).stack, codes[0]!)
-  const asked = wallet.askToTrust({ accountNumber, confirmUrl: 'https://pay.example/x', merchantName: 'Shop' })
+  const asked = wallet.askToTrust({
+    accountNumber,
+    confirmUrl: 'https://pay.example/x',
+    merchantName: 'Shop',
+    amountMinor: 100n,
+  })
   await t.rejects(asked, WalletUnavailableError)
 })
 
@@ -311,7 +331,8 @@ t.test(
     const messages: Messages = { ...silent, sendSms: async ({ code }) => void codes.push(code) }
     const { accounts, wallet } = parts(await openTestStore(t), { messages })
     const accountNumber = await open(accounts)
-    for (let n = 0; n < 2_000; n++) await wallet.sendCode({ id: randomUUID(), accountNumber })
+    for (let n = 0; n < 2_000; n++)
+      await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
     for (const code of codes) if (!/^\d{6}$/.test(code)) t.fail(code)
     // Of 2000 out of a million two pairs are alike on average; forty would be a broken derivation.
     t.ok(new Set(codes).size > 1_960)
@@ -343,7 +364,7 @@ t.test('the events of an account hold no e-mail, phone, password or code in clea
   const { accounts, wallet } = parts(store, { messages, passwords: createPasswords() })
   const accountNumber = await open(accounts)
   await wallet.logIn(customer.email, customer.password, shop)
-  await wallet.sendCode({ id: randomUUID(), accountNumber })
+  await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
   await wallet.trust(accountNumber, 'device-1')
   await wallet.collect({ trackingId: randomUUID(), accountNumber, amountMinor: 1n, description: 'Shop, 1' })
   const { events } = await store.readAll({ maxCount: 100 })

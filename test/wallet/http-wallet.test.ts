@@ -12,6 +12,7 @@ const payment = () => ({
   amountMinor: 100n,
   description: 'x',
 })
+const currency = { code: 'EUR', decimals: 2 } as const
 const patient = 60_000
 /** Long enough to connect on a busy machine: what is given up before that has not arrived. */
 const impatient = 3_000
@@ -35,7 +36,7 @@ async function core(t: Test, respond: (response: ServerResponse) => void, timeou
     respond(response)
   })
   const url = await listening(t, server)
-  return { wallet: createHttpWallet({ url, token: 'the-token', timeoutMs }), url, requests, bodies }
+  return { wallet: createHttpWallet({ url, token: 'the-token', timeoutMs, currency }), url, requests, bodies }
 }
 
 async function listening(t: Test, server: ReturnType<typeof createServer> | ReturnType<typeof createTcpServer>) {
@@ -53,12 +54,13 @@ const json = (status: number, body: unknown) => (response: ServerResponse) =>
 
 const others: { readonly [name: string]: (wallet: Wallet) => Promise<unknown> } = {
   logIn: (wallet) => wallet.logIn('ada@example.com', '123456', 'merchant'),
-  sendCode: (wallet) => wallet.sendCode({ id: randomUUID(), accountNumber: 1 }),
+  sendCode: (wallet) =>
+    wallet.sendCode({ id: randomUUID(), accountNumber: 1 }, { merchantName: 'Shop', amountMinor: 100n }),
   verifyCode: (wallet) => wallet.verifyCode({ id: randomUUID(), accountNumber: 1 }, '123456'),
   isTrusted: (wallet) => wallet.isTrusted(1, 'device'),
   trust: (wallet) => wallet.trust(1, 'device'),
   askToTrust: (wallet) =>
-    wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', merchantName: 'Shop' }),
+    wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', merchantName: 'Shop', amountMinor: 100n }),
   collectionOf: (wallet) => wallet.collectionOf(payment()),
 }
 
@@ -67,9 +69,9 @@ t.test('a core that cannot be connected to has done nothing, for certain', async
   const url = await listening(t, server)
   server.close()
   await once(server, 'close')
-  const wallet = createHttpWallet({ url, token: 't', timeoutMs: patient })
+  const wallet = createHttpWallet({ url, token: 't', timeoutMs: patient, currency })
   await t.rejects(wallet.collect(payment()), { name: 'WalletUnavailableError', message: /ECONNREFUSED/ })
-  const nowhere = createHttpWallet({ url: 'http://wallet.invalid', token: 't', timeoutMs: patient })
+  const nowhere = createHttpWallet({ url: 'http://wallet.invalid', token: 't', timeoutMs: patient, currency })
   await t.rejects(nowhere.collect(payment()), WalletUnavailableError)
 })
 
@@ -84,7 +86,7 @@ t.test('a core whose certificate is nobody’s has done nothing, and is sent not
     })
   })
   const url = (await listening(t, server)).replace('http:', 'https:')
-  const wallet = createHttpWallet({ url, token: 'canary-token', timeoutMs: patient })
+  const wallet = createHttpWallet({ url, token: 'canary-token', timeoutMs: patient, currency })
   await t.rejects(wallet.collect(payment()), WalletUnavailableError)
   t.notOk(Buffer.concat(received).includes('canary-token'))
 })
@@ -165,7 +167,7 @@ t.test('a core that takes a request and says nothing, or a byte now and then, is
   await Promise.all([
     t.rejects(silent.wallet.collect(payment()), unclear),
     t.rejects(dripping.wallet.collect(payment()), unclear),
-    t.rejects(createHttpWallet({ url: deaf, token: 't', timeoutMs: impatient }).collect(payment()), unclear),
+    t.rejects(createHttpWallet({ url: deaf, token: 't', timeoutMs: impatient, currency }).collect(payment()), unclear),
     t.rejects(silent.wallet.logIn('ada@example.com', '123456', 'merchant'), WalletUnavailableError),
   ])
   for (const socket of sockets) socket.destroy()
@@ -200,7 +202,7 @@ t.test('a request for a collection carries the token, the trackingId as its key,
       connection: 'close',
     },
   })
-  t.same(JSON.parse(bodies[0]!), { ...request, amountMinor: 99_999_999 })
+  t.same(JSON.parse(bodies[0]!), { ...request, amountMinor: 99_999_999, currency: 'EUR' })
 })
 
 t.test('a receipt is a web address or nothing: the money was taken all the same', async (t) => {
@@ -246,4 +248,16 @@ t.test('more requests at once than a core should get are refused before they are
   const refused = await Promise.all(attempts.slice(64))
   t.same(new Set(refused), new Set(['WalletUnavailableError']))
   t.ok(requests.length <= 64)
+})
+
+t.test('messages and debits are asked for with the merchant, the amount and the currency', async (t) => {
+  const { wallet, bodies } = await core(t, json(200, {}))
+  const told = { merchantName: 'Blue Shop', amountMinor: 12_345n }
+  await wallet.sendCode({ id: 'c', accountNumber: 1 }, told)
+  await wallet.askToTrust({ accountNumber: 1, confirmUrl: 'https://x.example', ...told })
+  await wallet.collect({ ...payment(), amountMinor: 12_345n }).catch(() => undefined)
+  const asked = bodies.map((body) => JSON.parse(body))
+  for (const body of asked) t.match(body, { amountMinor: 12_345, currency: 'EUR' })
+  for (const body of asked.slice(0, 2)) t.match(body, { merchantName: 'Blue Shop' })
+  t.equal(asked.length, 3)
 })

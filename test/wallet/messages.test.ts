@@ -6,6 +6,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
+import type { Currency } from '../../src/domain/currency.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { codeSms, deviceEmail } from '../../src/wallet/built-in/texts.js'
@@ -17,8 +18,10 @@ import { MessageNotSentError } from '../../src/wallet/messages.js'
 import { tempDirectory } from '../support/temp-directory.js'
 
 const link = 'https://pay.example/device/canary-link?a=1&b=2'
-const email = deviceEmail('ada@example.com', link, 'Çiçek & <b>Söhne</b>')
-const sms = codeSms('+905551234567', '730914')
+const lira: Currency = { code: 'TRY', decimals: 2 }
+const told = { merchantName: 'Çiçek & <b>Söhne</b>', amountMinor: 123_450n }
+const email = deviceEmail('ada@example.com', link, told, lira)
+const sms = codeSms('+905551234567', '730914', told, lira)
 const secrets = /canary-link|730914/
 
 interface Received {
@@ -166,10 +169,31 @@ t.test('an SMS is posted to the gateway as its contract says', async (t) => {
   t.same(JSON.parse(requests[0]!.body), { to: '+905551234567', text: sms.text })
 })
 
-t.test('the text of an SMS fits one SMS, and holds the code in both languages', async (t) => {
-  t.ok(sms.text.length <= 160)
-  t.match(sms.text, /^[\x20-\x7e]+$/, 'no letter that would halve what one SMS holds')
-  t.equal(sms.text.split('730914').length - 1, 2)
+t.test('an SMS names code, merchant and amount, in both languages, and fits one SMS', async (t) => {
+  t.equal(
+    sms.text,
+    '730914: Cicek & <b>Sohne</b>, 1234.50 TRY. Your payment code, give it to nobody. / Odeme kodunuz, kimseyle paylasmayin.',
+  )
+  const texts = ['Işık Mağazası Ürünleri', 'Ærø Købmand', `Shop\r\nPay to ${'x'.repeat(500)}`].map(
+    (merchantName) => codeSms('+905551234567', '730914', { merchantName, amountMinor: 99_999_999_99n }, lira).text,
+  )
+  for (const text of [sms.text, ...texts]) {
+    t.ok(text.length <= 160, `${text.length}`)
+    t.match(text, /^[\x20-\x7e]+$/, 'no letter that would halve what one SMS holds')
+  }
+  t.match(texts[0], 'Isik Magazasi Urunleri')
+  t.match(texts[1], 'AEro Kobmand')
+  const japanese = codeSms(
+    '+81',
+    '730914',
+    { merchantName: '花屋', amountMinor: 150_000n },
+    { code: 'JPY', decimals: 0 },
+  )
+  t.match(japanese.text, /^730914: 花屋, 1500 JPY\. /, 'a name of other letters stays, and there are no decimals')
+})
+
+t.test('an e-mail names merchant and amount', async (t) => {
+  for (const body of [email.text, email.html]) t.equal(body.split('1234.50 TRY').length - 1, 2, 'in both languages')
 })
 
 t.test('a gateway that refuses, redirects or fails is an error without the code, and asked once', async (t) => {
@@ -192,7 +216,12 @@ t.test('a gateway that refuses, redirects or fails is an error without the code,
 })
 
 t.test('a merchant’s name cannot add lines to an e-mail or grow without end', async (t) => {
-  const { text, html, subject } = deviceEmail('ada@example.com', link, `Shop\r\nBcc: eve@example.com${'x'.repeat(500)}`)
+  const { text, html, subject } = deviceEmail(
+    'ada@example.com',
+    link,
+    { merchantName: `Shop\r\nBcc: eve@example.com${'x'.repeat(500)}`, amountMinor: 1n },
+    lira,
+  )
   t.notMatch(text, /^Bcc/m)
   t.notMatch(html, /^Bcc/m)
   t.notMatch(subject, /Shop/)
@@ -207,7 +236,8 @@ t.test('the outbox keeps the newest 200, newest first, and only sealed', async (
   const outbox = open(masterKey)
   t.same(await outbox.list(), [])
   await outbox.sendEmail(email)
-  for (let code = 0; code < 205; code++) await outbox.sendSms(codeSms('+905551234567', String(700_000 + code)))
+  for (let code = 0; code < 205; code++)
+    await outbox.sendSms(codeSms('+905551234567', String(700_000 + code), told, lira))
   const list = await outbox.list()
   t.equal(list.length, 200)
   t.same(list[0], { kind: 'sms', to: '+905551234567', code: '700204', link: null, at: '2026-03-01T10:00:00.000Z' })

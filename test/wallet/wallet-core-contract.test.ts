@@ -129,6 +129,6 @@ t.test('the example runs as the page says, and lets its customer in', async (t) 
   }
   const url = /WALLET_URL=(\S+)/.exec(output)?.[1] ?? ''
   const [, email = '', password = ''] = /(\S+@\S+), password (\d{6})/.exec(output) ?? []
-  const wallet = createHttpWallet({ url, token: 'secret', timeoutMs: 30_000 })
+  const wallet = createHttpWallet({ url, token: 'secret', timeoutMs: 30_000, currency: { code: 'TRY', decimals: 2 } })
   t.match(await wallet.logIn(email, password, 'merchant'), { outcome: 'accepted' })
 })

@@ -95,6 +95,11 @@ export function isCollectedFrom(payment: Payment, accountNumber: number): boolea
   return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
 }
 
+/** The account the money came from; the latest, should there be several. */
+export function paidFrom(payment: Payment): number | undefined {
+  return payment.collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
+}
+
 /** The latest collection that was begun for a log-in. */
 export function latestCollection(payment: Payment, challengeId: string): PaymentCollection | undefined {
   return payment.collections.findLast((each) => each.challengeId === challengeId)

@@ -1,5 +1,5 @@
+import type { Currency } from '../../domain/currency.js'
 import type { MerchantSettings } from '../../domain/merchant/events.js'
-import { formatTwoDecimals } from '../../domain/money.js'
 import { hasExpired } from '../../domain/transfer/expiry.js'
 import type { Deposit, Transfer } from '../../domain/transfer/transfer.js'
 import type { HttpDependencies } from '../dependencies.js'
@@ -20,6 +20,13 @@ export interface ManualPayment {
   readonly instructions: string | undefined
 }
 
+export interface Completion {
+  /** ISO 8601. */
+  readonly at: string
+  /** Of the wallet; undefined when an operator said that the money came. */
+  readonly accountNumber: number | undefined
+}
+
 export interface FoundDeposit {
   readonly deposit: Deposit
   readonly settings: MerchantSettings
@@ -27,6 +34,9 @@ export interface FoundDeposit {
   readonly suspended: boolean
   /** Undefined where a wallet pays. */
   readonly manual: ManualPayment | undefined
+  /** Undefined unless it is completed. */
+  readonly completion: Completion | undefined
+  readonly currency: Currency
 }
 
 /**
@@ -40,7 +50,22 @@ export async function depositOfLink(deps: HttpDependencies, link: string): Promi
     transfer && deps.directory.settingsOf(transfer.merchantId) && deps.directory.byId(transfer.merchantId)
   if (!merchant || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
   const { settings, suspended } = merchant
-  return { deposit: transfer, settings, suspended, manual: manualPayment(deps, transfer, settings) }
+  const manual = manualPayment(deps, transfer, settings)
+  const completion = transfer.status === 'Completed' ? await completionOf(deps, transfer) : undefined
+  return { deposit: transfer, settings, suspended, manual, completion, currency: deps.currency }
+}
+
+/** What was recorded of it later does not change when it was paid. */
+async function completionOf(
+  { transfers, walletPayments }: HttpDependencies,
+  { trackingId, updatedAt }: Deposit,
+): Promise<Completion> {
+  const [history, accountNumber] = await Promise.all([
+    transfers.history(trackingId),
+    walletPayments.paidFrom(trackingId),
+  ])
+  const completed = history.findLast(({ event }) => event.type === 'TransferCompleted')
+  return { at: completed?.event.data.at ?? updatedAt, accountNumber }
 }
 
 function manualPayment(
@@ -88,11 +113,15 @@ export interface PageState {
   readonly secondsLeft: number
   /** What was paid, as this language writes it; null unless the phase is `paid`. */
   readonly paid: string | null
+  /** ISO 8601; null unless the phase is `paid`. */
+  readonly paidAt: string | null
+  /** The last four digits of the wallet account that paid; null when none did. */
+  readonly accountDigits: string | null
   readonly hasAmountMismatch: boolean
   readonly receiptUrl: string | null
 }
 
-export function pageState(deposit: Deposit, language: Language, now: string): PageState {
+export function pageState({ deposit, completion, currency }: FoundDeposit, language: Language, now: string): PageState {
   const phase = phaseOf(deposit, now)
   const { status, expiresAt, transactionAmountMinor, hasAmountMismatch, receiptUrl } = deposit
   const msLeft = phase === 'open' ? Date.parse(expiresAt) - Date.parse(now) : 0
@@ -101,7 +130,9 @@ export function pageState(deposit: Deposit, language: Language, now: string): Pa
     phase,
     status,
     secondsLeft: Math.ceil(msLeft / 1000),
-    paid: paid ? formatMoney(language, formatTwoDecimals(transactionAmountMinor)) : null,
+    paid: paid ? formatMoney(language, currency, transactionAmountMinor) : null,
+    paidAt: paid ? (completion?.at ?? null) : null,
+    accountDigits: paid ? (completion?.accountNumber?.toString().slice(-4) ?? null) : null,
     hasAmountMismatch: paid && hasAmountMismatch,
     receiptUrl: paid && receiptUrl?.startsWith('https://') ? receiptUrl : null,
   }

@@ -1,11 +1,15 @@
 import type { DeviceConfirmation } from '../../commands/wallet-payments.js'
-import { formatTwoDecimals } from '../../domain/money.js'
+import type { Currency } from '../../domain/currency.js'
 import { html } from './html.js'
 import { fill, formatMoney, type Language, languages } from './language.js'
 import { notice, page } from './layout.js'
 
 /** The page behind the button of the e-mail: it asks, and only its own button confirms. A form, so that it needs no script. */
-export function devicePage(confirmation: DeviceConfirmation | undefined, language: Language): string {
+export function devicePage(
+  confirmation: DeviceConfirmation | undefined,
+  language: Language,
+  currency: Currency,
+): string {
   const texts = languages[language]
   const parts = { language, assetsAt: '../pay/assets', self: '' }
   if (!confirmation) return notice(parts, texts.confirmUnknownHeading, texts.confirmUnknownText)
@@ -16,7 +20,7 @@ export function devicePage(confirmation: DeviceConfirmation | undefined, languag
     case 'expired':
       return notice(parts, texts.confirmExpiredHeading, texts.confirmExpiredText)
     case 'open': {
-      const amount = formatMoney(language, formatTwoDecimals(amountMinor))
+      const amount = formatMoney(language, currency, amountMinor)
       const body = html`<main class="card"><h1>${fill(texts.confirmHeading, { merchant })}</h1>
 <p>${fill(texts.confirmText, { merchant })}</p><p><strong>${fill(texts.confirmAmount, { amount })}</strong></p>
 <form method="post" action="?lang=${language}"><button type="submit">${texts.confirmSubmit}</button></form>

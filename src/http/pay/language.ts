@@ -1,3 +1,5 @@
+import type { Currency } from '../../domain/currency.js'
+import { formatTwoDecimals } from '../../domain/money.js'
 import { english, type Texts } from './texts-en.js'
 import { turkish } from './texts-tr.js'
 
@@ -28,10 +30,12 @@ export function fill(text: string, values: { readonly [name: string]: string }):
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** An amount as this language writes it, two decimals. `twoDecimals`: such as `1234.50`. */
-export function formatMoney(language: Language, twoDecimals: string): string {
-  const format = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-  return format.format(twoDecimals as Intl.StringNumericLiteral)
+/** An amount as this language writes it, with the currency. */
+export function formatMoney(language: Language, { code, decimals }: Currency, amountMinor: bigint): string {
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: 2 }
+  const format = new Intl.NumberFormat(language, { style: 'currency', currency: code, ...digits })
+  // Of a text: exact, whatever the size.
+  return format.format(formatTwoDecimals(amountMinor) as Intl.StringNumericLiteral)
 }
 
 export type { Texts }

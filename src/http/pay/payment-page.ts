@@ -1,4 +1,3 @@
-import { formatTwoDecimals } from '../../domain/money.js'
 import {
   type FoundDeposit,
   type ManualPayment,
@@ -13,6 +12,7 @@ import { notice, page } from './layout.js'
 import { framingOrigins } from './page-headers.js'
 
 interface Parts {
+  readonly language: Language
   readonly texts: Texts
   /** With the values filled in. */
   readonly say: (key: keyof Texts, more?: { readonly [name: string]: string }) => string
@@ -24,15 +24,15 @@ interface Parts {
 /** The page behind the `url` of a hosted create. Without its script it still shows the state and what to do. */
 export function paymentPage(found: FoundDeposit, link: string, language: Language, now: string): string {
   const { deposit, settings, manual } = found
-  const state = pageState(deposit, language, now)
+  const state = pageState(found, language, now)
   const { phase } = state
   // A link that nobody should hold any more tells nothing of the deposit.
   if (phase === 'ended') return endedPage(link, language)
   const texts = languages[language]
-  const amount = formatMoney(language, formatTwoDecimals(deposit.amountMinor))
+  const amount = formatMoney(language, found.currency, deposit.amountMinor)
   const values = { merchant: settings.name, amount, reference: deposit.referenceId }
   const say: Parts['say'] = (key, more) => fill(texts[key], { ...values, ...more })
-  const parts = { texts, say, referenceId: deposit.referenceId, back: returnAddress(found), manual }
+  const parts = { language, texts, say, referenceId: deposit.referenceId, back: returnAddress(found), manual }
   const until = fill(texts.payUntil, { time: `${deposit.expiresAt.slice(11, 16)} UTC` })
   const body = html`<div class="card">
 <header><h1>${say('title')}</h1>${settings.sandbox ? html`<p class="sandbox">${texts.sandbox}</p>` : undefined}
@@ -109,11 +109,11 @@ type Over = Exclude<Phase, 'open' | 'ended'>
 const over: readonly Over[] = ['paid', 'checking', 'cancelled', 'failed', 'expired']
 
 function resultTemplates(parts: Parts): Html {
-  const unknown = { paid: null, hasAmountMismatch: true, receiptUrl: null }
+  const unknown = { paid: null, paidAt: null, accountDigits: null, hasAmountMismatch: true, receiptUrl: null }
   return html`${over.map((phase) => html`<template id="step-${phase}">${result(phase, unknown, parts)}</template>`)}`
 }
 
-type Particulars = Pick<PageState, 'paid' | 'hasAmountMismatch' | 'receiptUrl'>
+type Particulars = Pick<PageState, 'paid' | 'paidAt' | 'accountDigits' | 'hasAmountMismatch' | 'receiptUrl'>
 
 /** How it ended and what to do next. In a template `paid` is left for the script to fill in. */
 function result(phase: Over, particulars: Particulars, parts: Parts): Html {
@@ -127,6 +127,7 @@ function result(phase: Over, particulars: Particulars, parts: Parts): Html {
   switch (phase) {
     case 'paid':
       return html`${heading}<p id="paid">${say('paidText', particulars.paid === null ? {} : { paid: particulars.paid })}</p>
+${paidDetails(particulars, parts)}
 <p id="mismatch"${particulars.hasAmountMismatch ? undefined : html` hidden`}>${say('paidMismatch')}</p>
 <p id="receipt"${particulars.receiptUrl ? undefined : html` hidden`}><a href="${particulars.receiptUrl ?? ''}" target="_blank" rel="noopener noreferrer">${texts.receipt}</a></p>${way}`
     case 'checking':
@@ -138,6 +139,16 @@ function result(phase: Over, particulars: Particulars, parts: Parts): Html {
     default:
       return phase satisfies never
   }
+}
+
+/** The time in UTC; the script writes it as the customer's clock has it. */
+function paidDetails({ paidAt, accountDigits }: Particulars, { texts, say, referenceId, language }: Parts): Html {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  const time = html`<time id="paid-at" datetime="${paidAt ?? ''}">${paidAt === null ? '' : `${format.format(new Date(paidAt))} UTC`}</time>`
+  const account = accountDigits === null ? '' : say('accountEnding', { digits: accountDigits })
+  return html`<dl class="details"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div>
+<div><dt>${texts.paidAt}</dt><dd>${time}</dd></div>
+<div id="account"${account ? undefined : html` hidden`}><dt>${texts.account}</dt><dd>${account}</dd></div></dl>`
 }
 
 /** What the script says itself; what it fills in is left as it is. */
@@ -156,6 +167,7 @@ const scriptTexts = [
     'minutesLeft',
     'timeOver',
     'payUntil',
+    'accountEnding',
   ] as const),
 ]
 

@@ -49,6 +49,9 @@ export const english = {
   paidHeading: 'Paid',
   paidText: 'You paid {paid} to {merchant}.',
   paidMismatch: 'The amount asked for was {amount}. {merchant} is told the difference.',
+  paidAt: 'Paid on',
+  account: 'From account',
+  accountEnding: 'ending in {digits}',
   receipt: 'Receipt',
   checkingHeading: 'Your payment is being checked',
   checkingText:

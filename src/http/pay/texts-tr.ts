@@ -52,6 +52,9 @@ export const turkish: Texts = {
   paidHeading: 'Ödendi',
   paidText: '{merchant} için {paid} ödediniz.',
   paidMismatch: 'İstenen tutar {amount} idi. Fark {merchant} tarafına bildirilir.',
+  paidAt: 'Ödeme zamanı',
+  account: 'Hesap',
+  accountEnding: 'sonu {digits}',
   receipt: 'Dekont',
   checkingHeading: 'Ödemeniz inceleniyor',
   checkingText:

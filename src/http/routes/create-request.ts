@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
+import { type Currency, isPayable } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { formatTwoDecimals, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import { hiddenCharacters, isVisible } from '../../domain/text.js'
 import type { TransferKind } from '../../domain/transfer/events.js'
+import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError, type ValidationError } from '../errors.js'
 import { validationErrorsOf } from '../validation-errors.js'
 
@@ -23,11 +25,13 @@ const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'ide
 /** What no schema can say: the amount's own text; and what is asked of new creates only: the catalogue, bounds, texts. */
 export class CreateRequestChecks {
   private readonly methods: ReadonlyMap<number, PaymentMethod>
+  private readonly currency: Currency
 
   constructor(
-    paymentMethods: readonly PaymentMethod[],
+    { paymentMethods, currency }: Pick<HttpDependencies, 'paymentMethods' | 'currency'>,
     private readonly kind: TransferKind,
   ) {
+    this.currency = currency
     this.methods = new Map(paymentMethods.filter(({ kinds }) => kinds.includes(kind)).map((each) => [each.code, each]))
   }
 
@@ -59,8 +63,14 @@ export class CreateRequestChecks {
   private problems(body: Body, amountMinor: bigint | undefined, merchant: Merchant | null): ValidationError[] {
     const method = this.methods.get(body.paymentMethod as number)
     const unknown = method ? [] : [problem('paymentMethod', `is not a payment method for a ${this.kind}`)]
-    const outside = amountMinor === undefined ? undefined : outOfBounds(amountMinor, method, merchant)
-    return [...unknown, ...(outside ? [outside] : []), ...hiddenTexts(body)]
+    const wrong =
+      amountMinor === undefined ? undefined : (this.tooFine(amountMinor) ?? outOfBounds(amountMinor, method, merchant))
+    return [...unknown, ...(wrong ? [wrong] : []), ...hiddenTexts(body)]
+  }
+
+  private tooFine(amountMinor: bigint): ValidationError | undefined {
+    if (isPayable(this.currency, amountMinor)) return undefined
+    return problem('amount', `must be whole: ${this.currency.code} has no decimals`)
   }
 
   private schemaProblems({ validationError }: FastifyRequest): ValidationError[] {

@@ -39,8 +39,8 @@ export class Creates {
     private readonly gate: Gate,
     private readonly metrics: HttpMetrics,
   ) {
-    this.depositChecks = new CreateRequestChecks(deps.paymentMethods, 'deposit')
-    this.withdrawalChecks = new CreateRequestChecks(deps.paymentMethods, 'withdrawal')
+    this.depositChecks = new CreateRequestChecks(deps, 'deposit')
+    this.withdrawalChecks = new CreateRequestChecks(deps, 'withdrawal')
   }
 
   async hosted(request: FastifyRequest) {

@@ -26,12 +26,13 @@ export function registerDevicePage(app: App, deps: HttpDependencies, gate: Gate,
     const language = requestLanguage(request)
     const { troubleHeading, troubleText } = languages[language]
     const parts = { language, assetsAt: '../pay/assets', self: '' }
-    if (failure === failures.unknownTransfer) reply.headers(pageHeaders()).send(devicePage(undefined, language))
+    if (failure === failures.unknownTransfer)
+      reply.headers(pageHeaders()).send(devicePage(undefined, language, deps.currency))
     else reply.headers(pageHeaders()).send(notice(parts, troubleHeading, troubleText))
   }
   const show = (confirmation: DeviceConfirmation | undefined, request: FastifyRequest, reply: FastifyReply) => {
     reply.code(confirmation ? statuses[confirmation.state] : 404).headers(pageHeaders())
-    return devicePage(confirmation, requestLanguage(request))
+    return devicePage(confirmation, requestLanguage(request), deps.currency)
   }
 
   app.register(async (scope) => {

@@ -24,6 +24,8 @@ const State = Type.Object(
     status: Type.String({ examples: ['Pending'] }),
     secondsLeft: Type.Integer(),
     paid: NullableString(),
+    paidAt: NullableString(),
+    accountDigits: NullableString(),
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: NullableString(),
   },
@@ -107,8 +109,8 @@ function registerState(app: App, deps: HttpDependencies, gate: Gate, errorHandle
     errorHandler,
     handler: async (request) => {
       gate.chargeAddress(request)
-      const { deposit } = await depositOfLink(deps, request.params.link)
-      return pageState(deposit, requestLanguage(request), deps.clock())
+      const found = await depositOfLink(deps, request.params.link)
+      return pageState(found, requestLanguage(request), deps.clock())
     },
   })
 }

@@ -2,6 +2,7 @@ import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, TooMuchContentionError } from '../../commands/handle-command.js'
 import { TooManyPasswordsError, type WalletAccounts } from '../../commands/wallet-accounts.js'
+import type { Currency } from '../../domain/currency.js'
 import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/account.js'
 import { isCode } from '../../domain/wallet/credentials.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
@@ -21,6 +22,7 @@ export interface BuiltInWalletDependencies {
   readonly accounts: WalletAccounts
   readonly box: Pick<SecretBox, 'mac'>
   readonly messages: Messages
+  readonly currency: Currency
   /** Outside of it accounts made for the sandbox are as good as none: their money is not real. */
   readonly isSandbox: () => boolean
 }
@@ -30,7 +32,13 @@ const collectPauseMs = 200
 const codes = 1_000_000
 
 /** The wallet whose accounts are streams of the log. */
-export function createBuiltInWallet({ accounts, box, messages, isSandbox }: BuiltInWalletDependencies): Wallet {
+export function createBuiltInWallet({
+  accounts,
+  box,
+  messages,
+  currency,
+  isSandbox,
+}: BuiltInWalletDependencies): Wallet {
   const usable = (account: WalletAccount | undefined) =>
     account && (!account.sandbox || isSandbox()) ? account : undefined
   const find = async (accountNumber: number) => usable(await accounts.find(accountNumber))
@@ -54,19 +62,19 @@ export function createBuiltInWallet({ accounts, box, messages, isSandbox }: Buil
         const { accountNumber } = account
         return matches ? { outcome: 'accepted', accountNumber } : { outcome: 'refused', isAccount: true }
       }),
-    sendCode: (challenge) =>
+    sendCode: (challenge, payment) =>
       available(async () => {
         const { phone } = accounts.contact(await existing(challenge.accountNumber))
-        await messages.sendSms(codeSms(phone, codeOf(challenge)))
+        await messages.sendSms(codeSms(phone, codeOf(challenge), payment, currency))
       }),
     verifyCode: async (challenge, code) =>
       isCode(code) && timingSafeEqual(Buffer.from(code), Buffer.from(codeOf(challenge))),
     isTrusted: (accountNumber, device) =>
       available(async () => (await find(accountNumber))?.trustedDevices.includes(device) ?? false),
-    askToTrust: ({ accountNumber, confirmUrl, merchantName }) =>
+    askToTrust: ({ accountNumber, confirmUrl, ...payment }) =>
       available(async () => {
         const { email } = accounts.contact(await existing(accountNumber))
-        await messages.sendEmail(deviceEmail(email, confirmUrl, merchantName))
+        await messages.sendEmail(deviceEmail(email, confirmUrl, payment, currency))
       }),
     trust: (accountNumber, device) =>
       available(async () => {

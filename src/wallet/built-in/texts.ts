@@ -1,24 +1,56 @@
+import { type Currency, formatWithCode } from '../../domain/currency.js'
 import type { Email, Sms } from '../messages.js'
+import type { PaymentTold } from '../wallet.js'
 
 /**
  * The texts customers get, in English and Turkish at once: nothing is known of an account's language. The Turkish of the SMS
  * goes without its own letters, as they would halve what one SMS holds.
  */
-export function codeSms(to: string, code: string): Sms {
-  const text = `${code} is your payment code. Give it to nobody. / Odeme kodunuz: ${code}. Kimseyle paylasmayin.`
+export function codeSms(to: string, code: string, { merchantName, amountMinor }: PaymentTold, currency: Currency): Sms {
+  const what = `${inSms(merchantName)}, ${formatWithCode(currency, amountMinor)}`
+  const text = `${code}: ${what}. Your payment code, give it to nobody. / Odeme kodunuz, kimseyle paylasmayin.`
   return { to, code, text }
+}
+
+/** What one SMS has left beside the rest. */
+const maxSmsNameLength = 40
+
+/** Letters that stand for others when marks are taken off. */
+const plain: { readonly [letter: string]: string } = {
+  ı: 'i',
+  ø: 'o',
+  Ø: 'O',
+  ß: 'ss',
+  æ: 'ae',
+  Æ: 'AE',
+  ł: 'l',
+  Ł: 'L',
+}
+
+/** In ASCII. A name that would have nothing left keeps its letters; the SMS is longer then. */
+function inSms(name: string): string {
+  const marked = name.normalize('NFKD').replace(/\p{M}/gu, '')
+  const ascii = marked.replace(/[^\x20-\x7e]/g, (letter) => plain[letter] ?? ' ')
+  const short = (/[a-z0-9]/i.test(ascii) ? ascii : name.replace(/\p{C}/gu, ' ')).replace(/\s+/g, ' ').trim()
+  return short.slice(0, maxSmsNameLength).trimEnd()
 }
 
 const maxNameLength = 64
 
-export function deviceEmail(to: string, link: string, merchantName: string): Email {
+export function deviceEmail(
+  to: string,
+  link: string,
+  { merchantName, amountMinor }: PaymentTold,
+  currency: Currency,
+): Email {
+  const amount = formatWithCode(currency, amountMinor)
   const name = merchantName.replace(/\p{Cc}/gu, ' ').slice(0, maxNameLength)
   const english = [
-    `Somebody wants to pay ${name} from your wallet, from a device that was not used before.`,
+    `Somebody wants to pay ${amount} to ${name} from your wallet, from a device that was not used before.`,
     'If it is you, confirm the device. If not, do nothing: no money is taken.',
   ]
   const turkish = [
-    `Cüzdanınızdan, daha önce kullanılmamış bir cihazla ${name} için ödeme yapılmak isteniyor.`,
+    `Cüzdanınızdan, daha önce kullanılmamış bir cihazla ${name} için ${amount} ödenmek isteniyor.`,
     'Bu sizseniz cihazı onaylayın. Değilseniz hiçbir şey yapmayın: para çekilmez.',
   ]
   const text = [...english, '', link, '', ...turkish, '', link, ''].join('\n')

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
+import type { Currency } from '../../domain/currency.js'
 import { type ExchangeAnswer, ExchangeFailedError, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 import {
@@ -17,6 +18,7 @@ export interface WalletCore {
   readonly url: string
   readonly token: string
   readonly timeoutMs: number
+  readonly currency: Currency
 }
 
 interface Call<Schema extends TSchema> {
@@ -35,11 +37,12 @@ const maxReceiptUrlLength = 2_048
 /** A wallet core behind the JSON contract of docs/reference/wallet-core.openapi.yaml. Nothing is ever sent twice by itself. */
 export function createHttpWallet(core: WalletCore): Wallet {
   const send = limited(core)
+  const currency = core.currency.code
   return {
     logIn: (email, password) =>
       harmless(send({ method: 'POST', path: '/log-ins', body: { email, password }, answer: LogInAnswer })),
-    sendCode: async ({ id, accountNumber }) => {
-      const body = { challengeId: id, accountNumber }
+    sendCode: async ({ id, accountNumber }, { merchantName, amountMinor }) => {
+      const body = { challengeId: id, accountNumber, merchantName, amountMinor: Number(amountMinor), currency }
       await harmless(send({ method: 'POST', path: '/codes', body, answer: DoneAnswer }))
     },
     verifyCode: async ({ id, accountNumber }, code) => {
@@ -50,16 +53,17 @@ export function createHttpWallet(core: WalletCore): Wallet {
       const path = `/accounts/${accountNumber}/devices/${encodeURIComponent(device)}`
       return (await harmless(send({ method: 'GET', path, answer: TrustAnswer }))).trusted
     },
-    askToTrust: async ({ accountNumber, confirmUrl, merchantName }) => {
+    askToTrust: async ({ accountNumber, confirmUrl, merchantName, amountMinor }) => {
       const path = `/accounts/${accountNumber}/device-confirmations`
-      await harmless(send({ method: 'POST', path, body: { confirmUrl, merchantName }, answer: DoneAnswer }))
+      const body = { confirmUrl, merchantName, amountMinor: Number(amountMinor), currency }
+      await harmless(send({ method: 'POST', path, body, answer: DoneAnswer }))
     },
     trust: async (accountNumber, device) => {
       const path = `/accounts/${accountNumber}/devices`
       await harmless(send({ method: 'POST', path, body: { device }, answer: DoneAnswer }))
     },
     collect: async ({ trackingId, accountNumber, amountMinor, description }) => {
-      const body = { trackingId, accountNumber, amountMinor: Number(amountMinor), description }
+      const body = { trackingId, accountNumber, amountMinor: Number(amountMinor), currency, description }
       const headers = { 'idempotency-key': trackingId }
       const answer = await send({ method: 'POST', path: '/collections', body, headers, answer: CollectAnswer })
       return answer.outcome === 'collected' ? collected(answer) : { outcome: 'refused', reason: answer.reason }
