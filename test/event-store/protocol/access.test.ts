@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import type { Message } from 'google-protobuf'
 import t, { type Test } from 'tap'
-import * as ids from '../../../src/commands/ids.js'
-import { isServiceStream } from '../../../src/domain/streams.js'
+import { servicePrefixes } from '../../../src/domain/streams.js'
 import type { StreamStore } from '../../../src/event-store/embedded/streams/stream-store.js'
 import { persistent, shared, streams, users } from '../../../src/event-store/protocol/generated.js'
 import { addressOf, Guesses } from '../../../src/event-store/protocol/guesses.js'
@@ -223,27 +222,10 @@ t.test('a link leads nobody to what they may not read', async (t) => {
   )
 })
 
-const someId = 'a3f1c9de-0f5b-4f0e-9c38-3d5a1f0f9a11'
-
-/** One name of each function that makes names of streams, and those that are made elsewhere. */
-const namesOfService = [
-  ...Object.entries(ids).flatMap(([name, make]) =>
-    name.endsWith('Stream') ? [(make as (...of: unknown[]) => string)(someId, someId)] : [],
-  ),
-  'callbacks-sweep',
-  'user-1',
-  '$transferd-copy',
-]
-
 t.test('with --writable the streams of the service are read, and no administrator writes them', async (t) => {
   const { store, caller } = await scene(t)
-  t.ok(namesOfService.length > 10)
-  const names = [
-    ...namesOfService,
-    '$user-admin',
-    '$persistentSubscriptionConfig',
-    '$persistentsubscription-a::g-parked',
-  ]
+  const ofServer = ['$user-admin', '$persistentSubscriptionConfig', '$persistentsubscription-a::g-parked']
+  const names = [...servicePrefixes.map((prefix) => `${prefix}1`), ...ofServer]
   for (const name of names) {
     for (const stream of [name, `$$${name}`, `$$$$${name}`]) {
       const before = store.reader.lastPosition()
@@ -258,11 +240,6 @@ t.test('with --writable the streams of the service are read, and no administrato
     const [append] = changes(stream)
     t.equal(await caller.code(append![0], append![1], admin), status.OK, `${stream} is written`)
   }
-})
-
-t.test('every name of a stream that the service makes is known as one of its own', async (t) => {
-  for (const name of namesOfService) t.ok(isServiceStream(name), name)
-  for (const name of ['orders', 'transferx', 'a-transfer-1', '$ce-transfer', '']) t.notOk(isServiceStream(name), name)
 })
 
 t.test('wrong passwords are looked at so often, and no lock keeps those out who are known', async (t) => {
