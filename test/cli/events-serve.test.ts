@@ -39,7 +39,7 @@ async function serving(t: Test, ...args: string[]): Promise<Serving> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  const exit = once(child, 'exit') as Promise<[number | null]>
+  const exit = once(child, 'close') as Promise<[number | null]>
   const [line] = (await Promise.race([
     once(child.stdout.setEncoding('utf8'), 'data'),
     exit.then(() => {
@@ -89,8 +89,6 @@ t.test('the first start makes a file of users that only its owner reads; every c
   t.equal(statSync(path).mode & 0o777, 0o600)
   const [user] = usersIn(path)
   t.match(user, { login: 'admin', groups: ['$admins'] })
-  t.match(server.stderr(), `made ${path}`)
-  t.notMatch(server.stderr(), user!.password)
   const store = open(t, server.port, `admin:${user!.password}`)
   await store.append('orders-1', 'no_stream', [event()])
   for (const credentials of ['', 'admin:wrong', 'admin:changeit', `ops:${user!.password}`]) {
@@ -101,13 +99,15 @@ t.test('the first start makes a file of users that only its owner reads; every c
   }
   await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
   t.match(await server.end(), { status: 0 })
+  t.match(server.stderr(), `made ${path}`)
+  t.notMatch(server.stderr(), user!.password)
 
   const again = await serving(t, '--data', directory)
-  t.equal(again.stderr(), '', 'nothing is made anew')
   const reader = open(t, again.port, `admin:${user!.password}`)
   t.equal((await reader.readStream('orders-1')).length, 1)
   await t.rejects(reader.append('orders-1', 0, [event()]), denied, 'without --writable')
   t.match(await again.end(), { status: 0 })
+  t.equal(again.stderr(), '', 'nothing is made anew')
 })
 
 t.test('users named in a file, or by the environment, are the only ones', async (t) => {
@@ -123,12 +123,12 @@ t.test('users named in a file, or by the environment, are the only ones', async 
   await store.append('transfer-1', 'no_stream', [event()])
   await store.close()
   const server = await serving(t, '--data', log, '--users', path)
-  t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
   t.notOk(existsSync(join(log, 'events-users.json')))
   t.equal((await open(t, server.port, 'reader:pass%3Aword').readStream('transfer-1')).length, 1)
   await t.rejects(open(t, server.port, 'nobody:pass').readStream('transfer-1'), denied)
   await t.rejects(open(t, server.port, 'reader:pass%3Aword').readAll({ maxCount: 1 }), denied)
   t.match(await server.end(), { status: 0 })
+  t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
 
   const environment = { EVENTS_USER: 'service', EVENTS_PASSWORD: 'secret' }
   for (const [args, variables, reason] of [
