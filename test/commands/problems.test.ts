@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { hashedTextStream, merchantStream, transferStream } from '../../src/commands/ids.js'
+import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { passOver } from '../../src/commands/problems.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { passingOver } from '../../src/event-store/passing-over.js'
+import { passedOverStream } from '../../src/event-store/stream-kinds.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { merchantId, settings } from '../domain/merchant-samples.js'
+import { context, eventually, openTestStore } from '../support/embedded-store.js'
+import { tempDirectory } from '../support/temp-directory.js'
+
+const at = '2026-03-01T10:00:00.000Z'
+const clock = () => at
+const reason = 'a test'
+
+const foreign = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
+
+/** One of its own, also where a test has two. */
+function openLog(t: Test) {
+  return openTestStore({ testdir: () => tempDirectory(t), teardown: (handler) => t.teardown(handler) })
+}
+
+function commandsOn(store: EventStore): TransferCommands {
+  return new TransferCommands(store, clock, async () => settings)
+}
+
+async function deposit(transfers: TransferCommands, referenceId: string = randomUUID()) {
+  const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, amountMinor: 10_000n }
+  const request = { merchantId, referenceId, told: false, channel: 'native', expiryMinutes: 30, ...customer } as const
+  const result = await transfers.createDeposit(request, context)
+  if (!result.accepted) throw new Error(result.refusal.message)
+  return result.transfer.trackingId
+}
+
+function decide(store: EventStore, stream: string, revision: number) {
+  return passOver({ store, clock }, { stream, revision, reason }, context)
+}
+
+/** One change of a transfer, or a bad event in its stream. */
+type Step = 'SendToManualControl' | 'Cancel' | 'Fail' | 'reopen' | 'complete' | 'bad'
+
+const steps = fc.array(
+  fc.constantFrom<Step>('SendToManualControl', 'Cancel', 'Fail', 'reopen', 'complete', 'bad', 'bad'),
+  { maxLength: 12 },
+)
+
+async function take(transfers: TransferCommands, trackingId: string, step: Exclude<Step, 'bad'>): Promise<void> {
+  if (step === 'reopen') await transfers.reopen(trackingId, 'again', context)
+  else if (step === 'complete') await transfers.complete(trackingId, {}, context)
+  else await transfers.changeStatus(trackingId, step, null, context)
+}
+
+t.test('whatever bad events a stream has, once they are passed over it is as if they were not there', async (t) => {
+  const log = await openLog(t)
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      const transfers = commandsOn(passingOver(log))
+      const [marred, clean] = [await deposit(transfers), await deposit(transfers)]
+      for (const step of history) {
+        if (step !== 'bad') await take(transfers, clean, step)
+        else
+          await log.append(transferStream(marred), (await log.readStream(transferStream(marred))).length - 1, [
+            foreign(),
+          ])
+        if (step === 'bad') {
+          await t.rejects(commandsOn(passingOver(log)).find(marred), { name: 'UnreadableEventError' })
+          const revision = (await log.readStream(transferStream(marred))).length - 1
+          t.match(await decide(passingOver(log), transferStream(marred), revision), { accepted: true, changed: true })
+        } else await take(commandsOn(passingOver(log)), marred, step)
+      }
+      const found = (await commandsOn(passingOver(log)).find(marred))!
+      const expected = (await transfers.find(clean))!
+      const same = { trackingId: clean, referenceId: expected.transfer.referenceId }
+      t.strictSame({ ...found.transfer, ...same }, expected.transfer)
+      t.equal(found.revision, (await log.readStream(transferStream(marred))).length - 1, 'revisions still count')
+    }),
+    { numRuns: 40 },
+  )
+})
+
+t.test(
+  'what can be read is not passed over, a repeat changes nothing, and what is nowhere is said to be',
+  async (t) => {
+    const log = await openLog(t)
+    const store = passingOver(log)
+    const stream = transferStream(await deposit(commandsOn(store)))
+    t.match(await decide(store, stream, 0), { accepted: false, refusal: { reason: 'conflict' } })
+    t.match(await decide(store, stream, 1), { accepted: false, refusal: { reason: 'not-found' } })
+    t.match(await decide(store, 'elsewhere', 0), { accepted: false, refusal: { reason: 'not-found' } })
+    await log.append(stream, 0, [foreign()])
+    t.match(await decide(store, stream, 0), { accepted: false }, 'nor what stands before a bad one')
+    t.match(await decide(store, stream, 1), { accepted: true, changed: true, problem: /unknown event Foreign/ })
+    t.match(await decide(passingOver(log), stream, 1), { accepted: true, changed: false })
+    const decisions = await log.readStream(passedOverStream)
+    t.match(
+      decisions.map(({ data, metadata }) => ({ data, metadata })),
+      [{ data: { stream, revision: 1, eventType: 'Foreign', reason }, metadata: { actor: context.actor } }],
+    )
+  },
+)
+
+t.test('what does not fit once its beginning is passed over may be passed over too, one after the other', async (t) => {
+  const log = await openLog(t)
+  const referenceId = randomUUID()
+  const elsewhere = await openLog(t)
+  const trackingId = await deposit(commandsOn(elsewhere), referenceId)
+  await commandsOn(elsewhere).changeStatus(trackingId, 'Cancel', null, context)
+  const stream = transferStream(trackingId)
+  const [created, cancelled] = await elsewhere.readStream(stream)
+  await log.append(stream, 'no_stream', [{ ...created!, data: { ...created!.data, amountMinor: '-1' } }])
+  await log.append(stream, 0, [cancelled!])
+  const store = passingOver(log)
+  t.match(await decide(store, stream, 1), { accepted: false }, 'the first one first')
+  t.match(await decide(store, stream, 0), { accepted: true, changed: true })
+  await t.rejects(commandsOn(passingOver(log)).find(trackingId), /before it was created/)
+  t.match(await decide(passingOver(log), stream, 1), {
+    accepted: true,
+    changed: true,
+    problem: /before it was created/,
+  })
+  t.equal(await commandsOn(passingOver(log)).find(trackingId), undefined)
+  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'it can be created')
+  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'and a repeat is answered')
+  t.equal((await log.readStream(stream)).length, 3)
+})
+
+t.test('a bad event where a hash is claimed concerns that create only, and is passed over as any', async (t) => {
+  const log = await openLog(t)
+  const referenceId = randomUUID()
+  const stream = hashedTextStream(merchantId, `100${referenceId}`)
+  await log.append(stream, 'no_stream', [foreign()])
+  const transfers = commandsOn(passingOver(log))
+  await t.rejects(deposit(transfers, referenceId), { name: 'UnreadableEventError' })
+  await deposit(transfers)
+  t.match(await decide(passingOver(log), stream, 0), { accepted: true, changed: true })
+  const trackingId = await deposit(commandsOn(passingOver(log)), referenceId)
+  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'a repeat')
+  t.equal((await log.readStream(stream)).length, 2)
+})
+
+t.test('another event in its place, in a log that was put back, is not meant', async (t) => {
+  const [log, putBack] = [await openLog(t), await openLog(t)]
+  const stream = 'wallet-7'
+  await log.append(stream, 'no_stream', [foreign()])
+  await decide(passingOver(log), stream, 0)
+  await putBack.append(passedOverStream, 'no_stream', await log.readStream(passedOverStream))
+  await putBack.append(stream, 'no_stream', [foreign()])
+  const isPassedOver = async (store: EventStore) => (await passingOver(store).readStream(stream))[0]?.isPassedOver
+  t.same([await isPassedOver(log), await isPassedOver(putBack)], [true, undefined])
+})
+
+t.test('a decision that cannot be read decides nothing, and keeps nobody from deciding', async (t) => {
+  const log = await openLog(t)
+  await log.append(passedOverStream, 'no_stream', [foreign()])
+  await log.append('wallet-7', 'no_stream', [foreign()])
+  t.match(await decide(passingOver(log), 'wallet-7', 0), { accepted: true, changed: true })
+  t.match(await decide(passingOver(log), passedOverStream, 0), { accepted: true, changed: true })
+  t.ok((await passingOver(log).readStream('wallet-7'))[0]?.isPassedOver)
+})
+
+t.test(
+  'a running process learns of a decision from the log: the merchant is back with all that happened since',
+  async (t) => {
+    const log = await openLog(t)
+    const box = createSecretBox(Buffer.alloc(32, 7))
+    const merchants = new MerchantCommands(log, clock, box)
+    const { id, webApiKey } = await merchants.register({ ...settings, allowIps: ['10.0.0.1'] }, context)
+    const errors: unknown[] = []
+    const directory = new MerchantDirectory(passingOver(log), box, clock, (error) => errors.push(error))
+    await directory.start()
+    t.teardown(() => directory.stop())
+    const stream = merchantStream(id)
+    await log.append(stream, 0, [foreign()])
+    await eventually(() => directory.problemOf(id) !== undefined)
+    t.equal(directory.byApiKey(webApiKey), undefined)
+    t.match(directory.problemAt('10.0.0.1'), { stream, revision: 1 })
+    const [registered] = await log.readStream(stream)
+    const suspended = { type: 'MerchantSuspended', data: { merchantId: id, at }, metadata: { schemaVersion: 1 } }
+    await log.append(stream, 1, [{ id: randomUUID(), ...suspended }])
+    t.match(await decide(passingOver(log), stream, 1), { accepted: true, changed: true })
+    await eventually(() => directory.problemOf(id) === undefined)
+    t.equal(directory.byId(id)?.suspended, true, 'also what could not be looked at meanwhile')
+    t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, registered?.data.merchantId)
+    t.equal(directory.problemAt('10.0.0.1'), undefined)
+    t.equal(errors.length, 1)
+  },
+)
+
+t.test('a merchant of which nothing can be read is not taken for one of the sandbox', async (t) => {
+  const log = await openLog(t)
+  const box = createSecretBox(Buffer.alloc(32, 7))
+  const { id } = await new MerchantCommands(log, clock, box).register({ ...settings, sandbox: true }, context)
+  await log.append(merchantStream(id), 0, [foreign()])
+  await log.append(merchantStream('unknown'), 'no_stream', [foreign()])
+  const directory = new MerchantDirectory(passingOver(log), box, clock, () => undefined)
+  await directory.start()
+  t.teardown(() => directory.stop())
+  t.same(
+    directory.problems().map(({ problem, isSandbox }) => [problem.stream, isSandbox]),
+    [
+      [merchantStream(id), true],
+      [merchantStream('unknown'), false],
+    ],
+  )
+})
