@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { logged, loggingTo } from './operator-log.js'
 import { readable } from './readable.js'
 
 export function addEventsBackupCommand(events: Command): void {
@@ -9,7 +10,9 @@ export function addEventsBackupCommand(events: Command): void {
     .option('--json', 'print one JSON document on stdout and nothing else')
   command.action(async (file: string, { json }: { readonly json?: true }) => {
     const { backUpEvents } = await import('../runtime/back-up-events.js')
-    const answer = backUpEvents(process.env, file)
+    const { readConfiguration } = await import('../runtime/configuration.js')
+    const { dataDirectory } = readConfiguration(process.env)
+    const answer = await logged(loggingTo(dataDirectory), command, async () => backUpEvents(process.env, file))
     process.stdout.write(json ? `${JSON.stringify(answer)}\n` : readable(answer))
   })
 }

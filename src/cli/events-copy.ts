@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CopyProgress } from '../event-store/copy/copy-log.js'
 import { Refused } from './command.js'
+import { logged, loggingTo } from './operator-log.js'
 import { readable } from './readable.js'
 
 interface Options {
@@ -21,7 +22,13 @@ export function addEventsCopyCommand(events: Command): void {
     .action(copy)
 }
 
-async function copy({ from, to, json }: Options): Promise<void> {
+async function copy(options: Options, command: Command): Promise<void> {
+  const { readConfiguration } = await import('../runtime/configuration.js')
+  const { dataDirectory } = readConfiguration(process.env)
+  await logged(loggingTo(dataDirectory), command, () => copyTo(options))
+}
+
+async function copyTo({ from, to, json }: Options): Promise<void> {
   const interrupted = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => interrupted.abort())
   const { copyEvents } = await import('../runtime/copy-events.js')

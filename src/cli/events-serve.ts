@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
 import { UsageError } from './command.js'
+import { logged, loggingTo } from './operator-log.js'
 import { endpoint, integer } from './options.js'
 import { askedToStop } from './stop-signal.js'
 
@@ -39,24 +40,29 @@ export function addEventsServeCommand(events: Command): void {
     .action(serve)
 }
 
-async function serve(options: Options): Promise<void> {
+async function serve(options: Options, command: Command): Promise<void> {
   const { host, port, data, tlsCert, tlsKey, advertise } = options
   check(options)
   const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey }
   const stopAsked = askedToStop()
   const users = await usersNamed(options)
   const { startEventsServer } = await import('../runtime/events-server.js')
-  const server = await startEventsServer({
-    host,
-    port,
-    directory: data,
-    isWritable: options.writable === true,
-    opensService: options.allowServiceStreams === true,
-    tls,
-    advertise,
-    users,
-    onFault: (error) => console.error('transferd: a call failed for a reason of ours:', error),
-  })
+  const securityLog = await createEventsSecurityLog()
+  const start = () =>
+    startEventsServer({
+      host,
+      port,
+      directory: data,
+      isWritable: options.writable === true,
+      opensService: options.allowServiceStreams === true,
+      tls,
+      advertise,
+      users,
+      onFault: (error) => console.error('transferd: a call failed for a reason of ours:', error),
+      onRefusedLogIn: ({ throttled, ...fields }) =>
+        securityLog.note(throttled ? 'security.events_throttled' : 'security.events_login_failed', fields),
+    })
+  const server = await (data === undefined ? start() : logged(loggingTo(data), command, start))
   for (const notice of server.users.notices) console.error(`transferd: ${notice}`)
   const started = { url: server.url, users: server.users.path ?? null }
   process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : `${server.url}\n`)
@@ -66,7 +72,15 @@ async function serve(options: Options): Promise<void> {
     process.exit(1)
   }, stopWithinMs)
   await server.stop()
+  securityLog.close()
   clearTimeout(overdue)
+}
+
+/** On stderr, as the service's is; there are no metrics. */
+async function createEventsSecurityLog() {
+  const { createLogger } = await import('../runtime/logger.js')
+  const { createSecurityLog } = await import('../runtime/security-log.js')
+  return createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
 }
 
 /** @throws UsageError */

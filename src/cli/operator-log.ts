@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { logOperatorCommand } from '../runtime/operator-log.js'
+import { operatorContext } from './operator.js'
 import type { Workplace } from './workplace.js'
 
 /** Commands whose last word is none of these change something, and are told of. */
@@ -11,7 +12,16 @@ export function onlyReads(command: Command): boolean {
   return reading.has(command.name())
 }
 
-type Logging = Pick<Workplace, 'configuration' | 'clock' | 'context'>
+interface Logging {
+  readonly configuration: Pick<Workplace['configuration'], 'dataDirectory'>
+  readonly clock: Workplace['clock']
+  readonly context: Workplace['context']
+}
+
+/** For a command that opens no workplace. */
+export function loggingTo(dataDirectory: string): Logging {
+  return { configuration: { dataDirectory }, clock: () => new Date().toISOString(), context: operatorContext() }
+}
 
 /** Does the work and tells of it, whatever came of it. */
 export async function logged<Result>(

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { userInfo } from 'node:os'
 import { CallbackCommands } from '../commands/callbacks.js'
 import type { Clock, CommandContext } from '../commands/handle-command.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
@@ -8,6 +6,7 @@ import { TransferCommands } from '../commands/transfers.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { type Configuration, readConfiguration } from '../runtime/configuration.js'
 import { openStores, requireLog, type Stores } from '../runtime/stores.js'
+import { operatorContext } from './operator.js'
 
 /** What a command works with: the stores of the configuration, beside a running service or without one. */
 export interface Workplace extends Stores {
@@ -32,24 +31,14 @@ export async function openWorkplace(
   const clock = () => new Date().toISOString()
   const merchants = new MerchantCommands(eventStore, clock, box)
   const settingsOf = async (merchantId: string) => (await merchants.find(merchantId))?.settings
-  const correlationId = randomUUID()
   return {
     ...stores,
     configuration,
     clock,
-    context: { actor: `cli:${userName()}`, $correlationId: correlationId, $causationId: correlationId },
+    context: operatorContext(),
     merchants,
     transfers: new TransferCommands(eventStore, clock, settingsOf),
     callbacks: new CallbackCommands(eventStore, clock),
-  }
-}
-
-/** A container's user often has a number only. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return String(process.getuid?.() ?? 'unknown')
   }
 }
 

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 import { isServiceStream } from '../domain/streams.js'
 import { logPath } from '../event-store/embedded/log-file.js'
 import { StreamStore } from '../event-store/embedded/streams/stream-store.js'
+import type { RefusedLogIn } from '../event-store/protocol/access.js'
 import { type Endpoint, startProtocolServer } from '../event-store/protocol/server.js'
 import { type EventsUsers, ensureEventsUsers } from './events-users.js'
 import { NoLogError } from './stores.js'
@@ -20,6 +21,7 @@ export interface EventsServerOptions {
   /** Who may ask; undefined: those of the directory's file, or the well-known ones of a log that is gone in the end. */
   readonly users: EventsUsers | undefined
   readonly onFault: (error: unknown) => void
+  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
 }
 
 export interface EventsServer {
@@ -55,6 +57,7 @@ export async function startEventsServer(options: EventsServerOptions): Promise<E
       opensService: options.opensService,
       accounts: users.accounts,
       onFault: options.onFault,
+      ...(options.onRefusedLogIn && { onRefusedLogIn: options.onRefusedLogIn }),
       ...(tls && { tls }),
       ...(advertise && { advertise }),
     })

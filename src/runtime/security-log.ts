@@ -16,14 +16,18 @@ export interface RunningSecurityLog extends SecurityLog {
 }
 
 /** One line for each event in the service's log, in bounded number, and a count of all in the metrics. */
-export function createSecurityLog(logger: Logger, registry: Registry, nowMs: () => number): RunningSecurityLog {
+export function createSecurityLog(
+  logger: Logger,
+  registry: Registry | undefined,
+  nowMs: () => number,
+): RunningSecurityLog {
   // Also where the rest of the log is told to be quiet about warnings.
   const lines = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'warn' })
   const counter = new Counter({
     name: 'transferd_security_events_total',
     help: 'What the security log tells of; also what it had no line for.',
     labelNames: ['event'],
-    registers: [registry],
+    registers: registry ? [registry] : [],
   })
   const addresses = new TokenBuckets(nowMs, maxAddresses)
   const events = new TokenBuckets(nowMs, maxAddresses)

@@ -32,6 +32,8 @@ const requestEvents = {
  */
 export const securityEvents = {
   ...requestEvents,
+  'security.events_login_failed': ['address', 'login'],
+  'security.events_throttled': ['address', 'login'],
   'security.operator_command': ['actor', 'command', 'subject', 'outcome', 'correlationId'],
   'security.more': ['of', 'count'],
 } as const

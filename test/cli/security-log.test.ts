@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { securityEvents } from '../../src/security/security-log.js'
 import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
 
@@ -71,4 +75,41 @@ t.test('commands that only read are named so, and there is no other that leaves 
   const names = new Set(leaves(buildProgram()))
   for (const reading of ['list', 'show', 'status']) t.ok(names.has(reading), reading)
   for (const changing of ['create', 'set', 'complete', 'rebuild', 'credit']) t.ok(names.has(changing), changing)
+})
+
+t.test('events serve tells on stderr of log-ins it refuses, without what was typed, and of its start', async (t) => {
+  const directory = temporaryDirectory(t)
+  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+  const child = spawn(
+    process.execPath,
+    [main, 'events', 'serve', '--data', directory, '--writable', '--port', '0', '--json'],
+    { env: { PATH: process.env.PATH, EVENTS_USER: 'reader', EVENTS_PASSWORD: 'right-password-5521' } },
+  )
+  t.teardown(() => child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string]
+  const { url } = JSON.parse(line) as { url: string }
+  const guess = async (login: string, password: string) => {
+    const store = openEventStoreDb({ url: url.replace('//', `//${login}:${password}@`) })
+    await t.rejects(store.readStream('x'))
+    await store.close()
+  }
+  await guess('reader', 'canary-1177')
+  await guess('canary-1178', 'right-password-5521')
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  const lines = stderr
+    .split('\n')
+    .filter((text) => text.includes('security.'))
+    .map((text) => JSON.parse(text) as { event: string; login: string | null; address: string })
+  t.ok(lines.length >= 2)
+  t.match(lines[0], { event: 'security.events_login_failed', login: 'reader', address: '127.0.0.1' })
+  t.match(lines.at(-1), { event: 'security.events_login_failed', login: null })
+  for (const canary of ['canary', 'right-password']) t.notMatch(stderr, canary)
+  const log = readFileSync(join(directory, 'security.log'), 'utf8')
+  t.match(JSON.parse(log), { command: 'events serve', outcome: 'done' })
+  t.notMatch(log, 'right-password')
 })

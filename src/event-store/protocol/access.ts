@@ -37,8 +37,19 @@ export interface AccessOptions {
   readonly isOfService: (stream: string) => boolean
   /** Clients may write these, too, and take part in the service's groups. */
   readonly opensService: boolean
+  /** Told of each log-in that was refused. */
+  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
   /** What the recorded server leaves open is open: `everything` where it runs without TLS. For tests of conformance. */
   readonly openAsRecorded: 'everything' | 'what no ACL closes' | undefined
+}
+
+export interface RefusedLogIn {
+  /** IPv6 by its network. */
+  readonly address: string
+  /** Where there is such a user: anything else may be a password that was typed in the wrong place. */
+  readonly login: string | null
+  /** Of too many guesses, not of a wrong password. */
+  readonly throttled: boolean
 }
 
 /** Whoever asks: what all kinds of calls have. */
@@ -183,11 +194,16 @@ export class Access {
     const user = account ?? found?.user
     if (user && this.#verified.get(key) === (found?.revision ?? ofAccount)) return user
     if (account && account.password.length >= unguessableLength && sameText(account.password, password)) return account
+    const refused = { address, login: user?.login ?? null }
     if (!this.#options.openAsRecorded && !this.#guesses.take(address)) {
+      this.#options.onRefusedLogIn?.({ ...refused, throttled: true })
       throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many wrong passwords from this address.')
     }
     const isRight = account ? sameText(account.password, password) : await this.#isRight(key, password, found?.user)
-    if (!user || !isRight) throw notAuthenticated()
+    if (!user || !isRight) {
+      this.#options.onRefusedLogIn?.({ ...refused, throttled: false })
+      throw notAuthenticated()
+    }
     this.#guesses.giveBack(address)
     if (this.#verified.size >= maxVerified) this.#verified.clear()
     this.#verified.set(key, found?.revision ?? ofAccount)

@@ -3,7 +3,7 @@ import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/st
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '../embedded/persistent/groups.js'
 import type { StreamStore } from '../embedded/streams/stream-store.js'
-import { Access, type AccessOptions, type Account } from './access.js'
+import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access.js'
 import { appendCall } from './append-calls.js'
 import { batchAppendCall } from './batch-append.js'
 import { unary } from './calls.js'
@@ -39,6 +39,8 @@ export interface ProtocolOptions {
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   /** Beside the users kept in the log. */
   readonly accounts: readonly Account[]
+  /** Told of each log-in that was refused. */
+  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
   /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
   readonly advertise?: Endpoint
   /**
