@@ -90,7 +90,7 @@ t.test('Paid shows reference, time and the last digits of the account, and no mo
   t.ok(Math.abs(Date.parse(state.paidAt) - paidAt) < 60_000)
   for (const [language, ending] of [
     ['en', `ending in ${digits}`],
-    ['tr', `sonu ${digits}`],
+    ['tr', `${digits} ile biten`],
   ]) {
     const { body } = await app.inject(`${path}?lang=${language}`)
     t.match(body, ending)

@@ -54,7 +54,7 @@ export const turkish: Texts = {
   paidMismatch: 'İstenen tutar {amount} idi. Fark {merchant} tarafına bildirilir.',
   paidAt: 'Ödeme zamanı',
   account: 'Hesap',
-  accountEnding: 'sonu {digits}',
+  accountEnding: '{digits} ile biten',
   receipt: 'Dekont',
   checkingHeading: 'Ödemeniz inceleniyor',
   checkingText:
