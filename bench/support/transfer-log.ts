@@ -32,7 +32,13 @@ function created(trackingId: string, n: number): TransferEvent {
 }
 
 function completed(trackingId: string, n: number): TransferEvent {
-  const outcome = { transactionAmountMinor: 10_050n, hasAmountMismatch: false, receiptUrl: null, message: null }
+  const outcome = {
+    transactionAmountMinor: 10_050n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    message: null,
+    reason: null,
+  }
   return { type: 'TransferCompleted', data: { ...common(trackingId, n), ...outcome } }
 }
 

@@ -63,12 +63,22 @@ export interface WithdrawalRequest extends TransferRequest {
 
 export interface CompleteRequest {
   readonly transactionAmountMinor?: bigint
+  /** The same amount once more, where it is unlikely. */
+  readonly confirmedAmountMinor?: bigint
   readonly receiptUrl?: string
   readonly message?: string
+  /** Why another amount than was received. */
+  readonly reason?: string
 }
 
 export type TransferResult =
-  | { readonly accepted: true; readonly transfer: Transfer; readonly changed: boolean }
+  | {
+      readonly accepted: true
+      readonly transfer: Transfer
+      readonly changed: boolean
+      /** Of the last event when this was decided, or of the last one it led to. */
+      readonly revision: number
+    }
   | {
       readonly accepted: false
       readonly refusal: Refusal | { readonly reason: 'hash-reused'; readonly message: string }
@@ -76,12 +86,22 @@ export type TransferResult =
 
 type CreateCommand = CreateDeposit | CreateWithdrawal
 
+interface Found {
+  readonly transfer: Transfer
+  /** Of its last event. */
+  readonly revision: number
+}
+
+export const defaultCompletionGuardFactor = 10
+
 /** All that is done to transfers. Every method may throw StoreUnavailableError or TooMuchContentionError. */
 export class TransferCommands {
   constructor(
     private readonly store: EventStore,
     private readonly clock: Clock,
     private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
+    /** How many times the requested amount, or which fraction, a completion must confirm. */
+    private readonly completionGuardFactor = defaultCompletionGuardFactor,
   ) {}
 
   createDeposit(request: DepositRequest, context: CommandContext): Promise<TransferResult> {
@@ -96,17 +116,17 @@ export class TransferCommands {
    * The deposit that the same request made before, whatever would be refused today; undefined when there is none. Appends nothing.
    * `unproven`: a hashCode that no secret of today makes; then it must be the one that was accepted at first.
    */
-  depositBefore(request: DepositRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return this.before(this.depositCommand(request), unproven)
+  async depositBefore(request: DepositRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+    return (await this.before(this.depositCommand(request), unproven))?.transfer
   }
 
   /** As {@link depositBefore}. */
-  withdrawalBefore(request: WithdrawalRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return this.before(this.withdrawalCommand(request), unproven)
+  async withdrawalBefore(request: WithdrawalRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+    return (await this.before(this.withdrawalCommand(request), unproven))?.transfer
   }
 
   /** Undefined when there is none. From the log, so never behind. */
-  async find(trackingId: string): Promise<{ readonly transfer: Transfer; readonly revision: number } | undefined> {
+  async find(trackingId: string): Promise<Found | undefined> {
     const { state, revision } = await loadStream(this.store, transferDecider, transferStream(trackingId))
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
   }
@@ -122,10 +142,10 @@ export class TransferCommands {
   async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
     const found = await this.find(trackingId)
     if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
-    const { receiptUrl = null, message = null, ...amount } = request
+    const { receiptUrl = null, message = null, reason = null, ...amounts } = request
     const mismatchPolicy = mismatchPolicyOf(await this.settings(found.transfer.merchantId))
-    const command = { type: 'Complete', ...amount, receiptUrl, message, mismatchPolicy, at: this.clock() } as const
-    return this.execute(trackingId, command, context)
+    const judged = { mismatchPolicy, guardFactor: this.completionGuardFactor, at: this.clock() }
+    return this.execute(trackingId, { type: 'Complete', ...amounts, receiptUrl, message, reason, ...judged }, context)
   }
 
   changeStatus(
@@ -158,6 +178,23 @@ export class TransferCommands {
     return this.execute(trackingId, command, context, { onceId })
   }
 
+  /** Money of a deposit was given back: recorded once for each receipt. */
+  async returnFunds(
+    trackingId: string,
+    returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    const found = await this.find(trackingId)
+    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
+    const { mismatchToleranceMinor: toleranceMinor } = await this.settings(found.transfer.merchantId)
+    return this.execute(trackingId, { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }, context)
+  }
+
+  /** Nothing more has to be done about a deposit's money, which ends its need for attention. */
+  resolveAttention(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
+    return this.execute(trackingId, { type: 'ResolveAttention', reason, at: this.clock() }, context)
+  }
+
   /** Puts a cancelled or failed deposit into ManualControl. */
   reopen(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
     return this.execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
@@ -168,7 +205,7 @@ export class TransferCommands {
     const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
     if (openCollection(payment.state)) {
       const found = await this.find(trackingId)
-      if (found) return { accepted: true, transfer: found.transfer, changed: false }
+      if (found) return { accepted: true, ...found, changed: false }
     }
     return this.execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
@@ -240,16 +277,16 @@ export class TransferCommands {
 
   /** What two kinds could share before may have made this very transfer: then it is answered. */
   private async reused(command: CreateCommand): Promise<TransferResult> {
-    const transfer = await this.before(command)
-    if (transfer) return { accepted: true, transfer, changed: false }
+    const found = await this.before(command)
+    if (found) return { accepted: true, ...found, changed: false }
     const message = 'This hashCode stands for another request: another kind, amount or referenceId.'
     return { accepted: false, refusal: { reason: 'hash-reused', message } }
   }
 
-  private async before(command: CreateCommand, unproven?: HashOfRequest): Promise<Transfer | undefined> {
+  private async before(command: CreateCommand, unproven?: HashOfRequest): Promise<Found | undefined> {
     const found = await this.find(command.trackingId)
     if (!found || !transferDecider.decide(command, found.transfer).accepted) return undefined
-    return unproven && !(await this.wasAccepted(unproven, found.transfer)) ? undefined : found.transfer
+    return unproven && !(await this.wasAccepted(unproven, found.transfer)) ? undefined : found
   }
 
   /** Whether this is the hashCode that the transfer's request was first accepted with. */
@@ -310,6 +347,7 @@ function claim(
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
   if (!result.accepted) return { accepted: false, refusal: result.refusal }
-  if (result.state.kind === 'none') throw new Error('an accepted command left no transfer')
-  return { accepted: true, transfer: result.state, changed: result.events.length > 0 }
+  const { state, revision, events } = result
+  if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
+  return { accepted: true, transfer: state, changed: events.length > 0, revision }
 }

@@ -29,6 +29,14 @@ const transfer = {
 const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
 const deposit = { channel: Type.Union([Type.Literal('hosted'), Type.Literal('native')]), expiresAt: At }
 const withdrawal = { accountNumber: Text, identityNumber: Nullable(Text) }
+const completion = {
+  transactionAmountMinor: PositiveMinor,
+  hasAmountMismatch: Type.Boolean(),
+  receiptUrl: Nullable(Text),
+  message: Nullable(Text),
+}
+const cancellation = { message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }
+const receipt = { receivedAmountMinor: PositiveMinor, receiptUrl: Nullable(Text) }
 
 const Sealed = Type.String({ pattern: '^v1\\.' })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
@@ -89,21 +97,29 @@ export const eventSchemas = {
     event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal }),
   ],
   TransferCompleted: [
-    event({
-      ...transfer,
-      transactionAmountMinor: PositiveMinor,
-      hasAmountMismatch: Type.Boolean(),
-      receiptUrl: Nullable(Text),
-      message: Nullable(Text),
-    }),
+    event({ ...transfer, ...completion }),
+    event({ ...transfer, ...completion, reason: Nullable(Text) }),
   ],
   TransferSentToManualControl: [event({ ...transfer, message: Nullable(Text) })],
   TransferCancelled: [
-    event({ ...transfer, message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }),
+    event({ ...transfer, ...cancellation }),
+    event({
+      ...transfer,
+      ...cancellation,
+      receiptUrl: Nullable(Text),
+      autoCancelledAmountMinor: Nullable(PositiveMinor),
+    }),
   ],
   TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
-  LateFundsReceived: [event({ ...transfer, receivedAmountMinor: PositiveMinor, receiptUrl: Nullable(Text) })],
+  LateFundsReceived: [
+    event({ ...transfer, ...receipt }),
+    event({ ...transfer, ...receipt, hasAmountMismatch: Type.Boolean() }),
+  ],
   TransferReopened: [event({ ...transfer, reason: Text })],
+  FundsReturned: [
+    event({ ...transfer, returnedAmountMinor: PositiveMinor, receiptUrl: Text, hasAmountMismatch: Type.Boolean() }),
+  ],
+  AttentionResolved: [event({ ...transfer, resolvedAmountMinor: Minor, reason: Text })],
   MerchantRegistered: [
     event({ ...merchant, settings: event(settingsV1), ...credentials }),
     event({ ...merchant, settings: event(settingsV2), ...credentials }),

@@ -15,6 +15,17 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   // Whether the merchant wanted to hear of it then is not known. To tell it now could be to say Pending after a later status.
   DepositCreated: [untold],
   WithdrawalCreated: [untold],
+  TransferCompleted: [(data) => ({ ...data, reason: null })],
+  // Only an automatic cancellation had a mismatch, and only then was the amount another than 0.
+  TransferCancelled: [
+    (data) => ({
+      ...data,
+      receiptUrl: null,
+      autoCancelledAmountMinor: data.hasAmountMismatch ? (data.transactionAmountMinor ?? null) : null,
+    }),
+  ],
+  // The tolerance of that time is not known, so it counts as none.
+  LateFundsReceived: [(data) => ({ ...data, hasAmountMismatch: data.receivedAmountMinor !== data.amountMinor })],
   // Version 2 came with the payment page's way back, the origins that may frame it, and amounts that a person looks at.
   // Version 3 with instructions for manual payment methods, signatures for withdrawals only, and requests that claim texts.
   MerchantRegistered: [

@@ -1,51 +1,50 @@
 import type { HistoryEntry } from '../commands/handle-command.js'
 import { toJsonNumber } from '../domain/money.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
-import { statusCodes, type Transfer } from '../domain/transfer/transfer.js'
+import { noFunds, returnedMinor } from '../domain/transfer/funds.js'
+import { needsAttention, statusCodes, type Transfer, unsettledMinor } from '../domain/transfer/transfer.js'
 import type { TransferDocument } from '../read-models/documents.js'
+import { transferOf } from '../read-models/transfer-document.js'
 import type { TransferView } from './schemas/queries.js'
 
-/** A transfer as the API shows it, from the log. */
+/** A transfer as the API shows it. */
 export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
-  return view(transfer, transfer.trackingId, revision)
-}
-
-/** The same from the read model. */
-export function viewOfDocument(document: TransferDocument): TransferView {
-  return view(document, document._id, document.revision)
-}
-
-function view(transfer: Transfer | TransferDocument, trackingId: string, revision: number): TransferView {
+  const { trackingId, kind } = transfer
+  const funds = kind === 'deposit' ? transfer.funds : noFunds
   return {
     trackingId,
     transactionId: trackingId,
     referenceId: transfer.referenceId,
-    kind: transfer.kind,
-    channel: ('channel' in transfer && transfer.channel) || null,
+    kind,
+    channel: kind === 'deposit' ? transfer.channel : null,
     status: statusCodes[transfer.status],
     statusDescription: transfer.status,
-    amount: amountOf(transfer.amountMinor),
-    transactionAmount: amountOf(transfer.transactionAmountMinor),
+    amount: toJsonNumber(transfer.amountMinor),
+    transactionAmount: toJsonNumber(transfer.transactionAmountMinor),
     hasAmountMismatch: transfer.hasAmountMismatch,
-    needsAttention: transfer.lateFundsMinor !== undefined,
-    lateFunds: amountOf(transfer.lateFundsMinor ?? 0),
+    receivedAmount: toJsonNumber(funds.receivedMinor),
+    returnedAmount: toJsonNumber(returnedMinor(funds)),
+    resolvedAmount: toJsonNumber(funds.resolvedMinor),
+    needsAttention: needsAttention(transfer),
+    lateFunds: toJsonNumber(unsettledMinor(transfer)),
     receiptUrl: transfer.receiptUrl,
     message: transfer.message,
     userId: transfer.userId,
     name: transfer.name,
     username: transfer.username,
     paymentMethod: transfer.paymentMethod,
-    accountNumber: ('accountNumber' in transfer && transfer.accountNumber) || null,
-    identityNumber: ('identityNumber' in transfer && transfer.identityNumber) || null,
+    accountNumber: kind === 'withdrawal' ? transfer.accountNumber : null,
+    identityNumber: kind === 'withdrawal' ? transfer.identityNumber : null,
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
-    expiresAt: ('expiresAt' in transfer && transfer.expiresAt) || null,
+    expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
   }
 }
 
-function amountOf(minor: bigint | number): number {
-  return typeof minor === 'bigint' ? toJsonNumber(minor) : minor / 100
+/** The same from the read model. */
+export function viewOfDocument(document: TransferDocument): TransferView {
+  return viewOfTransfer(transferOf(document), document.revision)
 }
 
 export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
@@ -70,7 +69,7 @@ function shownActor(actor: string): string {
 export function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {
-    if (field.endsWith('Minor')) shown[field.slice(0, -'Minor'.length)] = amountOf(value)
+    if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
     else shown[field] = value
   }
   return shown

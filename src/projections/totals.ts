@@ -62,6 +62,8 @@ function statusReached(projected: ProjectedEvent): Status | undefined {
     case 'TransferReopened':
       return 'ManualControl'
     case 'LateFundsReceived':
+    case 'FundsReturned':
+    case 'AttentionResolved':
       return undefined
     case 'TransferCancelled':
       return 'Cancelled'

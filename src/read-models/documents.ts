@@ -17,8 +17,6 @@ export interface TransferDocument extends Document {
   readonly amountMinor: number
   readonly transactionAmountMinor: number
   readonly hasAmountMismatch: boolean
-  /** Money received that no completion counts; absent when there is none. */
-  readonly lateFundsMinor?: number
   readonly receiptUrl: string | null
   readonly message: string | null
   readonly userId: string
@@ -29,6 +27,12 @@ export interface TransferDocument extends Document {
   readonly channel?: DepositChannel
   /** Deposits only. */
   readonly expiresAt?: string
+  /** Deposits only; absent while no money came. */
+  readonly funds?: FundsDocument
+  /** Deposits only; absent when it was not cancelled automatically. */
+  readonly autoCancelledAmountMinor?: number
+  /** Deposits only; absent when it was not reopened. */
+  readonly reopened?: true
   /** Withdrawals only. */
   readonly accountNumber?: string
   /** Withdrawals only. */
@@ -37,8 +41,18 @@ export interface TransferDocument extends Document {
   readonly updatedAt: string
   /** The same as `expiresAt`, while the deposit is Pending. */
   readonly openUntil?: string
+  /** While a person has to decide about its money. */
+  readonly needsAttention?: true
   /** Of the stream's event this document has come to. */
   readonly revision: number
+}
+
+/** See the domain's `Funds`. */
+export interface FundsDocument {
+  readonly receivedMinor: number
+  readonly returns: readonly { readonly amountMinor: number; readonly receiptUrl: string }[]
+  readonly resolvedMinor: number
+  readonly vouchedMinor: number
 }
 
 /** One callback of one transfer; `_id` is its webhookId, the id of the transfer's event. */

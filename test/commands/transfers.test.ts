@@ -190,14 +190,20 @@ t.test('money of no or negative amount is never booked, whoever forgot to check'
   const store = await openTestStore(t)
   await commands(store).createDeposit(deposit, context)
   for (const transactionAmountMinor of [0n, -1n, 10n ** 15n]) {
-    await t.rejects(commands(store).complete(trackingId, { transactionAmountMinor }, context), {
-      name: 'EventFormatError',
-    })
+    const request = { transactionAmountMinor, confirmedAmountMinor: transactionAmountMinor }
+    await t.rejects(commands(store).complete(trackingId, request, context), { name: 'EventFormatError' })
   }
   await t.rejects(commands(store).createWithdrawal({ ...withdrawal, amountMinor: 0n }, context), {
     name: 'EventFormatError',
   })
-  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
+  await commands(store).changeStatus(trackingId, 'Cancel', null, context)
+  const received = { receivedAmountMinor: 10_000n, receiptUrl: null }
+  await commands(store).receiveFunds(trackingId, 1, received, context)
+  for (const amountMinor of [0n, -1n]) {
+    const returned = { amountMinor, receiptUrl: 'https://bank.example/back' }
+    await t.rejects(commands(store).returnFunds(trackingId, returned, context), { name: 'EventFormatError' })
+  }
+  t.strictSame(await logged(store, 'transfer-'), ['DepositCreated', 'TransferCancelled', 'LateFundsReceived'])
 })
 
 t.test('a deposit expires by the clock, once', async (t) => {

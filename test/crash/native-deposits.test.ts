@@ -5,7 +5,7 @@ import t from 'tap'
 import { deviceIdOf } from '../../src/commands/ids.js'
 import { transferDecider } from '../../src/domain/transfer/decide.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
-import type { TransferState } from '../../src/domain/transfer/transfer.js'
+import { type TransferState, unsettledMinor } from '../../src/domain/transfer/transfer.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
 import { readConfiguration } from '../../src/runtime/configuration.js'
@@ -211,7 +211,7 @@ t.test(
     for (const transfer of transfers) {
       if (transfer.kind === 'none') continue
       t.ok(transfer.status === 'Completed' || transfer.status === 'Pending', transfer.status)
-      t.equal(transfer.lateFundsMinor, undefined)
+      t.equal(unsettledMinor(transfer), 0n)
       if (transfer.status === 'Completed') completed.set(transfer.trackingId, transfer.transactionAmountMinor)
     }
     t.strictSame(

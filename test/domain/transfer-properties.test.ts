@@ -3,9 +3,10 @@ import t from 'tap'
 import type { TransferCommand } from '../../src/domain/transfer/commands.js'
 import { transferDecider } from '../../src/domain/transfer/decide.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
-import { isTerminal, type TransferState } from '../../src/domain/transfer/transfer.js'
+import { noFunds, returnedMinor } from '../../src/domain/transfer/funds.js'
+import { isTerminal, needsAttention, type TransferState, unsettledMinor } from '../../src/domain/transfer/transfer.js'
 import { decodeEvent, encodeEvent } from '../../src/event-store/event-codec.js'
-import { complete, createDeposit, createWithdrawal } from './transfer-samples.js'
+import { complete, createDeposit, createWithdrawal, later } from './transfer-samples.js'
 
 const at = fc
   .date({ min: new Date('2026-03-01T10:00:00Z'), max: new Date('2026-03-01T12:00:00Z'), noInvalidDate: true })
@@ -37,6 +38,7 @@ const commands = fc.tuple(fc.constantFrom(createDeposit, createWithdrawal), fc.a
 function play(
   [first, rest]: [TransferCommand, TransferCommand[]],
   each: (state: TransferState, events: readonly TransferEvent[]) => void,
+  afterEach: (state: TransferState, command: TransferCommand) => void = () => {},
 ) {
   let state = transferDecider.initialState
   const history: TransferEvent[] = []
@@ -47,6 +49,7 @@ function play(
     for (const event of events) state = transferDecider.evolve(state, event)
     history.push(...events)
     each(before, events)
+    afterEach(state, next)
   }
   return { state, history }
 }
@@ -88,10 +91,76 @@ t.test('a command repeated at once decides nothing more', async (t) => {
   )
 })
 
+const minor = fc.oneof(fc.bigInt(1n, 300_00n), fc.constantFrom(95_00n, 100_00n))
+const policy = fc.record({ toleranceMinor: fc.constantFrom(0n, 500n), autoCancel: fc.boolean() })
+const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
+  fc
+    .record({
+      amount: fc.option(minor, { nil: undefined }),
+      mismatchPolicy: policy,
+      reason: fc.constantFrom(null, 'so'),
+    })
+    .map(({ amount, ...rest }) => ({
+      ...complete,
+      ...rest,
+      ...(amount !== undefined && { transactionAmountMinor: amount }),
+    })),
+  fc.constantFrom('SendToManualControl' as const, 'Cancel' as const, 'Fail' as const).map((type) => ({
+    ...{ type, message: null, at: later },
+  })),
+  fc
+    .record({ receivedAmountMinor: minor, mismatchPolicy: policy, manualControlAboveMinor: fc.constantFrom(null, 1n) })
+    .map((received) => ({ type: 'ReceiveFunds' as const, ...received, receiptUrl: null, at: later })),
+  fc.record({ amountMinor: minor, receipt: fc.nat(5) }).map(({ amountMinor, receipt }) => ({
+    ...{ type: 'ReturnFunds' as const, amountMinor, toleranceMinor: 0n, at: later },
+    receiptUrl: `https://bank.example/${receipt}`,
+  })),
+  fc.constant({ type: 'ResolveAttention' as const, reason: 'settled', at: later }),
+  fc.constant({ type: 'Reopen' as const, reason: 'it came', at: later }),
+)
+
+t.test(
+  'received = booked in a Completed transfer + returned + resolved + needing attention, whatever is done in whatever order',
+  async (t) => {
+    const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, vouched: 0 }
+    fc.assert(
+      fc.property(fc.array(moneyCommand, { maxLength: 25, size: 'max' }), (rest) => {
+        let before = noFunds
+        play(
+          [createDeposit, rest],
+          () => {},
+          (state, command) => {
+            if (state.kind !== 'deposit') throw new Error('no deposit')
+            const { funds, status, transactionAmountMinor } = state
+            const booked = status === 'Completed' ? transactionAmountMinor : 0n
+            const returned = returnedMinor(funds)
+            const unsettled = unsettledMinor(state)
+            t.equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
+            const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.vouchedMinor }
+            for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
+              if (part < 0n) throw new Error(`${name} is ${part}`)
+              if (part > 0n) seen[name]++
+            }
+            t.equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
+            t.equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
+            t.ok(funds.receivedMinor >= before.receivedMinor, 'what came is never less')
+            if (command.type !== 'Complete' && command.type !== 'ReceiveFunds') {
+              t.equal(funds.receivedMinor, before.receivedMinor, `${command.type} says of no money that it came`)
+            }
+            before = funds
+          },
+        )
+      }),
+      { numRuns: 300 },
+    )
+    for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} was there ${count} times`)
+  },
+)
+
 t.test('what is decided, stored and read folds to the same state', async (t) => {
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   fc.assert(
-    fc.property(commands, (asked) => {
+    fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (asked) => {
       const { state, history } = play(asked, () => {})
       const stored = history.map((event, revision) => {
         const encoded = JSON.parse(JSON.stringify(encodeEvent(event, metadata)))

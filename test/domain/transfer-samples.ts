@@ -49,13 +49,24 @@ export function common(kind: Kind, at = later) {
 }
 
 export function completed(kind: Kind, changes: object = {}): TransferEvent {
-  const outcome = { transactionAmountMinor: 10_000n, hasAmountMismatch: false, receiptUrl: null, message: null }
+  const outcome = {
+    transactionAmountMinor: 10_000n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    message: null,
+    reason: null,
+  }
   return { type: 'TransferCompleted', data: { ...common(kind), ...outcome, ...changes } }
 }
 
 export function cancelled(kind: Kind, changes: object = {}): TransferEvent {
-  const outcome = { message: null, transactionAmountMinor: 0n, hasAmountMismatch: false }
-  return { type: 'TransferCancelled', data: { ...common(kind), ...outcome, ...changes } }
+  const money = {
+    transactionAmountMinor: 0n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+    autoCancelledAmountMinor: null,
+  }
+  return { type: 'TransferCancelled', data: { ...common(kind), message: null, ...money, ...changes } }
 }
 
 /** What leads to each status, after the creation. */
@@ -71,8 +82,10 @@ export function eventsTo(kind: Kind): { readonly [status in Status]: readonly Tr
 
 export const complete: Complete = {
   type: 'Complete',
+  guardFactor: 1_000_000,
   receiptUrl: null,
   message: null,
+  reason: null,
   mismatchPolicy: { toleranceMinor: 0n, autoCancel: false },
   at: later,
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { deviceIdOf } from '../../src/commands/ids.js'
 import type { IssuedCredentials } from '../../src/commands/merchants.js'
+import { needsAttention } from '../../src/domain/transfer/transfer.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
@@ -379,7 +380,8 @@ t.test(
       statusDescription: 'ManualControl',
       needsAttention: true,
       lateFunds: 100.01,
-      transactionAmount: 0,
+      receivedAmount: 100.01,
+      transactionAmount: 100.01,
     })
     const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
     await service.transfers.complete(above, {}, context)
@@ -395,7 +397,7 @@ t.test(
       headers,
       remoteAddress: '127.0.0.1',
     })
-    t.match(events.json().items[2], { type: 'LateFundsReceived', data: { receivedAmount: 100.01 } })
+    t.match(events.json().items[1], { type: 'LateFundsReceived', data: { receivedAmount: 100.01 } })
   },
 )
 
@@ -437,12 +439,12 @@ t.test('money for a deposit that was ended meanwhile is recorded, and the deposi
   }
   t.match(await pay(trackingId), { status: 409, body: { error: { code: 40903, details: /Cancelled/ } } })
   wallet.before = () => {}
-  t.match(await statusOf(trackingId), { status: 'Cancelled', lateFundsMinor: 100_50n, transactionAmountMinor: 0n })
+  t.match(await statusOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
   const reopened = await service.transfers.reopen(trackingId, 'the money came', context)
   t.match(reopened, { accepted: true, transfer: { status: 'ManualControl', message: 'the money came' } })
   const completed = await service.transfers.complete(trackingId, {}, context)
   t.match(completed, { accepted: true, transfer: { status: 'Completed', transactionAmountMinor: 100_50n } })
-  t.equal((await statusOf(trackingId)).lateFundsMinor, undefined)
+  t.equal(needsAttention(await statusOf(trackingId)), false)
 })
 
 t.test('a deposit does not expire while its money is being taken, and is not collected after its time', async (t) => {

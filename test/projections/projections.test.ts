@@ -47,6 +47,7 @@ const completed: TransferEvent = {
     hasAmountMismatch: true,
     receiptUrl: 'https://receipt.example/1',
     message: 'short by five',
+    reason: null,
     at: later,
   },
 }
@@ -79,6 +80,7 @@ t.test('transfers: a completed deposit has its real amount and is open no longer
     hasAmountMismatch: true,
     receiptUrl: 'https://receipt.example/1',
     message: 'short by five',
+    funds: { receivedMinor: 9_500, returns: [], resolvedMinor: 0, vouchedMinor: 0 },
     updatedAt: later,
     revision: 1,
   }

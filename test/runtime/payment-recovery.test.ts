@@ -120,7 +120,7 @@ t.test('money of a deposit that was cancelled meanwhile needs attention, once', 
   const trackingId = await cutOff('after')
   await transfers.changeStatus(trackingId, 'Cancel', null, context)
   for (let n = 0; n < 3; n++) await collections.recover(trackingId, context)
-  t.match(await transferOf(trackingId), { status: 'Cancelled', lateFundsMinor: 100_50n })
+  t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
 })
 
 t.test('a deposit completed by hand while the wallet paid as well needs attention too', async (t) => {
@@ -131,7 +131,7 @@ t.test('a deposit completed by hand while the wallet paid as well needs attentio
   t.match(await transferOf(trackingId), {
     status: 'Completed',
     transactionAmountMinor: 100_50n,
-    lateFundsMinor: 100_50n,
+    funds: { receivedMinor: 201_00n },
   })
 })
 
@@ -201,8 +201,8 @@ t.test('what a wallet did when it gave no answer is found out for the person who
   const taken = await unanswered('after')
   const notTaken = await unanswered('before')
   for (let n = 0; n < 2; n++) for (const trackingId of [taken, notTaken]) await collections.recover(trackingId, context)
-  t.match(await transferOf(taken), { status: 'ManualControl', lateFundsMinor: 100_50n })
-  t.match(await transferOf(notTaken), { status: 'ManualControl', lateFundsMinor: undefined })
+  t.match(await transferOf(taken), { status: 'ManualControl', transactionAmountMinor: 100_50n })
+  t.match(await transferOf(notTaken), { status: 'ManualControl', transactionAmountMinor: 0n })
   t.match(await transfers.complete(taken, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
   t.equal(wallet.collects, 1)
 })

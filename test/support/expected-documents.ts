@@ -1,6 +1,7 @@
 import * as callback from '../../src/domain/callback/callback.js'
 import type { CallbackEvent } from '../../src/domain/callback/events.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import { noFunds } from '../../src/domain/transfer/funds.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import {
@@ -82,17 +83,26 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
   return byStream(events).map((stream) => {
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
-    const { trackingId, amountMinor, transactionAmountMinor, lateFundsMinor, ...rest } = state
+    const { trackingId, ...rest } = state
+    const { funds, autoCancelledAmountMinor, reopened, ...fields } = { ...untouched, ...rest }
     return {
       _id: trackingId,
-      ...rest,
-      amountMinor: Number(amountMinor),
-      transactionAmountMinor: Number(transactionAmountMinor),
-      ...(lateFundsMinor !== undefined && { lateFundsMinor: Number(lateFundsMinor) }),
+      ...(asNumbers(fields) as object),
+      ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
+      ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
+      ...(reopened && { reopened }),
+      ...(transfer.needsAttention(state) && { needsAttention: true }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,
     }
   })
+}
+
+/** Of what withdrawals do not have. */
+const untouched = { funds: noFunds, autoCancelledAmountMinor: null, reopened: false }
+
+function asNumbers(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)))
 }
 
 function callbackDocuments(events: readonly Recorded<CallbackEvent>[]): Document[] {
@@ -133,6 +143,8 @@ const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status
   TransferFailed: 'Failed',
   TransferReopened: 'ManualControl',
   LateFundsReceived: null,
+  FundsReturned: null,
+  AttentionResolved: null,
 }
 
 function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {

@@ -94,11 +94,26 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         const received = { receivedAmountMinor: BigInt(amount), receiptUrl: null, manualControlAboveMinor: 50_000_00n }
         return { type: 'ReceiveFunds', ...received, mismatchPolicy, at }
       }
-      return { type: 'Complete', transactionAmountMinor: BigInt(amount), receiptUrl: null, message, mismatchPolicy, at }
+      return {
+        type: 'Complete',
+        transactionAmountMinor: BigInt(amount),
+        confirmedAmountMinor: BigInt(amount),
+        guardFactor: 10,
+        receiptUrl: null,
+        message,
+        reason: 'so it was',
+        mismatchPolicy,
+        at,
+      }
     case 3:
       if (amount % 3 === 0) return { type: 'Reopen', reason: 'it came', at }
       return { type: 'SendToManualControl', message, at }
     case 4:
+      if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'it is settled', at }
+      if (amount % 4 === 1) {
+        const receiptUrl = `https://bank.example/${amount}`
+        return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, at }
+      }
       return { type: 'Cancel', message, at }
     default:
       return { type: amount % 2 === 0 ? 'Expire' : 'Fail', message, at }

@@ -29,10 +29,16 @@ export interface CreateWithdrawal extends Create {
 
 export interface Complete {
   readonly type: 'Complete'
-  /** What was really transferred; the requested amount when absent. */
+  /** What was really transferred; when absent what was received and is still there, or the requested amount where nothing was. */
   readonly transactionAmountMinor?: bigint
+  /** The same amount once more: needed where it is unlikely. */
+  readonly confirmedAmountMinor?: bigint
+  /** An amount this many times the requested one, or a fraction as small, is unlikely. */
+  readonly guardFactor: number
   readonly receiptUrl: string | null
   readonly message: string | null
+  /** Why another amount than was received. */
+  readonly reason: string | null
   readonly mismatchPolicy: MismatchPolicy
   readonly at: string
 }
@@ -69,6 +75,24 @@ export interface ReceiveFunds {
   readonly at: string
 }
 
+/** Money of a deposit was given back, as the receipt shows. */
+export interface ReturnFunds {
+  readonly type: 'ReturnFunds'
+  /** Minor units. */
+  readonly amountMinor: bigint
+  readonly receiptUrl: string
+  /** The merchant's; see {@link MismatchPolicy}. */
+  readonly toleranceMinor: bigint
+  readonly at: string
+}
+
+/** Nothing more has to be done about a deposit's money. */
+export interface ResolveAttention {
+  readonly type: 'ResolveAttention'
+  readonly reason: string
+  readonly at: string
+}
+
 export interface Reopen {
   readonly type: 'Reopen'
   readonly reason: string
@@ -82,4 +106,6 @@ export type TransferCommand =
   | ChangeStatus
   | Expire
   | ReceiveFunds
+  | ReturnFunds
+  | ResolveAttention
   | Reopen

@@ -1,9 +1,30 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import { formatTwoDecimals } from '../money.js'
-import type { Complete, CreateDeposit, CreateWithdrawal, ReceiveFunds, Reopen, TransferCommand } from './commands.js'
+import type {
+  CreateDeposit,
+  CreateWithdrawal,
+  ReceiveFunds,
+  Reopen,
+  ResolveAttention,
+  ReturnFunds,
+  TransferCommand,
+} from './commands.js'
+import { book, complete, isMismatch } from './complete.js'
+import { cancelled, common } from './event-data.js'
 import type { TransferCreated, TransferEvent } from './events.js'
 import { expiredMessage } from './expiry.js'
-import { evolve, initialState, isTerminal, type Status, type Transfer, type TransferState } from './transfer.js'
+import { heldMinor } from './funds.js'
+import {
+  type Deposit,
+  evolve,
+  initialState,
+  isTerminal,
+  needsAttention,
+  type Status,
+  type Transfer,
+  type TransferState,
+  unsettledMinor,
+} from './transfer.js'
 
 export const transferDecider: Decider<TransferState, TransferCommand, TransferEvent> = { initialState, decide, evolve }
 
@@ -30,6 +51,10 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return accept(cancelled(state, command.at, expiredMessage))
     case 'ReceiveFunds':
       return receiveFunds(command, state)
+    case 'ReturnFunds':
+      return returnFunds(command, state)
+    case 'ResolveAttention':
+      return resolveAttention(command, state)
     case 'Reopen':
       return reopen(command, state)
     default:
@@ -67,43 +92,58 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
   return same && b.kind === 'withdrawal' && a.accountNumber === b.accountNumber && a.identityNumber === b.identityNumber
 }
 
-function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
-  const transactionAmountMinor = command.transactionAmountMinor ?? state.lateFundsMinor ?? state.amountMinor
-  if (isCompletionRepeated(transactionAmountMinor, state)) return accept()
-  const difference = transactionAmountMinor - state.amountMinor
-  const { toleranceMinor, autoCancel } = command.mismatchPolicy
-  const hasAmountMismatch = difference > toleranceMinor || -difference > toleranceMinor
-  if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !isTerminal(state.status)) {
-    const event = cancelled(state, command.at, command.message ?? 'amount mismatch')
-    return accept({ ...event, data: { ...event.data, transactionAmountMinor, hasAmountMismatch } })
-  }
-  return moveTo('Completed', state, {
-    type: 'TransferCompleted',
-    data: {
-      ...common(state, command.at),
-      transactionAmountMinor,
-      hasAmountMismatch,
-      receiptUrl: command.receiptUrl,
-      message: command.message,
-    },
-  })
-}
-
 function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
   if (state.kind !== 'deposit') return refuse('conflict', 'Only a deposit takes money from a customer.')
   const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor, at } = command
-  const received = {
-    type: 'LateFundsReceived',
-    data: { ...common(state, at), receivedAmountMinor, receiptUrl },
-  } as const
-  if (state.status !== 'Pending') return accept(received)
-  if (manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor) {
-    const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor)} are checked`
-    const held = { type: 'TransferSentToManualControl', data: { ...common(state, at), message } } as const
-    return accept<TransferEvent>(held, received)
+  const isHeld =
+    manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor
+  if (state.status === 'Pending' && !isHeld) {
+    return book(
+      { amountMinor: receivedAmountMinor, receiptUrl, message: null, reason: null, mismatchPolicy, at },
+      state,
+    )
   }
-  const completion = { transactionAmountMinor: receivedAmountMinor, receiptUrl, message: null, mismatchPolicy, at }
-  return complete({ type: 'Complete', ...completion }, state)
+  const hasAmountMismatch = standingMismatch(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
+  const data = { ...common(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
+  const received = { type: 'LateFundsReceived', data } as const
+  if (state.status !== 'Pending') return accept(received)
+  const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor!)} are checked`
+  // The money first: the callback of the status tells of it.
+  return accept<TransferEvent>(received, {
+    type: 'TransferSentToManualControl',
+    data: { ...common(state, at), message },
+  })
+}
+
+function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
+  if (state.kind !== 'deposit') return refuse('conflict', 'Only the money of a deposit is given back.')
+  const { amountMinor, receiptUrl, toleranceMinor, at } = command
+  const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
+  // Whoever runs the command twice has not returned the money twice.
+  if (earlier?.amountMinor === amountMinor) return accept()
+  if (earlier) {
+    return refuse('conflict', `With this receipt ${formatTwoDecimals(earlier.amountMinor)} was returned before.`)
+  }
+  const leftMinor = unsettledMinor(state)
+  if (leftMinor === 0n) return refuse('conflict', 'There is no money to give back.')
+  if (amountMinor > leftMinor) {
+    return refuse('conflict', `Only ${formatTwoDecimals(leftMinor)} is there to give back.`)
+  }
+  const hasAmountMismatch = standingMismatch(state, -amountMinor, toleranceMinor)
+  const data = { ...common(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
+  return accept({ type: 'FundsReturned', data })
+}
+
+/** As it stands once so much more (or less) money is there. What a completion booked stays as it was judged. */
+function standingMismatch(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
+  if (state.status === 'Completed') return state.hasAmountMismatch
+  return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
+}
+
+function resolveAttention({ reason, at }: ResolveAttention, state: Transfer): Decision<TransferEvent> {
+  if (!needsAttention(state)) return accept()
+  const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason }
+  return accept({ type: 'AttentionResolved', data })
 }
 
 function max(a: bigint, b: bigint): bigint {
@@ -111,20 +151,13 @@ function max(a: bigint, b: bigint): bigint {
 }
 
 function reopen({ reason, at }: Reopen, state: Transfer): Decision<TransferEvent> {
-  if (state.kind === 'deposit' && (state.status === 'Cancelled' || state.status === 'Failed')) {
-    return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
+  if (state.kind === 'deposit') {
+    if (state.status === 'ManualControl' && state.reopened) return accept()
+    if (state.status === 'Cancelled' || state.status === 'Failed') {
+      return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
+    }
   }
   return refuse('conflict', 'Only a cancelled or failed deposit can be reopened.')
-}
-
-/**
- * What an earlier completion did stays its answer, whatever the merchant's policy has become since. A deposit cancelled in
- * any other way is no repeat: to accept would tell the operator that money was booked which was not.
- */
-function isCompletionRepeated(transactionAmountMinor: bigint, state: Transfer): boolean {
-  if (state.status === 'Completed') return true
-  const autoCancelled = state.status === 'Cancelled' && state.hasAmountMismatch
-  return autoCancelled && state.transactionAmountMinor === transactionAmountMinor
 }
 
 /** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
@@ -134,16 +167,4 @@ function moveTo(status: Status, state: Transfer, event: TransferEvent): Decision
     return refuse('conflict', `The transfer is ${state.status}, which is final; it cannot become ${status}.`)
   }
   return accept(event)
-}
-
-function cancelled(state: Transfer, at: string, message: string | null) {
-  return {
-    type: 'TransferCancelled',
-    data: { ...common(state, at), message, transactionAmountMinor: 0n, hasAmountMismatch: false },
-  } as const
-}
-
-function common(state: Transfer, at: string) {
-  const { trackingId, merchantId, kind, referenceId, amountMinor } = state
-  return { trackingId, merchantId, kind, referenceId, amountMinor, at }
 }

@@ -41,6 +41,8 @@ export interface TransferCompleted {
     readonly hasAmountMismatch: boolean
     readonly receiptUrl: string | null
     readonly message: string | null
+    /** Why another amount than had been received; null when it was that, or nothing had been. */
+    readonly reason: string | null
   }
 }
 
@@ -53,9 +55,12 @@ export interface TransferCancelled {
   readonly type: 'TransferCancelled'
   readonly data: Common & {
     readonly message: string | null
-    /** Money that was received all the same (automatic cancellation of a mismatch), minor units; 0 when none. */
+    /** Money that was received all the same and not returned, minor units; 0 when none. */
     readonly transactionAmountMinor: bigint
     readonly hasAmountMismatch: boolean
+    readonly receiptUrl: string | null
+    /** The amount for which it was cancelled automatically, minor units; null when it was not. */
+    readonly autoCancelledAmountMinor: bigint | null
   }
 }
 
@@ -71,6 +76,31 @@ export interface LateFundsReceived {
     /** Minor units. */
     readonly receivedAmountMinor: bigint
     readonly receiptUrl: string | null
+    /** What is there now is another amount than requested, by the merchant's tolerance at that time. */
+    readonly hasAmountMismatch: boolean
+  }
+}
+
+/** Money of a deposit was given back. */
+export interface FundsReturned {
+  readonly type: 'FundsReturned'
+  readonly data: Common & {
+    /** Minor units. */
+    readonly returnedAmountMinor: bigint
+    /** Of the return; no two returns of a deposit have the same. */
+    readonly receiptUrl: string
+    /** As in {@link LateFundsReceived}, of what is left. */
+    readonly hasAmountMismatch: boolean
+  }
+}
+
+/** A person said that nothing more has to be done about a deposit's money. */
+export interface AttentionResolved {
+  readonly type: 'AttentionResolved'
+  readonly data: Common & {
+    /** What was neither booked nor returned, minor units; 0 when a completion's word alone was in doubt. */
+    readonly resolvedAmountMinor: bigint
+    readonly reason: string
   }
 }
 
@@ -89,3 +119,5 @@ export type TransferEvent =
   | TransferFailed
   | LateFundsReceived
   | TransferReopened
+  | FundsReturned
+  | AttentionResolved

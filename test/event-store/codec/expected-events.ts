@@ -28,6 +28,13 @@ const withdrawalCreated = {
   accountNumber: 'TR330006100519786457841326',
   identityNumber: null,
 } as const
+const completed = {
+  ...deposit,
+  transactionAmountMinor: 9_500n,
+  hasAmountMismatch: true,
+  receiptUrl: 'https://bank.example/receipts/77',
+  message: null,
+}
 const callback = {
   webhookId: 'b7d7c1de-58d1-4e0a-8f6c-2c4f6a0c9e21',
   trackingId,
@@ -55,15 +62,10 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
   'DepositCreated.v2': { type: 'DepositCreated', data: { ...depositCreated, told: true } },
   'WithdrawalCreated.v1': { type: 'WithdrawalCreated', data: { ...withdrawalCreated, told: false } },
   'WithdrawalCreated.v2': { type: 'WithdrawalCreated', data: { ...withdrawalCreated, told: true } },
-  'TransferCompleted.v1': {
+  'TransferCompleted.v1': { type: 'TransferCompleted', data: { ...completed, reason: null } },
+  'TransferCompleted.v2': {
     type: 'TransferCompleted',
-    data: {
-      ...deposit,
-      transactionAmountMinor: 9_500n,
-      hasAmountMismatch: true,
-      receiptUrl: 'https://bank.example/receipts/77',
-      message: null,
-    },
+    data: { ...completed, reason: 'the rest was returned by the bank' },
   },
   'TransferSentToManualControl.v1': {
     type: 'TransferSentToManualControl',
@@ -71,14 +73,54 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
   },
   'TransferCancelled.v1': {
     type: 'TransferCancelled',
-    data: { ...deposit, message: 'expired', transactionAmountMinor: 0n, hasAmountMismatch: false },
+    data: {
+      ...deposit,
+      message: 'expired',
+      transactionAmountMinor: 0n,
+      hasAmountMismatch: false,
+      receiptUrl: null,
+      autoCancelledAmountMinor: null,
+    },
+  },
+  'TransferCancelled.v2': {
+    type: 'TransferCancelled',
+    data: {
+      ...deposit,
+      message: 'amount mismatch',
+      transactionAmountMinor: 9_500n,
+      hasAmountMismatch: true,
+      receiptUrl: 'https://bank.example/receipts/77',
+      autoCancelledAmountMinor: 9_500n,
+    },
   },
   'TransferFailed.v1': { type: 'TransferFailed', data: { ...deposit, message: null } },
   'LateFundsReceived.v1': {
     type: 'LateFundsReceived',
-    data: { ...deposit, receivedAmountMinor: 10_050n, receiptUrl: null },
+    data: { ...deposit, receivedAmountMinor: 10_050n, receiptUrl: null, hasAmountMismatch: false },
+  },
+  'LateFundsReceived.v2': {
+    type: 'LateFundsReceived',
+    data: {
+      ...deposit,
+      receivedAmountMinor: 9_500n,
+      receiptUrl: 'https://bank.example/receipts/77',
+      hasAmountMismatch: true,
+    },
   },
   'TransferReopened.v1': { type: 'TransferReopened', data: { ...deposit, reason: 'the customer has paid after all' } },
+  'FundsReturned.v1': {
+    type: 'FundsReturned',
+    data: {
+      ...deposit,
+      returnedAmountMinor: 9_500n,
+      receiptUrl: 'https://bank.example/receipts/78',
+      hasAmountMismatch: false,
+    },
+  },
+  'AttentionResolved.v1': {
+    type: 'AttentionResolved',
+    data: { ...deposit, resolvedAmountMinor: 9_500n, reason: 'booked on order 1002' },
+  },
   'MerchantRegistered.v1': {
     type: 'MerchantRegistered',
     data: {

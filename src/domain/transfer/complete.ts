@@ -1,0 +1,86 @@
+import { accept, type Decision, refuse } from '../decision.js'
+import { formatTwoDecimals } from '../money.js'
+import type { Complete } from './commands.js'
+import { cancelled, common } from './event-data.js'
+import type { TransferEvent } from './events.js'
+import { availableMinor, heldMinor } from './funds.js'
+import { isTerminal, type Transfer } from './transfer.js'
+
+/** What is booked, and how it is judged. */
+export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
+  readonly amountMinor: bigint
+}
+
+/** A person says that the money moved. */
+export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
+  const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
+  if (isRepeated(amountMinor, state)) return accept()
+  if (isTerminal(state.status)) {
+    return refuse('conflict', `The transfer is ${state.status}, which is final; it cannot become Completed.`)
+  }
+  if (amountMinor === undefined) {
+    return refuse('conflict', 'Nothing is left of what was received: to complete, name the amount.')
+  }
+  const objection = withoutReason(command, amountMinor, state) ?? unlikely(command, amountMinor, state)
+  return objection ? refuse('conflict', objection) : book({ ...command, amountMinor }, state)
+}
+
+/** Completes, or cancels where the amount is not the requested one and the merchant wants none of those. */
+export function book(booking: Booking, state: Transfer): Decision<TransferEvent> {
+  const { amountMinor, message, reason, at } = booking
+  const { toleranceMinor, autoCancel } = booking.mismatchPolicy
+  const hasAmountMismatch = isMismatch(amountMinor, state, toleranceMinor)
+  const receiptUrl = booking.receiptUrl ?? state.receiptUrl
+  if (hasAmountMismatch && autoCancel && state.kind === 'deposit' && !state.reopened) {
+    const missing = amountMinor - availableMinor(state.funds)
+    const transactionAmountMinor = heldMinor(state.funds) + (missing > 0n ? missing : 0n)
+    const outcome = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: amountMinor }
+    return accept(cancelled(state, at, message ?? 'amount mismatch', outcome))
+  }
+  const outcome = { transactionAmountMinor: amountMinor, hasAmountMismatch, receiptUrl, message, reason }
+  return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
+}
+
+/** Whether an amount (0 is none) is another than requested, by more than the tolerance. */
+export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Transfer, toleranceMinor: bigint): boolean {
+  const difference = amountMinor - requested
+  return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
+}
+
+/** What a completion means that names no amount; undefined when money came and nothing of it is left. */
+function expectedMinor(state: Transfer): bigint | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
+  const left = availableMinor(state.funds)
+  return left > 0n ? left : undefined
+}
+
+/**
+ * What an earlier completion did stays its answer, whatever the merchant's policy has become since. A deposit cancelled in
+ * any other way is no repeat: to accept would tell the operator that money was booked which was not.
+ */
+function isRepeated(amountMinor: bigint | undefined, state: Transfer): boolean {
+  if (state.status === 'Completed') return true
+  return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
+}
+
+function withoutReason({ reason }: Complete, amountMinor: bigint, state: Transfer): string | undefined {
+  if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
+  const left = availableMinor(state.funds)
+  if (amountMinor === left) return undefined
+  return `Of what was received ${formatTwoDecimals(left)} is left: another amount needs a reason.`
+}
+
+/** A slip of the keyboard pays ten times as much. */
+function unlikely(command: Complete, amountMinor: bigint, state: Transfer): string | undefined {
+  const { confirmedAmountMinor } = command
+  const amount = formatTwoDecimals(amountMinor)
+  if (confirmedAmountMinor !== undefined) {
+    if (confirmedAmountMinor === amountMinor) return undefined
+    return `The confirmed amount is ${formatTwoDecimals(confirmedAmountMinor)} and not ${amount}.`
+  }
+  const factor = BigInt(command.guardFactor)
+  const paysMore = state.kind === 'withdrawal' && amountMinor > state.amountMinor
+  const isFar = amountMinor > state.amountMinor * factor || amountMinor * factor < state.amountMinor
+  if (!paysMore && !isFar) return undefined
+  return `The requested amount is ${formatTwoDecimals(state.amountMinor)}: to complete with ${amount}, confirm it.`
+}

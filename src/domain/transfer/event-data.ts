@@ -1,0 +1,20 @@
+import type { TransferCancelled } from './events.js'
+import type { Transfer } from './transfer.js'
+
+/** What every event of the transfer carries. */
+export function common(state: Transfer, at: string) {
+  const { trackingId, merchantId, kind, referenceId, amountMinor } = state
+  return { trackingId, merchantId, kind, referenceId, amountMinor, at }
+}
+
+/** A cancellation that leaves the money as it is, unless `outcome` says otherwise. */
+export function cancelled(
+  state: Transfer,
+  at: string,
+  message: string | null,
+  outcome: Partial<TransferCancelled['data']> = {},
+): TransferCancelled {
+  const { transactionAmountMinor, hasAmountMismatch, receiptUrl } = state
+  const money = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: null }
+  return { type: 'TransferCancelled', data: { ...common(state, at), message, ...money, ...outcome } }
+}

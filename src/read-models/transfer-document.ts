@@ -1,0 +1,98 @@
+import { type Funds, noFunds } from '../domain/transfer/funds.js'
+import { type Deposit, needsAttention, type Transfer, type Withdrawal } from '../domain/transfer/transfer.js'
+import type { FundsDocument, TransferDocument } from './documents.js'
+
+/** A transfer as the read model keeps it; {@link transferOf} is the way back. Amounts stay far below 2^53 minor units. */
+export function documentOf(transfer: Transfer, revision: number): TransferDocument {
+  const { trackingId, amountMinor, transactionAmountMinor } = transfer
+  return {
+    _id: trackingId,
+    merchantId: transfer.merchantId,
+    kind: transfer.kind,
+    status: transfer.status,
+    referenceId: transfer.referenceId,
+    amountMinor: Number(amountMinor),
+    transactionAmountMinor: Number(transactionAmountMinor),
+    hasAmountMismatch: transfer.hasAmountMismatch,
+    receiptUrl: transfer.receiptUrl,
+    message: transfer.message,
+    userId: transfer.userId,
+    name: transfer.name,
+    username: transfer.username,
+    paymentMethod: transfer.paymentMethod,
+    ...(transfer.kind === 'deposit' ? depositFields(transfer) : withdrawalFields(transfer)),
+    createdAt: transfer.createdAt,
+    updatedAt: transfer.updatedAt,
+    revision,
+  }
+}
+
+function depositFields(deposit: Deposit): Partial<TransferDocument> {
+  const { channel, expiresAt, funds, autoCancelledAmountMinor, reopened } = deposit
+  return {
+    channel,
+    expiresAt,
+    ...(funds.receivedMinor > 0n && { funds: fundsDocument(funds) }),
+    ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
+    ...(reopened && { reopened }),
+    ...(deposit.status === 'Pending' && { openUntil: expiresAt }),
+    ...(needsAttention(deposit) && { needsAttention: true }),
+  }
+}
+
+function fundsDocument({ receivedMinor, returns, resolvedMinor, vouchedMinor }: Funds): FundsDocument {
+  return {
+    receivedMinor: Number(receivedMinor),
+    returns: returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: Number(amountMinor), receiptUrl })),
+    resolvedMinor: Number(resolvedMinor),
+    vouchedMinor: Number(vouchedMinor),
+  }
+}
+
+function withdrawalFields({ accountNumber, identityNumber }: Withdrawal): Partial<TransferDocument> {
+  return { accountNumber, identityNumber }
+}
+
+/** The domain's state of a document. */
+export function transferOf(document: TransferDocument): Transfer {
+  const { autoCancelledAmountMinor, reopened = false } = document
+  const existing = {
+    trackingId: document._id,
+    merchantId: document.merchantId,
+    referenceId: document.referenceId,
+    status: document.status,
+    amountMinor: BigInt(document.amountMinor),
+    transactionAmountMinor: BigInt(document.transactionAmountMinor),
+    hasAmountMismatch: document.hasAmountMismatch,
+    receiptUrl: document.receiptUrl,
+    message: document.message,
+    userId: document.userId,
+    name: document.name,
+    username: document.username,
+    paymentMethod: document.paymentMethod,
+    createdAt: document.createdAt,
+    updatedAt: document.updatedAt,
+  }
+  if (document.kind === 'withdrawal') {
+    const { accountNumber, identityNumber } = document
+    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber: identityNumber!, ...existing }
+  }
+  return {
+    kind: 'deposit',
+    channel: document.channel!,
+    expiresAt: document.expiresAt!,
+    funds: document.funds ? fundsOf(document.funds) : noFunds,
+    autoCancelledAmountMinor: autoCancelledAmountMinor === undefined ? null : BigInt(autoCancelledAmountMinor),
+    reopened,
+    ...existing,
+  }
+}
+
+function fundsOf({ receivedMinor, returns, resolvedMinor, vouchedMinor }: FundsDocument): Funds {
+  return {
+    receivedMinor: BigInt(receivedMinor),
+    returns: returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: BigInt(amountMinor), receiptUrl })),
+    resolvedMinor: BigInt(resolvedMinor),
+    vouchedMinor: BigInt(vouchedMinor),
+  }
+}

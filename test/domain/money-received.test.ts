@@ -1,0 +1,325 @@
+import t from 'tap'
+import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/transfer/commands.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import { type Deposit, needsAttention, unsettledMinor } from '../../src/domain/transfer/transfer.js'
+import { decodeEvent } from '../../src/event-store/event-codec.js'
+import { specification } from '../support/given-when-then.js'
+import { complete, createDeposit, createWithdrawal, later } from './transfer-samples.js'
+
+const { given, fold } = specification(transferDecider)
+
+const receipt = 'https://bank.example/r/1'
+const strict = { toleranceMinor: 0n, autoCancel: true }
+const receive = (receivedAmountMinor: bigint, changes: Partial<ReceiveFunds> = {}): ReceiveFunds => ({
+  type: 'ReceiveFunds',
+  receivedAmountMinor,
+  receiptUrl: receipt,
+  mismatchPolicy: complete.mismatchPolicy,
+  manualControlAboveMinor: null,
+  at: later,
+  ...changes,
+})
+const completing = (transactionAmountMinor: bigint, changes: Partial<Complete> = {}): Complete => ({
+  ...complete,
+  transactionAmountMinor,
+  ...changes,
+})
+const cancel: TransferCommand = { type: 'Cancel', message: null, at: later }
+const fail: TransferCommand = { type: 'Fail', message: null, at: later }
+const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
+const resolve: TransferCommand = { type: 'ResolveAttention', reason: 'it is the same money', at: later }
+const back = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): TransferCommand => ({
+  type: 'ReturnFunds',
+  amountMinor,
+  receiptUrl,
+  toleranceMinor: 0n,
+  at: later,
+})
+
+/** What was recorded when all of these were accepted, one after the other. */
+function played(...commands: readonly TransferCommand[]): TransferEvent[] {
+  const history: TransferEvent[] = []
+  for (const command of [createDeposit, ...commands]) {
+    const decision = transferDecider.decide(command, fold(history))
+    if (!decision.accepted) throw new Error(`${command.type}: ${decision.refusal.message}`)
+    history.push(...decision.events)
+  }
+  return history
+}
+
+function after(...commands: readonly TransferCommand[]): Deposit {
+  return fold(played(...commands)) as Deposit
+}
+
+function account(deposit: Deposit) {
+  const { status, transactionAmountMinor, hasAmountMismatch, funds, receiptUrl } = deposit
+  return {
+    ...{ status, transactionAmountMinor, hasAmountMismatch, receiptUrl },
+    receivedMinor: funds.receivedMinor,
+    unsettledMinor: unsettledMinor(deposit),
+    needsAttention: needsAttention(deposit),
+  }
+}
+
+t.test('95 for 100, cancelled automatically, reopened and completed: 95 are booked, as a mismatch', async (t) => {
+  const autoCancelled = receive(95_00n, { mismatchPolicy: strict })
+  const money = { transactionAmountMinor: 95_00n, receivedMinor: 95_00n, hasAmountMismatch: true, receiptUrl: receipt }
+  const open = { unsettledMinor: 95_00n, needsAttention: true }
+  t.strictSame(account(after(autoCancelled)), { status: 'Cancelled', ...money, ...open })
+  t.strictSame(account(after(autoCancelled, reopen)), { status: 'ManualControl', ...money, ...open })
+  const booked = after(autoCancelled, reopen, { ...complete, mismatchPolicy: strict })
+  t.strictSame(account(booked), { status: 'Completed', ...money, unsettledMinor: 0n, needsAttention: false })
+})
+
+t.test('money stays in the amount and in need of attention, however a deposit ends without booking it', async (t) => {
+  const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
+  for (const way of [
+    [held],
+    [held, cancel],
+    [held, fail],
+    [cancel, receive(95_00n)],
+    [fail, receive(95_00n), reopen],
+  ]) {
+    t.match(account(after(...way)), {
+      transactionAmountMinor: 95_00n,
+      hasAmountMismatch: true,
+      receiptUrl: receipt,
+      unsettledMinor: 95_00n,
+      needsAttention: true,
+    })
+  }
+  const again = after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel)
+  t.match(account(again), { status: 'Cancelled', transactionAmountMinor: 95_00n, unsettledMinor: 95_00n })
+})
+
+t.test('what is held for a person is recorded before the status, so that its callback tells of it', async (t) => {
+  const types = played(receive(100_00n, { manualControlAboveMinor: 50_00n })).map(({ type }) => type)
+  t.strictSame(types, ['DepositCreated', 'LateFundsReceived', 'TransferSentToManualControl'])
+})
+
+t.test('a completion takes what is there; another amount needs a reason, and the difference a decision', async (t) => {
+  const held = played(receive(100_00n, { manualControlAboveMinor: 50_00n }))
+  given(...held)
+    .when(completing(40_00n))
+    .then('conflict')
+  given(...held)
+    .when(completing(120_00n))
+    .then('conflict')
+  t.match(account(fold([...held, ...decided(complete, held)]) as Deposit), {
+    transactionAmountMinor: 100_00n,
+    needsAttention: false,
+  })
+
+  const [receiving, less] = [
+    receive(100_00n, { manualControlAboveMinor: 50_00n }),
+    completing(40_00n, { reason: 'the rest goes back' }),
+  ]
+  t.match(account(after(receiving, less)), { transactionAmountMinor: 40_00n, unsettledMinor: 60_00n })
+  t.match(account(after(receiving, less, back(50_00n))), { unsettledMinor: 10_00n, needsAttention: true })
+  const done = after(receiving, less, back(50_00n), back(10_00n, 'https://bank.example/back/2'))
+  t.match(account(done), { transactionAmountMinor: 40_00n, unsettledMinor: 0n, needsAttention: false })
+})
+
+t.test(
+  'who completes with more than came vouches for it: all is accounted for, and looked at until resolved',
+  async (t) => {
+    const more = completing(100_00n, { reason: 'five came in cash' })
+    const booked = after(receive(95_00n, { mismatchPolicy: strict }), reopen, more)
+    t.match(account(booked), { transactionAmountMinor: 100_00n, receivedMinor: 100_00n, unsettledMinor: 0n })
+    t.ok(needsAttention(booked))
+    t.notOk(needsAttention(after(receive(95_00n, { mismatchPolicy: strict }), reopen, more, resolve)))
+  },
+)
+
+t.test(
+  'where nothing came, the word of whoever completes is the first there is, and nobody has to look at it',
+  async (t) => {
+    for (const way of [[complete], [completing(95_00n)]]) t.notOk(needsAttention(after(...way)))
+    t.match(account(after(completing(95_00n))), { receivedMinor: 95_00n, hasAmountMismatch: true })
+  },
+)
+
+t.test('the same money told by a person and by the wallet needs attention until it is resolved', async (t) => {
+  t.match(account(after(complete, receive(100_00n))), { transactionAmountMinor: 100_00n, unsettledMinor: 100_00n })
+  const resolved = after(complete, receive(100_00n), resolve)
+  t.match(account(resolved), { receivedMinor: 200_00n, unsettledMinor: 0n, needsAttention: false })
+  given(...played(complete, receive(100_00n), resolve))
+    .when(resolve)
+    .then([])
+})
+
+t.test('no more goes back than is there and not booked, and one receipt stands for one return', async (t) => {
+  const late = [cancel, receive(95_00n)]
+  given(...played(...late))
+    .when(back(95_01n))
+    .then('conflict')
+  given(...played(...late, back(95_00n)))
+    .when(back(95_00n))
+    .then([], 'the very same command')
+  given(...played(...late, back(45_00n)))
+    .when(back(50_00n))
+    .then('conflict', 'another amount under the same receipt')
+  given(...played(...late, back(95_00n)))
+    .when(back(1n, 'https://bank.example/back/2'))
+    .then('conflict')
+  given(...played(complete))
+    .when(back(1n))
+    .then('conflict', 'booked')
+  given(...played())
+    .when(back(1n))
+    .then('conflict', 'nothing came')
+  given(...played(...late, resolve))
+    .when(back(1n))
+    .then('conflict', 'settled otherwise')
+  const withdrawal = transferDecider.decide(createWithdrawal, transferDecider.initialState)
+  if (!withdrawal.accepted) throw new Error('refused')
+  given(...withdrawal.events)
+    .when(back(1n))
+    .then('conflict', 'a withdrawal')
+  t.match(account(after(...late, back(95_00n))), {
+    status: 'Cancelled',
+    transactionAmountMinor: 0n,
+    hasAmountMismatch: false,
+    receivedMinor: 95_00n,
+    needsAttention: false,
+  })
+})
+
+t.test('after all of it went back, a completion must name its amount and its reason', async () => {
+  const returned = played(cancel, receive(95_00n), back(95_00n), reopen)
+  given(...returned)
+    .when(complete)
+    .then('conflict')
+  given(...returned)
+    .when(completing(100_00n))
+    .then('conflict')
+  const decision = transferDecider.decide(completing(100_00n, { reason: 'by bank' }), fold(returned))
+  t.match(decision, { accepted: true })
+})
+
+t.test('a receipt that came with money stays until a newer one comes', async (t) => {
+  const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
+  const newer = 'https://bank.example/r/2'
+  for (const way of [[cancel], [fail], [complete], [cancel, reopen], [cancel, reopen, complete]]) {
+    t.equal(after(held, ...way).receiptUrl, receipt, way.map(({ type }) => type).join())
+  }
+  t.equal(after(held, { ...complete, receiptUrl: newer }).receiptUrl, newer)
+  t.equal(after(held, receive(1n, { receiptUrl: newer }), cancel).receiptUrl, newer)
+  t.equal(after(held, receive(1n, { receiptUrl: null }), cancel).receiptUrl, receipt)
+  t.equal(after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel).receiptUrl, receipt)
+  t.equal(after(held, back(95_00n), cancel).receiptUrl, receipt, 'the receipt of a return is of another kind')
+  for (const command of [complete, cancel]) {
+    t.match(decided(command, played(held)), [{ data: { receiptUrl: receipt } }], 'in the event, too')
+  }
+})
+
+t.test('an unlikely amount is confirmed by naming it twice, and none else', async () => {
+  const guarded = (amount: bigint, confirmed?: bigint) =>
+    completing(amount, { guardFactor: 10, ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }) })
+  const [deposit, withdrawal] = [createDeposit, createWithdrawal].map((create) => {
+    const decision = transferDecider.decide(create, transferDecider.initialState)
+    if (!decision.accepted) throw new Error('refused')
+    return decision.events
+  })
+  const likely = [
+    [deposit!, [10_00n, 99_99n, 100_00n, 1_000_00n]],
+    [withdrawal!, [10_00n, 99_99n, 100_00n]],
+  ] as const
+  const unlikely = [
+    [deposit!, [1n, 9_99n, 1_000_01n, 999_999_99n]],
+    [withdrawal!, [1n, 9_99n, 100_01n, 1_000_00n]],
+  ] as const
+  for (const [history, amounts] of likely) {
+    for (const amount of amounts) t.match(decided(guarded(amount), history), [{ type: 'TransferCompleted' }])
+    for (const amount of amounts) {
+      given(...history)
+        .when(guarded(amount, amount + 1n))
+        .then('conflict', 'another amount')
+    }
+  }
+  for (const [history, amounts] of unlikely) {
+    for (const amount of amounts) {
+      given(...history)
+        .when(guarded(amount))
+        .then('conflict', String(amount))
+      given(...history)
+        .when(guarded(amount, amount - 1n))
+        .then('conflict', String(amount))
+      t.match(decided(guarded(amount, amount), history), [{ type: 'TransferCompleted' }])
+    }
+  }
+  // The wallet took it: that is no slip of a keyboard.
+  t.match(decided(receive(1n), deposit!), [{ type: 'TransferCompleted' }])
+})
+
+const old = (type: string, data: object): TransferEvent =>
+  decodeEvent({
+    ...{ id: 'e', type, stream: 'transfer-x', revision: 0, recordedAtMs: 0, position: { commit: 0n, prepare: 0n } },
+    data: { ...stored, ...data },
+    metadata: { schemaVersion: 1 },
+  }) as TransferEvent
+const { type: _, channel, expiresAt, told: _told, amountMinor: _amount, ...request } = createDeposit
+const { userId, name, username, paymentMethod, ...ids } = request
+const stored = { ...ids, kind: 'deposit', amountMinor: '10000', at: later }
+const oldCreated = old('DepositCreated', { userId, name, username, paymentMethod, channel, expiresAt })
+const oldCancelled = (transactionAmountMinor: string, hasAmountMismatch: boolean) =>
+  old('TransferCancelled', { message: null, transactionAmountMinor, hasAmountMismatch })
+const oldCompleted = (transactionAmountMinor: string, hasAmountMismatch: boolean) =>
+  old('TransferCompleted', { transactionAmountMinor, hasAmountMismatch, receiptUrl: null, message: null })
+const oldHeld = old('TransferSentToManualControl', { message: null })
+const oldMoney = (receivedAmountMinor: string) => old('LateFundsReceived', { receivedAmountMinor, receiptUrl: receipt })
+const oldReopened = old('TransferReopened', { reason: 'it came' })
+
+t.test('logs from before tell the truth: what their events lost is derived from them', async (t) => {
+  const cases: [string, TransferEvent[], object][] = [
+    [
+      '95 cancelled automatically, reopened and cancelled',
+      [oldCancelled('9500', true), oldReopened, oldCancelled('0', false)],
+      { transactionAmountMinor: 95_00n, hasAmountMismatch: true, receivedMinor: 95_00n, unsettledMinor: 95_00n },
+    ],
+    [
+      '95 cancelled automatically, reopened and booked as 100',
+      [oldCancelled('9500', true), oldReopened, oldCompleted('10000', false)],
+      { transactionAmountMinor: 100_00n, receivedMinor: 100_00n, unsettledMinor: 0n, needsAttention: true },
+    ],
+    [
+      '100 held, 40 booked',
+      [oldHeld, oldMoney('10000'), oldCompleted('4000', true)],
+      { transactionAmountMinor: 40_00n, receivedMinor: 100_00n, unsettledMinor: 60_00n, receiptUrl: receipt },
+    ],
+    [
+      '95 held and cancelled',
+      [oldHeld, oldMoney('9500'), oldCancelled('0', false)],
+      { transactionAmountMinor: 95_00n, hasAmountMismatch: true, receivedMinor: 95_00n, unsettledMinor: 95_00n },
+    ],
+    [
+      '95 held and booked',
+      [oldHeld, oldMoney('9500'), oldCompleted('9500', true)],
+      { transactionAmountMinor: 95_00n, receivedMinor: 95_00n, unsettledMinor: 0n, needsAttention: false },
+    ],
+    [
+      'completed by hand, and the wallet paid as well',
+      [oldCompleted('10000', false), oldMoney('10000')],
+      { transactionAmountMinor: 100_00n, hasAmountMismatch: false, receivedMinor: 200_00n, unsettledMinor: 100_00n },
+    ],
+    [
+      'cancelled, with money after it',
+      [oldCancelled('0', false), oldMoney('10000')],
+      { transactionAmountMinor: 100_00n, hasAmountMismatch: false, receivedMinor: 100_00n, unsettledMinor: 100_00n },
+    ],
+    ['completed', [oldCompleted('9500', true)], { receivedMinor: 95_00n, needsAttention: false }],
+  ]
+  for (const [what, events, expected] of cases) {
+    t.match(account(fold([oldCreated, ...events]) as Deposit), expected, what)
+  }
+  given(oldCreated, oldCancelled('9500', true))
+    .when(completing(95_00n))
+    .then([], 'a repeat of what was cancelled automatically')
+})
+
+function decided(command: TransferCommand, history: readonly TransferEvent[]): readonly TransferEvent[] {
+  const decision = transferDecider.decide(command, fold(history))
+  if (!decision.accepted) throw new Error(decision.refusal.message)
+  return decision.events
+}
