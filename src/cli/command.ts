@@ -11,6 +11,17 @@ export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
+/** Somebody else has done it before, so nothing was changed: exit status 3. */
+export class DoneByAnother extends Refused {
+  constructor(
+    message: string,
+    /** Printed all the same. */
+    readonly answer: object,
+  ) {
+    super(message)
+  }
+}
+
 /** The command makes no sense as given: exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -70,6 +81,11 @@ function run<Arguments extends (string | number)[], Options, Result>(
       const work = () => action(workplace, options, ...args)
       const result = await (onlyReads(command) ? work() : logged(workplace, command, work))
       process.stdout.write(options.json ? jsonLine(result) : shown(result))
+    } catch (error) {
+      if (error instanceof DoneByAnother) {
+        process.stdout.write(options.json ? jsonLine(error.answer) : readable(error.answer))
+      }
+      throw error
     } finally {
       await workplace.close()
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander'
-import { Refused, UsageError } from './command.js'
+import { DoneByAnother, Refused, UsageError } from './command.js'
 import { buildProgram } from './program.js'
 
-/** Exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used or configured wrongly. */
+/** Exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used or configured wrongly, 3 done before by somebody else. */
 async function main(argv: readonly string[]): Promise<number> {
   try {
     await buildProgram().parseAsync(argv)
@@ -14,7 +14,7 @@ async function main(argv: readonly string[]): Promise<number> {
     console.error(`transferd: ${message}`)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
     if (!(error instanceof Refused) && isBug(error)) console.error(stack)
-    return 1
+    return error instanceof DoneByAnother ? 3 : 1
   }
 }
 

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
-import type { TransferResult } from '../commands/transfers.js'
 import { toJsonNumber } from '../domain/money.js'
 import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes } from '../domain/transfer/transfer.js'
-import type { FoundTransfer } from '../queries/transfers.js'
-import { accepted, answer, answerPage, type PageOptions, Refused } from './command.js'
-import { amount, message, moment, reason, trackingId, url } from './options.js'
+import { answer, answerPage, type PageOptions, Refused, UsageError } from './command.js'
+import { moment, trackingId } from './options.js'
+import { addSettlingCommands } from './settle-transfers.js'
+import { shownTransfer } from './shown-transfer.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 export function addTransferCommands(program: Command): void {
@@ -22,74 +22,17 @@ export function addTransferCommands(program: Command): void {
       .addOption(new Option('--status <status>', 'with this status').choices(Object.keys(statusCodes)))
       .addOption(new Option('--kind <kind>', 'of this kind').choices(['deposit', 'withdrawal']))
       .option('--from <time>', 'created then or later', moment)
-      .option('--to <time>', 'created before', moment),
+      .option('--to <time>', 'created before', moment)
+      .option('--needs-attention', 'about whose money a person has to decide; goes with no other filter'),
     listTransfers,
   )
-  const complete = transfers
-    .command('complete')
-    .argument('<trackingId>', '', trackingId)
-    .description('the money has arrived, or was paid')
-  answer(
-    complete
-      .option(
-        '--amount <amount>',
-        'what was really transferred, such as 95.00; otherwise the money known to have come, or else the requested amount',
-        amount,
-      )
-      .option('--receipt-url <url>', 'address of the receipt', url)
-      .option('--message <text>', 'for the merchant', message),
-    completeTransfer,
-  )
-  addChange(transfers, 'manual', 'SendToManualControl', 'somebody has to look at it')
-  addChange(transfers, 'cancel', 'Cancel', 'nothing is paid')
-  const reopen = transfers
-    .command('reopen')
-    .argument('<trackingId>', '', trackingId)
-    .description('put a cancelled or failed deposit into ManualControl')
-  answer(reopen.requiredOption('--reason <text>', 'for the merchant', reason), reopenTransfer)
-  addChange(transfers, 'fail', 'Fail', 'it could not be paid')
-}
-
-function addChange(
-  transfers: Command,
-  name: string,
-  type: 'SendToManualControl' | 'Cancel' | 'Fail',
-  description: string,
-): void {
-  const command = transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
-  answer(
-    command.option('--message <text>', 'for the merchant', message),
-    async (workplace: Workplace, options: { message?: string }, trackingId: string) => {
-      const { transfers, context } = workplace
-      return changedTransfer(
-        workplace,
-        await transfers.changeStatus(trackingId, type, options.message ?? null, context),
-      )
-    },
-  )
-}
-
-async function completeTransfer(
-  workplace: Workplace,
-  options: { amount?: bigint; receiptUrl?: string; message?: string },
-  trackingId: string,
-) {
-  const request = {
-    ...(options.amount !== undefined && { transactionAmountMinor: options.amount }),
-    ...(options.receiptUrl !== undefined && { receiptUrl: options.receiptUrl }),
-    ...(options.message !== undefined && { message: options.message }),
-  }
-  return changedTransfer(workplace, await workplace.transfers.complete(trackingId, request, workplace.context))
-}
-
-async function reopenTransfer(workplace: Workplace, options: { reason: string }, trackingId: string) {
-  return changedTransfer(workplace, await workplace.transfers.reopen(trackingId, options.reason, workplace.context))
+  addSettlingCommands(transfers)
 }
 
 async function showTransfer(workplace: Workplace, _options: object, trackingId: string) {
   const found = await workplace.transfers.find(trackingId)
   if (!found) throw new Refused('There is no such transfer.')
-  return { ...(await view(workplace, found)), walletCollections: await walletCollections(workplace, trackingId) }
+  return { ...(await shownTransfer(workplace, found)), walletCollections: await walletCollections(workplace, trackingId) }
 }
 
 /** Whose account paid, as the log has it: whoever gives money back must know whom. In the order the wallet was asked. */
@@ -118,17 +61,23 @@ interface ListOptions extends PageOptions {
   kind?: TransferKind
   from?: string
   to?: string
+  needsAttention?: true
 }
 
 async function listTransfers(workplace: Workplace, options: ListOptions) {
-  const { merchant, referenceId, status, kind, from, to, limit, cursor } = options
+  const { merchant, referenceId, status, kind, from, to, needsAttention, limit, cursor } = options
   if (merchant !== undefined && !(await workplace.merchants.find(merchant))) {
     throw new Refused('There is no such merchant.')
   }
   const queries = await import('../queries/transfers.js')
   const filter = { status, kind, from, to, limit, cursor }
+  if (needsAttention && [merchant, referenceId, status, kind, from, to].some((each) => each !== undefined)) {
+    throw new UsageError('--needs-attention goes with no other filter')
+  }
   if (referenceId === undefined) {
-    const { items, nextCursor } = await queries.listTransfers(workplace.readModels, merchant, filter)
+    const { items, nextCursor } = needsAttention
+      ? await queries.listNeedingAttention(workplace.readModels, filter)
+      : await queries.listTransfers(workplace.readModels, merchant, filter)
     const { viewOfDocument } = await import('../http/transfer-view.js')
     const currency = workplace.configuration.currency.code
     return {
@@ -138,20 +87,5 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
   }
   const merchantIds = merchant ? [merchant] : (await allMerchants(workplace)).map(({ merchantId }) => merchantId)
   const { items, nextCursor } = await queries.listByReferenceId(workplace.transfers, merchantIds, referenceId, filter)
-  return { items: await Promise.all(items.map((each) => view(workplace, each))), nextCursor }
-}
-
-/** As the log has it after the change; somebody else may have gone on meanwhile. */
-async function changedTransfer(workplace: Workplace, result: TransferResult) {
-  const { transfer, changed } = accepted(result)
-  if (!changed) console.error(`transferd: nothing was changed: the transfer was ${transfer.status} before`)
-  const found = await workplace.transfers.find(transfer.trackingId)
-  return { ...(await view(workplace, found!)), changed }
-}
-
-/** As `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
-async function view({ configuration }: Workplace, { transfer, revision }: FoundTransfer) {
-  const { viewOfTransfer } = await import('../http/transfer-view.js')
-  const currency = configuration.currency.code
-  return { ...viewOfTransfer(transfer, revision), currency, merchantId: transfer.merchantId }
+  return { items: await Promise.all(items.map((each) => shownTransfer(workplace, each))), nextCursor }
 }

@@ -37,7 +37,7 @@ export async function openWorkplace(
     clock,
     context: operatorContext(),
     merchants,
-    transfers: new TransferCommands(eventStore, clock, settingsOf),
+    transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
     callbacks: new CallbackCommands(eventStore, clock),
   }
 }

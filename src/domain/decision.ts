@@ -21,8 +21,8 @@ export function accept<Event>(...events: Event[]): Decision<Event> {
   return { accepted: true, events }
 }
 
-export function refuse(reason: RefusalReason, message: string): { accepted: false; refusal: Refusal } {
-  return { accepted: false, refusal: { reason, message } }
+export function refuse(reason: RefusalReason, message: string, rule?: string): { accepted: false; refusal: Refusal } {
+  return { accepted: false, refusal: { reason, message, ...(rule !== undefined && { rule }) } }
 }
 
 /** A pure aggregate: what may happen (`decide`) and what has happened (`evolve`). */

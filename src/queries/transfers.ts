@@ -36,6 +36,22 @@ export async function listTransfers(
       return { equal, from, to }
     }),
   )
+  return pageOfRuns(readModels, runs, { limit, cursor })
+}
+
+/** Deposits of all merchants about whose money a person has to decide, newest first. @throws ReadModelsUnavailableError */
+export function listNeedingAttention(
+  readModels: ReadModels,
+  page: Pick<TransferFilter, 'limit' | 'cursor'>,
+): Promise<Page<TransferDocument>> {
+  return pageOfRuns(readModels, [{ equal: { attention: 'open' } }], page)
+}
+
+async function pageOfRuns(
+  readModels: ReadModels,
+  runs: readonly Run[],
+  { limit, cursor }: Pick<TransferFilter, 'limit' | 'cursor'>,
+): Promise<Page<TransferDocument>> {
   const collection = readModels.collection(collections.transfers)
   const found = (await newestOf(collection, 'createdAt', runs, cursor, limit + 1)) as readonly TransferDocument[]
   return pageOf(found, limit, ({ createdAt, _id }) => ({ time: createdAt, id: _id }))

@@ -42,7 +42,7 @@ export interface TransferDocument extends Document {
   /** The same as `expiresAt`, while the deposit is Pending. */
   readonly openUntil?: string
   /** While a person has to decide about its money. */
-  readonly needsAttention?: true
+  readonly attention?: 'open'
   /** Of the stream's event this document has come to. */
   readonly revision: number
 }
@@ -185,6 +185,7 @@ export const indexes = {
     { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, _id: -1 } },
     { key: { kind: 1, status: 1, createdAt: -1, _id: -1 } },
     { key: { openUntil: 1 } },
+    { key: { attention: 1, createdAt: -1, _id: -1 } },
   ],
   callbacks: [
     { key: { merchantId: 1, dueAt: 1, _id: 1 } },

@@ -36,7 +36,7 @@ function depositFields(deposit: Deposit): Partial<TransferDocument> {
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
     ...(reopened && { reopened }),
     ...(deposit.status === 'Pending' && { openUntil: expiresAt }),
-    ...(needsAttention(deposit) && { needsAttention: true }),
+    ...(needsAttention(deposit) && { attention: 'open' }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
+import { defaultCompletionGuardFactor } from '../commands/transfers.js'
 import { type Currency, currencyOf } from '../domain/currency.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
@@ -59,6 +60,8 @@ export interface Configuration {
   /** `auto`: a sandbox merchant is offered as long as there is no live one. */
   readonly sandbox: 'auto' | 'off'
   readonly callbackTimeoutMs: number
+  /** How many times the requested amount, or which fraction, must be confirmed to complete a transfer with it. */
+  readonly completionGuardFactor: number
   readonly wallet: WalletLocation
   readonly messages: MessageGateways
 }
@@ -81,6 +84,7 @@ export const configurationDefaults = {
   PAYMENT_METHODS: '',
   SANDBOX: 'auto',
   CALLBACK_TIMEOUT_MS: '15000',
+  COMPLETION_GUARD_FACTOR: String(defaultCompletionGuardFactor),
   WALLET_URL: '',
   WALLET_TOKEN: '',
   WALLET_TIMEOUT_MS: '10000',
@@ -159,6 +163,7 @@ export function readConfiguration(environment: Environment): Configuration {
     paymentMethods: read('PAYMENT_METHODS', (value) => (value === '' ? defaultPaymentMethods : parseCatalogue(value))),
     sandbox: read('SANDBOX', (value) => parseOneOf(value, ['auto', 'off'])),
     callbackTimeoutMs: read('CALLBACK_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000)),
+    completionGuardFactor: read('COMPLETION_GUARD_FACTOR', (value) => parseInteger(value, 1, 1_000_000)),
     wallet: readWallet(read),
     messages: readMessages(read),
   }

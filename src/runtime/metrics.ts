@@ -90,6 +90,15 @@ export function backlogMetrics(
       })
     },
   })
+  const transfers = deps.readModels.collection(collections.transfers)
+  new Gauge({
+    name: 'transferd_transfers_needing_attention',
+    help: 'Deposits about whose money a person has to decide.',
+    registers,
+    async collect() {
+      await setOrReset(this, async () => this.set(await transfers.countDocuments({ attention: 'open' })))
+    },
+  })
   const checkpoints = deps.readModels.collection(collections.checkpoints)
   new Gauge({
     name: 'transferd_projection_failed',

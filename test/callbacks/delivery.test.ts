@@ -107,6 +107,38 @@ t.test(
   },
 )
 
+t.test(
+  'callbacks tell of money whatever the status, with its receipt; money alone is no change of status',
+  async (t) => {
+    const world = await openWorld(t)
+    const receiver = await startReceiver(t)
+    const { id } = await world.merchant(receiver.url, { manualControlAboveMinor: 50_00n })
+    const trackingId = await world.deposit(id)
+    const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://receipts.example/95' }
+    await world.transfers.receiveFunds(trackingId, 1, received, context)
+    await world.transfers.changeStatus(trackingId, 'Cancel', null, context)
+    await world.transfers.reopen(trackingId, 'it came', context)
+    const returned = { amountMinor: 15_00n, receiptUrl: 'https://receipts.example/15' }
+    await world.transfers.returnFunds(trackingId, returned, context)
+    await world.transfers.complete(trackingId, {}, context)
+    await world.transfers.receiveFunds(trackingId, 2, { receivedAmountMinor: 1n, receiptUrl: null }, context)
+    await world.transfers.resolveAttention(trackingId, 'a cent', context)
+    const last = await world.completed(id)
+    world.start()
+    await until(() => receiver.received.some((callback) => callback.trackingId === last))
+    await until(() => receiver.received.filter((callback) => callback.trackingId === trackingId).length >= 4)
+    const money = { HasAmountMismatch: true, ReceiptUrl: 'https://receipts.example/95', Amount: 100 }
+    const told = receiver.received.filter((callback) => callback.trackingId === trackingId).map(({ body }) => body)
+    t.match(told, [
+      { ...money, Status: 3, TransactionAmount: 95 },
+      { ...money, Status: 4, TransactionAmount: 95 },
+      { ...money, Status: 3, TransactionAmount: 95 },
+      { ...money, Status: 2, TransactionAmount: 80 },
+    ])
+    t.strictSame(await recordedFor(world, trackingId), 4)
+  },
+)
+
 t.test('while a webhook secret rotates, both signatures are there; afterwards one', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
@@ -357,4 +389,8 @@ function expectedSignature(secret: string, { headers, text }: Received): string 
 
 async function eventTypes(world: World, trackingId: string): Promise<string[]> {
   return (await world.deliveryLog(trackingId)).map((event) => event.type)
+}
+
+async function recordedFor(world: World, trackingId: string): Promise<number> {
+  return (await world.deliveryLog(trackingId)).filter(({ type }) => type === 'CallbackRecorded').length
 }

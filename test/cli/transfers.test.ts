@@ -50,10 +50,11 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
     '--json',
   ])
   t.match(JSON.parse(repeated.stdout), { changed: false, transactionAmount: 95 })
-  t.match(repeated.stderr, /nothing was changed: the transfer was Completed before/)
+  t.equal(repeated.status, 0, 'the same person')
+  t.match(repeated.stderr, /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was Completed before/)
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
-  t.match(refused.stderr, /is Completed, which is final/)
+  t.match(refused.stderr, /is Completed, which is final; it cannot become Cancelled. cli:\S+ did that at 20/)
   t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
 })
 

@@ -58,6 +58,7 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     PAYMENT_METHODS: '[]',
     SANDBOX: 'maybe',
     CALLBACK_TIMEOUT_MS: '1e3',
+    COMPLETION_GUARD_FACTOR: '0',
     WALLET_URL: 'http://wallet.example',
     WALLET_TOKEN: 'not a token',
     WALLET_TIMEOUT_MS: '1',

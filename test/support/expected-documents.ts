@@ -91,7 +91,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(reopened && { reopened }),
-      ...(transfer.needsAttention(state) && { needsAttention: true }),
+      ...(transfer.needsAttention(state) && { attention: 'open' }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,
     }

@@ -4,7 +4,7 @@ import type { Complete } from './commands.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferEvent } from './events.js'
 import { availableMinor, heldMinor } from './funds.js'
-import { isTerminal, type Transfer } from './transfer.js'
+import { isTerminal, type Status, type Transfer } from './transfer.js'
 
 /** What is booked, and how it is judged. */
 export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
@@ -15,9 +15,7 @@ export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mism
 export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
   if (isRepeated(amountMinor, state)) return accept()
-  if (isTerminal(state.status)) {
-    return refuse('conflict', `The transfer is ${state.status}, which is final; it cannot become Completed.`)
-  }
+  if (isTerminal(state.status)) return isFinal(state, 'Completed')
   if (amountMinor === undefined) {
     return refuse('conflict', 'Nothing is left of what was received: to complete, name the amount.')
   }
@@ -39,6 +37,12 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
   }
   const outcome = { transactionAmountMinor: amountMinor, hasAmountMismatch, receiptUrl, message, reason }
   return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
+}
+
+/** The refusal's rule is `final`. */
+export function isFinal(state: Transfer, wanted: Status): Decision<never> {
+  const message = `The transfer is ${state.status}, which is final; it cannot become ${wanted}.`
+  return refuse('conflict', message, 'final')
 }
 
 /** Whether an amount (0 is none) is another than requested, by more than the tolerance. */

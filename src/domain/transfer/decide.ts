@@ -9,7 +9,7 @@ import type {
   ReturnFunds,
   TransferCommand,
 } from './commands.js'
-import { book, complete, isMismatch } from './complete.js'
+import { book, complete, isFinal, isMismatch } from './complete.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferCreated, TransferEvent } from './events.js'
 import { expiredMessage } from './expiry.js'
@@ -163,8 +163,6 @@ function reopen({ reason, at }: Reopen, state: Transfer): Decision<TransferEvent
 /** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
 function moveTo(status: Status, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
   if (state.status === status) return accept()
-  if (isTerminal(state.status)) {
-    return refuse('conflict', `The transfer is ${state.status}, which is final; it cannot become ${status}.`)
-  }
+  if (isTerminal(state.status)) return isFinal(state, status)
   return accept(event)
 }

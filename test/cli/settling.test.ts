@@ -1,0 +1,159 @@
+import t, { type Test } from 'tap'
+import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openStores } from '../../src/runtime/stores.js'
+import { cliItems, cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+// Each command is a process of its own.
+t.setTimeout(300_000)
+
+interface TransferAnswer {
+  readonly referenceId: string
+  readonly [field: string]: unknown
+}
+
+const directory = temporaryDirectory(t)
+const service = await startServiceProcess(t, { directory })
+const client = new MerchantClient(service.baseUrl, service.sandbox!)
+
+async function deposit(referenceId: string): Promise<string> {
+  const { status, body } = await client.hostedDeposit(referenceId, '100.00')
+  t.equal(status, 200)
+  return String(body.trackingId)
+}
+
+function transfers(...args: string[]): Promise<TransferAnswer> {
+  return cliJson(directory, 'transfers', ...args)
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('it did not come about within 60 s')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Another operator, and a wallet, at work in the same log. */
+async function others(t: Test) {
+  const stores = await openStores(readConfiguration({ EVENT_STORE_URL: `embedded:${directory}/data` }))
+  t.teardown(() => stores.close())
+  const { eventStore, box } = stores
+  const clock = () => new Date().toISOString()
+  const merchants = new MerchantCommands(eventStore, clock, box)
+  return new TransferCommands(eventStore, clock, async (id) => (await merchants.find(id))?.settings)
+}
+const ada = { actor: 'cli:ada', $correlationId: 'ada', $causationId: 'ada' }
+
+t.test('who comes second is told who did it and when, by an exit status of its own, whatever it was', async (t) => {
+  const other = await others(t)
+  const [completed, cancelled, failed, manual, reopened, settled] = await Promise.all(
+    ['by-ada', 'by-ada-2', 'by-ada-3', 'by-ada-4', 'by-ada-5', 'by-ada-6'].map((reference) => deposit(reference)),
+  )
+  const receipt = 'https://bank.example/back/1'
+  await other.complete(completed!, {}, ada)
+  await other.changeStatus(cancelled!, 'Cancel', null, ada)
+  await other.changeStatus(failed!, 'Fail', null, ada)
+  await other.changeStatus(manual!, 'SendToManualControl', null, ada)
+  for (const id of [reopened!, settled!]) await other.changeStatus(id, 'Cancel', null, ada)
+  await other.reopen(reopened!, 'it came', ada)
+  await other.receiveFunds(settled!, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
+  await other.returnFunds(settled!, { amountMinor: 40_00n, receiptUrl: receipt }, ada)
+  await other.resolveAttention(settled!, 'the rest was credited', ada)
+  const second: string[][] = [
+    ['complete', completed!],
+    ['cancel', cancelled!],
+    ['fail', failed!],
+    ['manual', manual!],
+    ['manual', reopened!],
+    ['reopen', reopened!, '--reason', 'again'],
+    ['return', settled!, '--amount', '40', '--receipt-url', receipt],
+    ['resolve', settled!, '--reason', 'again'],
+  ]
+  await Promise.all(
+    second.map(async (args) => {
+      const { status, stdout, stderr } = await runCli(directory, ['transfers', ...args, '--json'])
+      t.equal(status, 3, args.join(' '))
+      t.match(JSON.parse(stdout), { changed: false, doneBy: { actor: 'cli:ada', at: /^20\d\d-/ } })
+      t.match(stderr, /nothing was changed: cli:ada did it at 20/)
+    }),
+  )
+  const refused = await runCli(directory, ['transfers', 'cancel', completed!])
+  t.equal(refused.status, 1, 'something else was done')
+  t.match(refused.stderr, /which is final.* cli:ada did that at 20/)
+})
+
+t.test('of two who complete at once one does it, and the other is told', async (t) => {
+  const other = await others(t)
+  for (let n = 0; n < 2; n++) {
+    const trackingId = await deposit(`at-once-${n}`)
+    const [mine, theirs] = await Promise.all([
+      runCli(directory, ['transfers', 'complete', trackingId, '--json']),
+      new Promise<void>((resolve) => setImmediate(resolve)).then(() => other.complete(trackingId, {}, ada)),
+    ])
+    const isFirst = theirs.accepted && theirs.changed
+    t.equal(mine.status, isFirst ? 3 : 0)
+    t.equal(JSON.parse(mine.stdout).changed, !isFirst)
+  }
+})
+
+t.test('money that came is returned, resolved and listed until then', async (t) => {
+  const other = await others(t)
+  const [trackingId, same] = [await deposit('settle-1'), await deposit('settle-2')]
+  for (const id of [trackingId, same]) {
+    await transfers('cancel', id)
+    await other.receiveFunds(id, 1, { receivedAmountMinor: 95_00n, receiptUrl: 'https://bank.example/in' }, ada)
+  }
+  const waiting = async () => {
+    const listed = await cliItems<TransferAnswer>(directory, 'transfers', 'list', '--needs-attention')
+    return listed.map(({ referenceId }) => referenceId).filter((name) => name.startsWith('settle'))
+  }
+  await until(async () => (await waiting()).length === 2)
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
+  t.ok(Number(/^transferd_transfers_needing_attention (\d+)$/m.exec(metrics)?.[1]) >= 2)
+  const back = ['--receipt-url', 'https://bank.example/back/2']
+  const money = { receivedAmount: 95, receiptUrl: 'https://bank.example/in', statusDescription: 'Cancelled' }
+  t.match(await transfers('return', trackingId, '--amount', '90', ...back), {
+    ...{ ...money, changed: true, transactionAmount: 5, returnedAmount: 90, lateFunds: 5, needsAttention: true },
+  })
+  t.match(await transfers('return', trackingId, '--amount', '90', ...back), { changed: false, returnedAmount: 90 })
+  const tooMuch = [
+    'transfers',
+    'return',
+    trackingId,
+    '--amount',
+    '5.01',
+    '--receipt-url',
+    'https://bank.example/back/3',
+  ]
+  const refused = await runCli(directory, tooMuch)
+  t.same([refused.status, refused.stderr], [1, 'transferd: Only 5.00 is there to give back.\n'])
+  t.match(await transfers('resolve', trackingId, '--reason', 'the fee'), {
+    ...{ ...money, changed: true, resolvedAmount: 5, lateFunds: 0, needsAttention: false, transactionAmount: 5 },
+  })
+  t.match(await transfers('resolve', same, '--reason', 'credited'), { changed: true, resolvedAmount: 95 })
+  await until(async () => (await waiting()).length === 0)
+  const mixed = await runCli(directory, ['transfers', 'list', '--needs-attention', '--kind', 'deposit'])
+  t.equal(mixed.status, 2)
+})
+
+t.test('an unlikely amount is completed when it is named twice, and another than came with a reason', async (t) => {
+  const trackingId = await deposit('unlikely')
+  const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
+  t.same(
+    [refused.status, refused.stderr],
+    [1, 'transferd: The requested amount is 100.00: to complete with 1000.01, confirm it.\n'],
+  )
+  const once = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
+  t.match(await transfers(...once), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })
+  const held = await deposit('reasoned')
+  await transfers('cancel', held)
+  await (await others(t)).receiveFunds(held, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
+  await transfers('reopen', held, '--reason', 'it came')
+  const unexplained = await runCli(directory, ['transfers', 'complete', held, '--amount', '90'])
+  t.match(unexplained, { status: 1, stderr: /Of what was received 95.00 is left: another amount needs a reason/ })
+  const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
+  t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
+})
