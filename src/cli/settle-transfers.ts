@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { CompleteRequest, TransferResult } from '../commands/transfers.js'
+import { formatTwoDecimals } from '../domain/money.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { answer, DoneByAnother, Refused } from './command.js'
 import { amount, message, reason, trackingId, url } from './options.js'
@@ -137,7 +138,9 @@ async function settled(
   }
   const { actor } = done.metadata
   const { at } = done.event.data
-  const told = `nothing was changed: ${actor} did it at ${at}, and the transfer was ${result.transfer.status} before`
+  const { status, transactionAmountMinor } = result.transfer
+  const stood = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
+  const told = `nothing was changed: ${actor} did it at ${at}, and the transfer was ${stood} before`
   if (actor !== context.actor) throw new DoneByAnother(told, { ...shown, doneBy: { actor, at } })
   console.error(`transferd: ${told}`)
   return shown

@@ -51,7 +51,10 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
   ])
   t.match(JSON.parse(repeated.stdout), { changed: false, transactionAmount: 95 })
   t.equal(repeated.status, 0, 'the same person')
-  t.match(repeated.stderr, /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was Completed before/)
+  t.match(
+    repeated.stderr,
+    /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was Completed with 95.00 before/,
+  )
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /is Completed, which is final; it cannot become Cancelled. cli:\S+ did that at 20/)

@@ -206,6 +206,28 @@ t.test('money of no or negative amount is never booked, whoever forgot to check'
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated', 'TransferCancelled', 'LateFundsReceived'])
 })
 
+t.test('of many who return the same money at once, one does; nobody returns money of what is not there', async (t) => {
+  const store = await openTestStore(t)
+  await commands(store).createDeposit(deposit, context)
+  await commands(store).changeStatus(trackingId, 'Cancel', null, context)
+  await commands(store).receiveFunds(trackingId, 1, { receivedAmountMinor: 9_500n, receiptUrl: null }, context)
+  const returns = Array.from({ length: 20 }, (_, n) => {
+    const receiptUrl = `https://bank.example/back/${n}`
+    return commands(store).returnFunds(trackingId, { amountMinor: 5_000n, receiptUrl }, context)
+  })
+  t.equal((await Promise.all(returns)).filter((answer) => answer.accepted).length, 1)
+  const again = { amountMinor: 4_500n, receiptUrl: 'https://bank.example/rest' }
+  const repeated = Array.from({ length: 20 }, () => commands(store).returnFunds(trackingId, again, context))
+  const answers = await Promise.all(repeated)
+  t.ok(answers.every((answer) => answer.accepted))
+  t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
+  t.equal((await logged(store, 'transfer-')).filter((type) => type === 'FundsReturned').length, 2)
+  const unknown = '00000000-0000-4000-8000-000000000000'
+  const refused = { accepted: false, refusal: { reason: 'not-found' } }
+  t.match(await commands(store).returnFunds(unknown, again, context), refused)
+  t.match(await commands(store).resolveAttention(unknown, 'settled', context), refused)
+})
+
 t.test('a deposit expires by the clock, once', async (t) => {
   const store = await openTestStore(t)
   const { clock, set } = settableClock(at)

@@ -6,6 +6,8 @@ import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { noFunds, returnedMinor } from '../../src/domain/transfer/funds.js'
 import { isTerminal, needsAttention, type TransferState, unsettledMinor } from '../../src/domain/transfer/transfer.js'
 import { decodeEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import type { TransferDocument } from '../../src/read-models/documents.js'
+import { documentOf, transferOf } from '../../src/read-models/transfer-document.js'
 import { complete, createDeposit, createWithdrawal, later } from './transfer-samples.js'
 
 const at = fc
@@ -169,6 +171,9 @@ t.test('what is decided, stored and read folds to the same state', async (t) => 
       const read = stored.map((recorded) => decodeEvent(recorded) as TransferEvent)
       t.strictSame(read, history)
       t.strictSame(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
+      if (state.kind === 'none') return
+      const document = JSON.parse(JSON.stringify(documentOf(state, 0))) as TransferDocument
+      t.strictSame(transferOf(document), state, 'and so it is kept in the read model')
     }),
     { numRuns: 200 },
   )

@@ -101,6 +101,37 @@ t.test('a completed deposit shows what was really transferred', async (t) => {
   })
 })
 
+t.test('what became of the money of a deposit is told from the log and from the lists alike', async (t) => {
+  const trackingId = await create('hosted', merchant)
+  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  const received = { receivedAmountMinor: 95_00n, receiptUrl: 'https://r.example/in' }
+  await transfers.receiveFunds(trackingId, 1, received, context)
+  const returned = { amountMinor: 60_00n, receiptUrl: 'https://r.example/out' }
+  await transfers.returnFunds(trackingId, returned, context)
+  const money = { receivedAmount: 95, returnedAmount: 60, receiptUrl: 'https://r.example/in', transactionAmount: 35 }
+  const shown = (await get(`/v1/transfers/${trackingId}`)).json()
+  t.match(shown, { ...money, hasAmountMismatch: true, resolvedAmount: 0, lateFunds: 35, needsAttention: true })
+  await transfers.resolveAttention(trackingId, 'credited', context)
+  const settled = (await get(`/v1/transfers/${trackingId}`)).json()
+  t.match(settled, {
+    ...money,
+    statusDescription: 'Cancelled',
+    resolvedAmount: 35,
+    lateFunds: 0,
+    needsAttention: false,
+  })
+  type List = { items: { trackingId: string; revision: number }[] }
+  const url = '/v1/transfers?status=Cancelled'
+  const one = ({ items }: List) => items.find((each) => each.trackingId === trackingId)
+  t.same(one(await listed<List>(url, (list) => one(list)?.revision === settled.revision)), settled)
+  const { items } = (await get(`/v1/transfers/${trackingId}/events`)).json()
+  t.match(items.slice(2), [
+    { type: 'LateFundsReceived', data: { receivedAmount: 95, hasAmountMismatch: true } },
+    { type: 'FundsReturned', data: { returnedAmount: 60, receiptUrl: 'https://r.example/out' } },
+    { type: 'AttentionResolved', data: { resolvedAmount: 35, reason: 'credited' } },
+  ])
+})
+
 t.test('the history tells every event with its actor and correlation id', async (t) => {
   const trackingId = await create('native', merchant, { referenceId: 'history-1' })
   await transfers.changeStatus(trackingId, 'SendToManualControl', 'checking', context)
