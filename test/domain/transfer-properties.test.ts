@@ -1,3 +1,4 @@
+import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import type { TransferCommand } from '../../src/domain/transfer/commands.js'
@@ -137,17 +138,17 @@ t.test(
             const booked = status === 'Completed' ? transactionAmountMinor : 0n
             const returned = returnedMinor(funds)
             const unsettled = unsettledMinor(state)
-            t.equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
+            equal(funds.receivedMinor, booked + returned + funds.resolvedMinor + unsettled)
             const parts = { booked, returned, resolved: funds.resolvedMinor, unsettled, vouched: funds.vouchedMinor }
             for (const [name, part] of Object.entries(parts) as [keyof typeof seen, bigint][]) {
               if (part < 0n) throw new Error(`${name} is ${part}`)
               if (part > 0n) seen[name]++
             }
-            t.equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
-            t.equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
-            t.ok(funds.receivedMinor >= before.receivedMinor, 'what came is never less')
+            equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
+            equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
+            ok(funds.receivedMinor >= before.receivedMinor, 'what came is never less')
             if (command.type !== 'Complete' && command.type !== 'ReceiveFunds') {
-              t.equal(funds.receivedMinor, before.receivedMinor, `${command.type} says of no money that it came`)
+              equal(funds.receivedMinor, before.receivedMinor, `${command.type} says of no money that it came`)
             }
             before = funds
           },
@@ -159,7 +160,7 @@ t.test(
   },
 )
 
-t.test('what is decided, stored and read folds to the same state', async (t) => {
+t.test('what is decided, stored and read folds to the same state', async () => {
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   fc.assert(
     fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (asked) => {
@@ -169,11 +170,11 @@ t.test('what is decided, stored and read folds to the same state', async (t) => 
         return { ...encoded, stream: 'transfer-x', revision, position: { commit: 0n, prepare: 0n }, recordedAtMs: 0 }
       })
       const read = stored.map((recorded) => decodeEvent(recorded) as TransferEvent)
-      t.strictSame(read, history)
-      t.strictSame(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
+      deepStrictEqual(read, history)
+      deepStrictEqual(read.reduce(transferDecider.evolve, transferDecider.initialState), state)
       if (state.kind === 'none') return
       const document = JSON.parse(JSON.stringify(documentOf(state, 0))) as TransferDocument
-      t.strictSame(transferOf(document), state, 'and so it is kept in the read model')
+      deepStrictEqual(transferOf(document), state, 'and so it is kept in the read model')
     }),
     { numRuns: 200 },
   )

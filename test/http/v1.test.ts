@@ -174,7 +174,7 @@ t.test('unknown and malformed trackingIds are 404', async (t) => {
 t.test('a referenceId finds its deposit and its withdrawal at once', async (t) => {
   const referenceId = randomUUID()
   const deposit = await create('hosted', merchant, { referenceId })
-  const withdrawal = await create('withdrawal', merchant, { referenceId })
+  const withdrawal = await create('withdrawal', merchant, { referenceId }, '100.51')
   const find = async (query: string) => {
     const { items } = (await get(`/v1/transfers?referenceId=${referenceId}${query}`)).json()
     return items.map((item: { trackingId: string }) => item.trackingId).sort()
