@@ -13,6 +13,8 @@ const prefixes = {
   TransferFailed: 'transfer-',
   LateFundsReceived: 'transfer-',
   TransferReopened: 'transfer-',
+  FundsReturned: 'transfer-',
+  AttentionResolved: 'transfer-',
   MerchantRegistered: 'merchant-',
   MerchantSettingsChanged: 'merchant-',
   ApiKeyRotated: 'merchant-',
