@@ -32,7 +32,10 @@ export function addTransferCommands(program: Command): void {
 async function showTransfer(workplace: Workplace, _options: object, trackingId: string) {
   const found = await workplace.transfers.find(trackingId)
   if (!found) throw new Refused('There is no such transfer.')
-  return { ...(await shownTransfer(workplace, found)), walletCollections: await walletCollections(workplace, trackingId) }
+  return {
+    ...(await shownTransfer(workplace, found)),
+    walletCollections: await walletCollections(workplace, trackingId),
+  }
 }
 
 /** Whose account paid, as the log has it: whoever gives money back must know whom. In the order the wallet was asked. */
