@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { readConfiguration } from '../../src/runtime/configuration.js'
 import { openStores } from '../../src/runtime/stores.js'
+import { hashCode } from '../../src/security/hash-code.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
@@ -89,7 +90,7 @@ t.test('the service goes on in a data directory of version 0.1.0', async (t) => 
   const receiver = await startReceiver(t)
   const cli = <Answer>(...args: string[]) => cliJson<Answer>(directory, ...args)
   const service = await startServiceProcess(t, { directory })
-  const listed = () => cli<View[]>('transfers', 'list', '--limit', '1000')
+  const listed = async () => (await cli<{ items: View[] }>('transfers', 'list', '--limit', '1000')).items
   const summary = (view: View) => [view.referenceId, view.statusDescription, view.transactionAmount, view.lateFunds]
   const sorted = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join(' ')).sort()
 
@@ -110,9 +111,9 @@ t.test('the service goes on in a data directory of version 0.1.0', async (t) => 
   })
 
   await t.test('merchants keep their settings, wallet accounts their money', async (t) => {
-    const merchants = await cli<{ name: string }[]>('merchants', 'list')
+    const { items } = await cli<{ items: { name: string }[] }>('merchants', 'list')
     t.match(
-      merchants.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      items.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
       [
         {
           name: 'Blue Shop',
@@ -142,8 +143,8 @@ t.test('the service goes on in a data directory of version 0.1.0', async (t) => 
   })
 
   await t.test('callbacks that were given up or waited are sent, and those that were delivered again', async (t) => {
-    const merchants = await cli<{ id: string; name: string }[]>('merchants', 'list')
-    const idOf = (name: string) => merchants.find((merchant) => merchant.name === name)!.id
+    const { items } = await cli<{ items: { id: string; name: string }[] }>('merchants', 'list')
+    const idOf = (name: string) => items.find((merchant) => merchant.name === name)!.id
     const trackingIdOf = (name: string) => found.find(({ referenceId }) => referenceId === name)!.trackingId
     const arrived = (reference: string) => receiver.received.filter(({ body }) => body.RefereneceId === reference)
     // Another endpoint enables callbacks again, so what waited goes out by itself.
@@ -175,6 +176,25 @@ t.test('the service goes on in a data directory of version 0.1.0', async (t) => 
     })
     t.match(created, { status: 200, body: { success: true, result: { referenceId: 'new' } } })
     await until(async () => (await listed()).some(({ referenceId }) => referenceId === 'new'))
+  })
+
+  await t.test('the hash of a deposit it had, and that of its callback, create no withdrawal', async (t) => {
+    for (const [amount, referenceId] of [
+      ['100.00', 'completed'],
+      ['100', 'completed'],
+      ['100', 'pending'],
+    ] as const) {
+      const fields = {
+        ...{ userId: '1', name: 'Eve', username: 'eve', accountNumber: 'TR00', transactionType: 2, paymentMethod: 1 },
+        ...{ referenceId, hashCode: hashCode(blue.secretKey, amount, referenceId) },
+      }
+      const response = await fetch(`${service.baseUrl}/api/services/app/TransactionRequests/CreateWithdraw`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', WebApiKey: blue.webApiKey },
+        body: `{"amount":${amount},${JSON.stringify(fields).slice(1)}`,
+      })
+      t.match(await response.json(), { success: false, error: { code: 40902 } }, `${amount} ${referenceId}`)
+    }
   })
 
   t.equal(await service.end('SIGTERM'), 0)
