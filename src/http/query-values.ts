@@ -1,11 +1,10 @@
-import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes } from '../domain/transfer/transfer.js'
 import { type Place, parseCursor } from '../queries/list-page.js'
 import { parseMoment } from '../queries/moment.js'
 import { failures, RequestError } from './errors.js'
 
 export const maxLimit = 100
-const defaultLimit = 50
+export const defaultLimit = 50
 
 /** @throws RequestError naming the parameter, as do all of these */
 export function limitOf(text: string | undefined): number {
@@ -15,18 +14,13 @@ export function limitOf(text: string | undefined): number {
   return limit
 }
 
+/** `text`: a name or a number, as the schema lets pass. */
 export function statusOf(text: string | undefined): Status | undefined {
-  if (text === undefined) return undefined
-  for (const [name, code] of Object.entries(statusCodes))
-    if (text === name || text === String(code)) return name as Status
-  throw badParameter('status', 'must be a number from 1 to 5 or the name of a status')
+  const names = Object.keys(statusCodes) as Status[]
+  return names.find((name) => text === name || text === String(statusCodes[name]))
 }
 
-export function kindOf(text: string | undefined): TransferKind | undefined {
-  if (text === undefined || text === 'deposit' || text === 'withdrawal') return text
-  throw badParameter('kind', 'must be deposit or withdrawal')
-}
-
+/** In UTC with milliseconds, as stored; a date alone is its first moment in UTC. */
 export function timeOf(name: 'from' | 'to', text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const moment = parseMoment(text)

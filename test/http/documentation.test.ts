@@ -1,6 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
+import { callbackBody } from '../../src/callbacks/body.js'
 import { failures } from '../../src/http/errors.js'
+import { Callback } from '../../src/http/schemas/callback.js'
+import { nameSchemas } from '../../src/http/schemas/name-schemas.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()
@@ -18,6 +23,7 @@ interface Document {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
   readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly schemas: object }
 }
 
 t.test('the OpenAPI document is 3.1, covers every route, and is complete', async (t) => {
@@ -49,16 +55,70 @@ t.test('the OpenAPI document is 3.1, covers every route, and is complete', async
   t.equal(ids.size, documented.length, 'operation ids are unique')
 })
 
+t.test('the document is valid, names its schemas, and says which values there are', async (t) => {
+  const document = (await service.app.inject('/documentation/json')).json()
+  t.match(await new Validator().validate(structuredClone(document)), { valid: true })
+  const { schemas } = document.components
+  t.match(Object.keys(schemas), ['Callback', 'Callbacks', 'CodeEnvelope'])
+  t.same(schemas.Kind, { type: 'string', enum: ['deposit', 'withdrawal'] })
+  t.match(schemas.Status, { type: 'integer', enum: [1, 2, 3, 4, 5] })
+  t.same(schemas.StatusName.enum, ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'])
+  t.same(schemas.Transfer.properties.kind, { $ref: '#/components/schemas/Kind' })
+  t.same(schemas.TransferPage.properties.items.items.$ref, '#/components/schemas/Transfer')
+  t.match(schemas.HostedDeposit.properties.transactionType, { type: 'integer', enum: [1] })
+  const { parameters } = document.paths['/v1/transfers'].get
+  const limit = parameters.find(({ name }: { name: string }) => name === 'limit')
+  t.match(limit.schema, { type: 'integer', minimum: 1, maximum: 100, default: 50 })
+  const text = JSON.stringify(document)
+  for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g)) t.ok(schemas[name!], `${name} is there`)
+  const envelopes = Object.keys(schemas).filter((name) => /Envelope|Failure/.test(name))
+  t.equal(text.split('"success":').length - 1, envelopes.length, 'no envelope is written out twice')
+})
+
+t.test('the callback that is documented is the one that is sent', async (t) => {
+  const payload = {
+    referenceId: 'order-1',
+    message: null,
+    amountMinor: 100_50n,
+    transactionAmountMinor: 0n,
+    receiptUrl: null,
+  }
+  for (const status of [1, 2, 3, 4, 5]) {
+    const text = callbackBody(
+      { ...payload, status, hasAmountMismatch: false },
+      '0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60',
+      'secret',
+    )
+    const body = JSON.parse(text)
+    t.same(Object.keys(body), Object.keys(Callback.properties))
+    t.same(Object.keys(body), Callback.required)
+    const { TrackingId: _, Status, StatusDescription, ...plain } = Callback.properties
+    for (const [field, schema] of Object.entries(plain)) {
+      if (field !== 'Message') t.ok(Value.Check(schema, body[field]), field)
+    }
+    t.ok((Status as { enum?: number[] }).enum?.includes(body.Status))
+    t.ok((StatusDescription as { enum?: string[] }).enum?.includes(body.StatusDescription))
+  }
+  const document = (await service.app.inject('/documentation/json')).json()
+  const { post } = document.webhooks.transferStatusChanged
+  t.same(post.requestBody.content['application/json'].schema.$ref, '#/components/schemas/Callback')
+})
+
+t.test('two things of one name are a mistake that is found at once', async (t) => {
+  const paths = { a: { title: 'Thing', type: 'string' }, b: { title: 'Thing', type: 'integer' } }
+  t.throws(() => nameSchemas({ paths }, {}), /two schemas are called Thing/)
+})
+
 t.test('the creates are documented with both content types, examples, headers and every failure', async (t) => {
   const document = (await service.app.inject('/documentation/json')).json<Document>()
   const create = document.paths['/Transaction/CreateDeposit']?.post
-  t.same(Object.keys(create?.requestBody?.content ?? {}), ['application/json-patch+json', 'application/json'])
+  t.same(Object.keys(create?.requestBody?.content ?? {}), ['application/json', 'application/json-patch+json'])
   t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '429', '500', '503'])
   t.same(
     create?.parameters?.filter((each) => each.in === 'header').map(({ name }) => name),
     ['X-Signature', 'X-Request-Id'],
   )
-  t.match(JSON.stringify(create?.requestBody), /"examples":\["Ada Lovelace"\]/)
+  t.match(JSON.stringify(document.components.schemas), /"examples":\["Ada Lovelace"\]/)
 })
 
 t.test('the page is there and works without inline scripts', async (t) => {

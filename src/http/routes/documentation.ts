@@ -3,6 +3,9 @@ import swaggerUi from '@fastify/swagger-ui'
 import type { App } from '../app.js'
 import type { Gate } from '../plugins/gate.js'
 import { routeScopes } from '../plugins/scopes.js'
+import { defaultLimit, maxLimit } from '../query-values.js'
+import { webhooks } from '../schemas/callback.js'
+import { nameSchemas } from '../schemas/name-schemas.js'
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
 
@@ -23,6 +26,7 @@ export async function registerDocumentation(app: App, publicUrl: string, gate: G
       tags: [
         { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
         { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
+        { name: 'Callbacks', description: 'What you are sent.' },
         { name: 'Payment page', description: 'What customers see.' },
         { name: 'Health', description: 'For operators.' },
       ],
@@ -31,10 +35,12 @@ export async function registerDocumentation(app: App, publicUrl: string, gate: G
       },
       security: [{ WebApiKey: [] }],
     },
+    transformObject: (given) =>
+      nameSchemas('openapiObject' in given ? given.openapiObject : given.swaggerObject, webhooks),
     transform: ({ schema, url, route }) => {
       const text = textAnswers[url]
       if (text) return { url, schema: { ...schema, response: text } }
-      const scoped = { ...schema, ...scopeText(url, schema?.description) }
+      const scoped = { ...schema, ...scopeText(url, schema?.description), ...wholeNumbers(schema?.querystring) }
       if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
       return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
     },
@@ -54,6 +60,14 @@ export async function registerDocumentation(app: App, publicUrl: string, gate: G
       uiConfig: { validatorUrl: null },
     })
   })
+}
+
+/** A query is text and its schema checks the digits; who generates a client wants to give a number. */
+function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
+  const { properties } = (querystring ?? {}) as { readonly properties?: { readonly limit?: object } }
+  if (!properties?.limit) return {}
+  const limit = { type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }
+  return { querystring: { type: 'object', properties: { ...properties, limit } } }
 }
 
 function scopeText(url: string, description: string | undefined): { readonly description?: string } {

@@ -12,7 +12,7 @@ import {
 import { createFailures } from '../schemas/envelope.js'
 import { Creates } from './creates.js'
 
-const consumes = ['application/json-patch+json', 'application/json']
+const consumes = ['application/json', 'application/json-patch+json']
 
 /** The specification's three creates (Endpoints 1 to 3). */
 export function registerMerchantApi(app: App, deps: HttpDependencies, gate: Gate, metrics: HttpMetrics): void {

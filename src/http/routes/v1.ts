@@ -8,7 +8,7 @@ import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
 import { feedPlaceOf, formatFeedPlace, listEvents } from '../event-feed.js'
 import type { Gate } from '../plugins/gate.js'
-import { cursorOf, kindOf, limitOf, statusOf, timeOf } from '../query-values.js'
+import { cursorOf, limitOf, statusOf, timeOf } from '../query-values.js'
 import { contextOf } from '../request-context.js'
 import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../schemas/envelope.js'
 import {
@@ -70,7 +70,7 @@ function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
       const { merchantId } = request.merchant!
       const filter = {
         status: statusOf(status),
-        kind: kindOf(kind),
+        kind,
         from: timeOf('from', from),
         to: timeOf('to', to),
         limit: limitOf(limit),

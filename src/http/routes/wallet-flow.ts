@@ -15,7 +15,7 @@ import {
   LogInRequest,
 } from '../schemas/wallet-flow.js'
 
-const consumes = ['application/json-patch+json', 'application/json']
+const consumes = ['application/json', 'application/json-patch+json']
 const common = { tags: ['Merchant API'], consumes }
 
 /** The specification's native wallet flow (Endpoints 4 to 6). */

@@ -47,21 +47,27 @@ const deposit = {
   transactionType: IntegerConst(1),
 }
 
-export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode })
-export const NativeDepositRequest = Type.Object({ ...deposit, hashCode: Type.Optional(HashCode) })
-export const WithdrawalRequest = Type.Object({
-  identityNumber: Type.Optional(
-    NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
-  ),
-  accountNumber: Text(
-    'Where the money goes: wallet account number, IBAN and similar.',
-    'TR330006100519786457841326',
-    64,
-  ),
-  ...request,
-  transactionType: IntegerConst(2),
-  hashCode: HashCode,
-})
+export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'HostedDeposit' })
+export const NativeDepositRequest = Type.Object(
+  { ...deposit, hashCode: Type.Optional(HashCode) },
+  { title: 'NativeDeposit' },
+)
+export const WithdrawalRequest = Type.Object(
+  {
+    identityNumber: Type.Optional(
+      NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
+    ),
+    accountNumber: Text(
+      'Where the money goes: wallet account number, IBAN and similar.',
+      'TR330006100519786457841326',
+      64,
+    ),
+    ...request,
+    transactionType: IntegerConst(2),
+    hashCode: HashCode,
+  },
+  { title: 'Withdrawal' },
+)
 
 export type HostedDeposit = Static<typeof HostedDepositRequest>
 export type NativeDeposit = Static<typeof NativeDepositRequest>
@@ -81,10 +87,11 @@ export const HostedDepositAnswer = Type.Object(
     ...created,
     expiresAt: Type.String({ format: 'date-time' }),
   },
-  { description: 'Created now or by an earlier, equal request.' },
+  { title: 'CreatedHostedDeposit', description: 'Created now or by an earlier, equal request.' },
 )
 
 export const CreatedEnvelope = Envelope(
   Type.Object({ transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }), ...created }),
   'Created now or by an earlier, equal request.',
+  'CreatedEnvelope',
 )

@@ -8,7 +8,7 @@ export const NullableInteger = (options: { readonly [keyword: string]: unknown }
   Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options })
 
 /** The specification's envelope around a result (Resources, "Response envelope"). */
-export const Envelope = <Result extends TSchema>(result: Result, description: string) =>
+export const Envelope = <Result extends TSchema>(result: Result, description: string, title: string) =>
   Type.Object(
     {
       result,
@@ -18,7 +18,7 @@ export const Envelope = <Result extends TSchema>(result: Result, description: st
       unAuthorizedRequest: Type.Boolean({ examples: [false] }),
       __abp: Type.Boolean({ examples: [true] }),
     },
-    { description },
+    { title, description },
   )
 
 const errorProperties: TProperties = {
@@ -45,7 +45,7 @@ export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, 
       unAuthorizedRequest: Type.Boolean({ examples: [false] }),
       __abp: Type.Boolean({ examples: [true] }),
     },
-    { description },
+    { title: 'DeviceEnvelope', description },
   )
 
 const failureProperties: TProperties = {
@@ -57,7 +57,7 @@ const failureProperties: TProperties = {
   __abp: Type.Boolean({ examples: [true] }),
 }
 
-const FailureEnvelope = (description: string) => Type.Object(failureProperties, { description })
+const FailureEnvelope = (description: string) => Type.Object(failureProperties, { title: 'Failure', description })
 
 /** Of routes that ask for a WebApiKey. */
 export const keyFailures = {

@@ -1,14 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { TransferKind } from '../../domain/transfer/events.js'
+import { statusCodes } from '../../domain/transfer/transfer.js'
 import { NullableInteger, NullableString } from './envelope.js'
 
 const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
 const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
-const Kind = Type.String({ description: '`deposit` or `withdrawal`.', examples: ['deposit'] })
-const StatusCode = Type.Integer({
+const Kind = Type.Unsafe<TransferKind>({ type: 'string', enum: ['deposit', 'withdrawal'], title: 'Kind' })
+const statusNames = Object.keys(statusCodes)
+export const StatusCode = Type.Unsafe<number>({
+  type: 'integer',
+  enum: Object.values(statusCodes),
+  title: 'Status',
   description: '1 Pending, 2 Completed, 3 ManualControl, 4 Cancelled, 5 Failed.',
-  examples: [2],
 })
-const StatusName = Type.String({ examples: ['Completed'] })
+export const StatusName = Type.Unsafe<string>({ type: 'string', enum: statusNames, title: 'StatusName' })
 
 export const TransferParams = Type.Object({ trackingId: Type.String() })
 
@@ -48,7 +53,7 @@ export const TransferAnswer = Type.Object(
     expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
     revision: Type.Integer({ description: 'Number of its last event, from 0; callbacks carry it too.' }),
   },
-  { description: 'The transfer.' },
+  { title: 'Transfer', description: 'The transfer.' },
 )
 export type TransferView = Static<typeof TransferAnswer>
 
@@ -59,8 +64,15 @@ const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength
 
 export const TransfersQuery = Type.Object({
   referenceId: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Never behind a create.' })),
-  status: Type.Optional(Type.String({ maxLength: 20, description: 'Number (1 to 5) or name.' })),
-  kind: Type.Optional(Type.String({ maxLength: 20, description: '`deposit` or `withdrawal`.' })),
+  status: Type.Optional(
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...statusNames, ...Object.values(statusCodes).map(String)],
+      title: 'StatusFilter',
+      description: 'Name or number.',
+    }),
+  ),
+  kind: Type.Optional(Kind),
   from: QueryTime('Created at or after this ISO 8601 time.'),
   to: QueryTime('Created before this ISO 8601 time.'),
   limit: Limit(100),
@@ -72,7 +84,7 @@ export const TransfersAnswer = Type.Object(
     items: Type.Array(TransferAnswer, { description: 'Newest first.' }),
     nextCursor: NullableString({ description: 'Null on the last page.' }),
   },
-  { description: 'A page of transfers.' },
+  { title: 'TransferPage', description: 'A page of transfers.' },
 )
 
 /** What an event says: only these fields leave, and each only where the event has it. */
@@ -98,6 +110,7 @@ const EventData = Type.Partial(
     identityNumber: NullableString(),
     expiresAt: Time,
   }),
+  { title: 'EventData' },
 )
 
 const event = {
@@ -118,7 +131,7 @@ export const HistoryAnswer = Type.Object(
       }),
     ),
   },
-  { description: 'All its events, oldest first.' },
+  { title: 'History', description: 'All its events, oldest first.' },
 )
 
 export const FeedQuery = Type.Object({
@@ -133,7 +146,7 @@ export const FeedAnswer = Type.Object(
     items: Type.Array(Type.Object({ position: Type.String(), trackingId: TrackingId, ...event })),
     next: NullableString({ description: 'What to send as `after` next time; null while there are no events.' }),
   },
-  { description: 'The events behind the position.' },
+  { title: 'Feed', description: 'The events behind the position.' },
 )
 
 export const CallbacksAnswer = Type.Object(
@@ -169,7 +182,7 @@ export const CallbacksAnswer = Type.Object(
       }),
     ),
   },
-  { description: 'Its callbacks, lowest transfer revision first.' },
+  { title: 'Callbacks', description: 'Its callbacks, lowest transfer revision first.' },
 )
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
 
@@ -181,5 +194,5 @@ export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>
 
 export const ResendAnswer = Type.Object(
   { requeued: Type.Integer({ description: 'Callbacks that will be sent again.' }) },
-  { description: 'Taken up; delivery follows.' },
+  { title: 'Resent', description: 'Taken up; delivery follows.' },
 )

@@ -9,31 +9,41 @@ const TrackingId = Type.String({
 const Token = (step: string) =>
   Type.String({ minLength: 1, maxLength: 1024, description: `The token of ${step}.`, examples: ['eyJhbGciOi…'] })
 
-export const LogInRequest = Type.Object({
-  trackingId: TrackingId,
-  userName: Type.String({
-    maxLength: 254,
-    pattern: '^[^\\s@]+@[^\\s@]+$',
-    description: "The e-mail of the customer's wallet account.",
-    examples: ['ada@example.com'],
-  }),
-  password: Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits.' }),
-})
+export const LogInRequest = Type.Object(
+  {
+    trackingId: TrackingId,
+    userName: Type.String({
+      maxLength: 254,
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      description: "The e-mail of the customer's wallet account.",
+      examples: ['ada@example.com'],
+    }),
+    password: Type.String({ pattern: '^[0-9]{6}$', description: 'Six digits.' }),
+  },
+  { title: 'WalletLogIn' },
+)
 export type LogIn = Static<typeof LogInRequest>
 
-export const CodeRequest = Type.Object({
-  trackingId: TrackingId,
-  token: Token('WalletCustomerLogin'),
-  code: Type.String({ pattern: '^[0-9]{6}$', description: 'The six digits that the customer received.' }),
-})
+export const CodeRequest = Type.Object(
+  {
+    trackingId: TrackingId,
+    token: Token('WalletCustomerLogin'),
+    code: Type.String({ pattern: '^[0-9]{6}$', description: 'The six digits that the customer received.' }),
+  },
+  { title: 'WalletCode' },
+)
 export type Code = Static<typeof CodeRequest>
 
-export const DeviceRequest = Type.Object({ token: Token('Wallet2Fa'), trackingId: TrackingId })
+export const DeviceRequest = Type.Object(
+  { token: Token('Wallet2Fa'), trackingId: TrackingId },
+  { title: 'WalletDevice' },
+)
 export type Device = Static<typeof DeviceRequest>
 
 export const LogInAnswer = Envelope(
   Type.String({ description: 'A token for Wallet2Fa, good for 5 minutes.', examples: ['eyJhbGciOi…'] }),
   'A code is on its way to the customer.',
+  'LogInEnvelope',
 )
 
 export const CodeAnswer = Envelope(
@@ -47,6 +57,7 @@ export const CodeAnswer = Envelope(
     account_number: Type.Integer({ description: "The customer's wallet account.", examples: [1000001] }),
   }),
   'The code was right.',
+  'CodeEnvelope',
 )
 
 export const DeviceAnswer = PolledEnvelope(
