@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readable } from '../../src/cli/readable.js'
+import { jsonLine, readable } from '../../src/cli/readable.js'
 
 t.test('an object is names and values, aligned; what is absent is a dash', async (t) => {
   t.equal(
@@ -24,4 +24,16 @@ t.test('a list is a table, an empty one says so, and a wide one goes below one a
 t.test('objects inside are written out', async (t) => {
   t.equal(readable({ data: { a: 1, b: { c: null } } }), 'data  a=1 b=c=-\n')
   t.equal(readable({ name: 'x', rows: [{ a: 1 }, { a: 2 }] }), 'name  x\nrows\n  a\n  1\n  2\n')
+})
+
+t.test('what a terminal would not show as it is stands there as an escape, and is the same JSON', async (t) => {
+  const stored = { name: 'Ada\u202eecalevoL', rows: [{ message: 'paid\n\u001b[2Jto\u200b 12' }], half: '\ud800' }
+  t.equal(
+    readable(stored),
+    'name  Ada\\u202eecalevoL\nrows\n  message\n  paid\\u000a\\u001b[2Jto\\u200b 12\nhalf  \\ud800\n',
+  )
+  const line = jsonLine(stored)
+  t.match(line, /Ada\\u202eecalevoL/)
+  t.notMatch(line, /[\u202e\u200b\u001b]/)
+  t.same(JSON.parse(line), stored)
 })

@@ -47,7 +47,11 @@ t.test('a client generated for Python lists transfers', { skip: bin ? false : 'n
   const { baseUrl, webApiKey, trackingIds } = await listedService(t)
   const generator = join(bin!, 'openapi-python-client')
   const options = ['--meta', 'none', '--output-path', 'client', '--fail-on-warning']
-  await run(generator, ['generate', '--url', `${baseUrl}/documentation/json`, ...options], { cwd: directory })
+  await run(generator, ['generate', '--url', `${baseUrl}/documentation/json`, ...options], {
+    cwd: directory,
+    // It calls the formatter that came with it by name.
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+  })
   const { stdout } = await run(join(bin!, 'python'), ['-c', list, baseUrl, webApiKey], { cwd: directory })
   const listed = JSON.parse(stdout) as { kinds: string[]; trackingIds: string[] }
   t.same(listed.trackingIds.sort(), trackingIds)
