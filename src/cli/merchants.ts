@@ -12,7 +12,7 @@ import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { pageOfAll } from '../queries/list-page.js'
 import { accepted, answer, answerPage, findMerchant, type PageOptions, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
-import { amount, integer, text, tolerance } from './options.js'
+import { amount, integer, text, tolerance, visible } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
 
 const defaultOverlapMinutes = 1440
@@ -73,7 +73,7 @@ function addSettings(command: Command, creating: boolean): Command {
   const option = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(creating)
   command
     .addOption(option('--name <name>', 'shown to customers').argParser(text(128)))
-    .addOption(option('--callback-url <url>', 'where status callbacks go'))
+    .addOption(option('--callback-url <url>', 'where status callbacks go').argParser(visible))
     .option('--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range)
     .option('--sandbox', 'for trying things out: may use loopback and plain http')
     .option('--auto-cancel-mismatch', 'cancel deposits whose amount differs')
@@ -91,7 +91,7 @@ function addSettings(command: Command, creating: boolean): Command {
     )
     .option('--no-require-signature', 'accept all creates without X-Signature')
     .option('--callback-on-create', 'send a callback for the creation too')
-    .option('--return-url <url>', 'where the payment page sends the customer back to')
+    .option('--return-url <url>', 'where the payment page sends the customer back to', visible)
     .option('--frame-ancestor <origin>', 'an origin that may frame the payment page; repeat it for several', listed)
     .option(
       '--instructions <code=text>',

@@ -52,7 +52,7 @@ export function text(maxLength: number): (text: string) => string {
   }
 }
 
-function visible(text: string): string {
+export function visible(text: string): string {
   if (!isVisible(text)) throw new InvalidArgumentError(`It ${hiddenCharacters}.`)
   return text
 }

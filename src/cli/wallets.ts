@@ -5,7 +5,7 @@ import { toJsonNumber } from '../domain/money.js'
 import type { Movement, WalletAccount } from '../domain/wallet/account.js'
 import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
 import { accepted, answer, Refused, UsageError } from './command.js'
-import { amount, integer, text, tolerance } from './options.js'
+import { amount, integer, text, tolerance, visible } from './options.js'
 import type { Workplace } from './workplace.js'
 
 const maxShownMovements = 50
@@ -56,7 +56,7 @@ export function addWalletCommands(program: Command): void {
 
 function email(text: string): string {
   if (normalEmail(text) === undefined) throw new InvalidArgumentError('It must be an e-mail address.')
-  return text
+  return visible(text)
 }
 
 function password(text: string): string {

@@ -1,5 +1,6 @@
 import type { PaymentInstructions } from '../domain/merchant/events.js'
 import { isManual, type PaymentMethod } from '../domain/payment-method.js'
+import { hiddenCharacters, isVisible } from '../domain/text.js'
 
 const maxUrlLength = 2048
 /** At most this many origins: they are all in one header. */
@@ -41,8 +42,8 @@ export function paymentInstructionsProblem(
     if (text.trim() === '' || text.length > maxInstructionsLength) {
       return `The instructions for ${paymentMethod} must be 1 to ${maxInstructionsLength} characters.`
     }
-    // Characters that turn or hide others could show an account that is not the one that is written.
-    if (/[^\P{C}\n]/u.test(text)) return `The instructions for ${paymentMethod} hold a character that cannot be seen.`
+    // Another account could be shown than the one that is written.
+    if (!text.split('\n').every(isVisible)) return `The instructions for ${paymentMethod} ${hiddenCharacters}.`
   }
   return undefined
 }
