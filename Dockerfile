@@ -1,8 +1,8 @@
 # transferd as one container: `docker build -t transferd .`, then
-#   docker run -p 127.0.0.1:3000:3000 -v transferd:/data transferd
+#   docker run --memory 1g --pids-limit 256 -p 127.0.0.1:3000:3000 -v transferd:/data transferd
 # keeps log, read models and master key in the volume. docker-compose.yml runs it on EventStoreDB and MongoDB.
 
-FROM node:20.19.5-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
 # better-sqlite3 is compiled where its prebuilt binary cannot be had.
 RUN apt-get update \
@@ -20,7 +20,7 @@ RUN npm run build \
  && npm prune --omit=dev --ignore-scripts \
  && mv node_modules /app/
 
-FROM node:20.19.5-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \

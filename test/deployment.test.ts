@@ -19,6 +19,8 @@ interface Service {
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly restart?: string
+  readonly mem_limit?: string
+  readonly pids_limit?: number
 }
 
 interface Compose {
@@ -59,6 +61,17 @@ t.test('every image is pinned to a version, and is one of the same name everywhe
   t.match(froms[0], pinned)
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   for (const [, { image, build }] of nodes) t.same({ image, build }, { image: `transferd:${version}`, build: '.' })
+})
+
+t.test('no container may take all memory or all processes of the machine', async (t) => {
+  for (const [name, { mem_limit, pids_limit }] of all)
+    t.match({ mem_limit, pids_limit }, { mem_limit: /^\d+[mg]$/, pids_limit: Number }, name)
+  t.match(dockerfile, /--memory \d+g --pids-limit \d+/)
+})
+
+t.test('the image has a line of Node that is supported for long', async (t) => {
+  const major = Number(/^FROM node:(\d+)\./m.exec(dockerfile)?.[1])
+  t.ok(major >= 24 && major % 2 === 0, `${major}`)
 })
 
 t.test('the files hold no secret, and nothing starts without those it needs', async (t) => {
