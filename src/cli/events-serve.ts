@@ -67,13 +67,13 @@ async function serve(options: Options, command: Command): Promise<void> {
   const started = { url: server.url, users: server.users.path ?? null }
   process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : `${server.url}\n`)
   await stopAsked
-  const overdue = setTimeout(() => {
+  // Left to run: it must not keep the process, but end one that something else keeps.
+  setTimeout(() => {
     console.error(`transferd: not stopped after ${stopWithinMs} ms`)
     process.exit(1)
-  }, stopWithinMs)
+  }, stopWithinMs).unref()
   await server.stop()
   securityLog.close()
-  clearTimeout(overdue)
 }
 
 /** On stderr, as the service's is; there are no metrics. */
