@@ -46,7 +46,8 @@ async function serve(options: Options, command: Command): Promise<void> {
   const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey }
   const stopAsked = askedToStop()
   const users = await usersNamed(options)
-  const { startEventsServer } = await import('../runtime/events-server.js')
+  const { requireServedLog, startEventsServer } = await import('../runtime/events-server.js')
+  if (data !== undefined && !options.writable) requireServedLog(data)
   const securityLog = await createEventsSecurityLog()
   const start = () =>
     startEventsServer({

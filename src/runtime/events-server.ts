@@ -39,12 +39,15 @@ const wellKnown: EventsUsers = {
   notices: [],
 }
 
-/** Serves the embedded log to EventStoreDB's clients. @throws CannotOpenLogError, NoLogError where there is none to be read */
+/** Before anything is made beside it. @throws NoLogError where there is none to be read */
+export function requireServedLog(directory: string): void {
+  if (existsSync(logPath(directory))) return
+  throw new NoLogError(`there is no log in ${directory}, and none is made without --writable`)
+}
+
+/** Serves the embedded log to EventStoreDB's clients. @throws CannotOpenLogError */
 export async function startEventsServer(options: EventsServerOptions): Promise<EventsServer> {
   const { directory, host, tls, advertise } = options
-  if (directory !== undefined && !options.isWritable && !existsSync(logPath(directory))) {
-    throw new NoLogError(`there is no log in ${directory}, and none is made without --writable`)
-  }
   const users = options.users ?? (directory === undefined ? wellKnown : ensureEventsUsers(directory))
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   try {
