@@ -76,7 +76,7 @@ else {
     await logInToCode(page)
     await giveCode(page, wallet.lastCode())
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
-    t.match(await page.locator('main').innerText(), /You paid 95\.00[\s\S]*asked for was 100\.00/)
+    t.match(await page.locator('main').innerText(), /You paid TRY.95\.00[\s\S]*asked for was TRY.100\.00/)
   })
 
   t.test('a confirmation that takes too long: the page says so and begins again', async (t) => {

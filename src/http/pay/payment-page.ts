@@ -127,8 +127,8 @@ function result(phase: Over, particulars: Particulars, parts: Parts): Html {
   switch (phase) {
     case 'paid':
       return html`${heading}<p id="paid">${say('paidText', particulars.paid === null ? {} : { paid: particulars.paid })}</p>
-${paidDetails(particulars, parts)}
 <p id="mismatch"${particulars.hasAmountMismatch ? undefined : html` hidden`}>${say('paidMismatch')}</p>
+${paidDetails(particulars, parts)}
 <p id="receipt"${particulars.receiptUrl ? undefined : html` hidden`}><a href="${particulars.receiptUrl ?? ''}" target="_blank" rel="noopener noreferrer">${texts.receipt}</a></p>${way}`
     case 'checking':
       return html`${heading}<p>${say('checkingText')}</p><p class="aside">${texts.reference}: ${referenceId}</p>${way}`
