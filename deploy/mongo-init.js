@@ -1,5 +1,7 @@
 /* Run by mongosh, again whenever the stack is started: makes only what is not there. */
-const { MONGO_ROOT_PASSWORD, MONGO_TRANSFERD_PASSWORD } = process.env
+const { readFileSync } = require('node:fs')
+const secret = (name) => readFileSync(`/run/secrets/${name}`, 'utf8').trim()
+const rootPassword = secret('mongo-root.password')
 const deadline = Date.now() + 120_000
 
 function eventually(what, attempt) {
@@ -16,7 +18,7 @@ function eventually(what, attempt) {
 
 const admin = db.getSiblingDB('admin')
 // The health check answers before the root user is made.
-eventually('the root user', () => admin.auth('root', MONGO_ROOT_PASSWORD).ok === 1)
+eventually('the root user', () => admin.auth('root', rootPassword).ok === 1)
 
 function isInitiated() {
   try {
@@ -33,10 +35,11 @@ if (!isInitiated()) {
 }
 
 const members = 'mongo1:27017,mongo2:27017,mongo3:27017'
-const root = `mongodb://root:${encodeURIComponent(MONGO_ROOT_PASSWORD)}@${members}/?replicaSet=rs0&authSource=admin`
+const tls = 'tls=true&tlsCAFile=/run/secrets/ca.crt'
+const root = `mongodb://root:${encodeURIComponent(rootPassword)}@${members}/?replicaSet=rs0&authSource=admin&${tls}`
 eventually('transferd’s user', () => {
   const transferd = new Mongo(root).getDB('transferd')
   if (transferd.getUser('transferd') === null)
-    transferd.createUser({ user: 'transferd', pwd: MONGO_TRANSFERD_PASSWORD, roles: ['readWrite'] })
+    transferd.createUser({ user: 'transferd', pwd: secret('mongo-transferd.password'), roles: ['readWrite'] })
   return true
 })

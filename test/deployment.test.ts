@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import t from 'tap'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { parseConnectionUrl } from '../src/event-store/eventstoredb/connection-url.js'
 import { configurationDefaults, readConfiguration } from '../src/runtime/configuration.js'
@@ -20,6 +22,7 @@ interface Service {
   readonly volumes?: readonly string[]
   readonly restart?: string
   readonly mem_limit?: string
+  readonly secrets?: readonly (string | { readonly source: string })[]
   readonly pids_limit?: number
 }
 
@@ -29,10 +32,11 @@ interface Compose {
     readonly [name: string]: { readonly internal?: boolean; readonly ipam: { config: { subnet: string }[] } }
   }
   readonly volumes: { readonly [name: string]: null }
+  readonly secrets: { readonly [name: string]: { readonly file: string } }
 }
 
 const text = readFileSync('docker-compose.yml', 'utf8')
-const { services, networks, volumes } = parse(text, { merge: true }) as Compose
+const { services, networks, volumes, secrets } = parse(text, { merge: true }) as Compose
 const dockerfile = readFileSync('Dockerfile', 'utf8')
 const example = readFileSync('.env.example', 'utf8')
 const all = Object.entries(services)
@@ -74,23 +78,23 @@ t.test('the image has a line of Node that is supported for long', async (t) => {
   t.ok(major >= 24 && major % 2 === 0, `${major}`)
 })
 
-t.test('the files hold no secret, and nothing starts without those it needs', async (t) => {
-  const secret = /(PASSWORD|SECRET|TOKEN|KEY|KEYFILE)$/
+t.test('the files hold no secret, nor does the environment of a container', async (t) => {
+  const secret = /(PASSWORD|SECRET|TOKEN|KEY)$/
   for (const [name, { environment = {} }] of all) {
     for (const [variable, value] of Object.entries(environment)) {
-      if (secret.test(variable)) t.match(value, /^\$\{[A-Z_]+:\?[^}]+\}$/, `${name} ${variable}`)
-      const password = /^[a-z+]+:\/\/[^:/@]*:([^@/]*)@/.exec(value)?.[1]
-      if (password !== undefined) t.match(password, /^\$\{[A-Z_]+:\?[^}]+\}$/, `${name} ${variable}`)
+      t.notMatch(variable, secret, `${name}: whoever may inspect a container sees its environment`)
+      t.notMatch(value, /:\/\/[^/]*@/, `${name} ${variable}`)
     }
   }
   const given = new Map([...example.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
   for (const [name, need] of variables(text)) {
     t.ok(given.has(name), `.env.example names ${name}`)
-    if (secret.test(name)) t.same([need, given.get(name)], ['required', ''], name)
+    t.notMatch(name, secret)
+    if (given.get(name) === '') t.equal(need, 'required', name)
   }
   const unused = [...given.keys()].filter((name) => !variables(text).has(name) && name !== 'COMPOSE_PROFILES')
   t.same(unused, [])
-  t.match(readFileSync('.gitignore', 'utf8'), /^\.env$/m)
+  for (const line of [/^\.env$/m, /^deploy\/secrets\/$/m]) t.match(readFileSync('.gitignore', 'utf8'), line)
   t.match(
     readFileSync('.dockerignore', 'utf8'),
     /^\*\n(!(?!\.env|data)\S+\n)+$/,
@@ -98,32 +102,83 @@ t.test('the files hold no secret, and nothing starts without those it needs', as
   )
 })
 
-t.test('transferd reads every variable that is set, and takes the values', async (t) => {
-  t.equal(nodes.length, 2)
-  const values = {
-    MONGO_TRANSFERD_PASSWORD: 'c0ffee',
-    TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
-    PUBLIC_URL: 'https://pay.example.com',
-  }
-  const urls = [...example.matchAll(/^(?:# )?EVENT_STORE_URL=(.+)$/gm)].map(([, url = '']) => url)
-  t.equal(urls.length, 2)
-  for (const [name, { environment = {} }] of nodes) {
-    for (const variable of Object.keys(environment)) t.ok(variable in configurationDefaults, `${name} ${variable}`)
-    for (const EVENT_STORE_URL of urls) {
-      const filled = Object.entries(environment).map(([variable, value]) => [
-        variable,
-        filledIn(value, { ...values, EVENT_STORE_URL }),
-      ])
-      t.doesNotThrow(() => parseConnectionUrl(EVENT_STORE_URL))
-      const { readModels, sandbox, trustedProxies } = readConfiguration(Object.fromEntries(filled))
-      t.match(readModels, {
-        engine: 'mongodb',
-        url: /^mongodb:\/\/transferd:c0ffee@mongo1:27017,mongo2:27017,mongo3:27017\//,
+const withoutOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'there is no openssl to make certificates with'
+
+/** What deploy/make-secrets makes, with paths as they are on this machine. */
+function made(t: Test, profile: string) {
+  const directory = t.testdir()
+  const { status, stderr } = spawnSync('deploy/make-secrets', [profile, directory], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+  const file = (name: string) => readFileSync(join(directory, name), 'utf8')
+  const url = (name: string) => file(name).trim().replaceAll('/run/secrets', directory)
+  return { directory, file, url }
+}
+
+t.test(
+  'every secret that is mounted is made, and transferd takes what it is given',
+  { skip: withoutOpenssl },
+  async (t) => {
+    t.equal(nodes.length, 2)
+    for (const profile of ['single', 'cluster']) {
+      await t.test(profile, async (t) => {
+        const { directory, file, url } = made(t, profile)
+        t.equal(statSync(directory).mode & 0o777, 0o700)
+        for (const [name, { file }] of Object.entries(secrets)) {
+          t.equal(file, `./deploy/secrets/${name}`)
+          t.ok(statSync(join(directory, name)).size > 0, name)
+        }
+        for (const [name, { secrets: mounted = [] }] of all)
+          for (const one of mounted) t.ok((typeof one === 'string' ? one : one.source) in secrets, `${name} ${one}`)
+        for (const [name, { environment = {} }] of nodes) {
+          const files = Object.entries(environment).filter(([variable]) => variable.endsWith('_FILE'))
+          t.same(
+            files.map(([variable, path]) => [variable, path]),
+            [
+              ['EVENT_STORE_URL_FILE', '/run/secrets/event-store.url'],
+              ['READ_MODEL_URL_FILE', '/run/secrets/read-model.url'],
+              ['TRANSFERD_MASTER_KEY_FILE', '/run/secrets/master.key'],
+            ],
+            name,
+          )
+          for (const variable of Object.keys(environment))
+            t.ok(variable.replace(/_FILE$/, '') in configurationDefaults, `${name} ${variable}`)
+          const plain = Object.entries(environment).filter(([variable]) => !variable.endsWith('_FILE'))
+          const configuration = readConfiguration({
+            ...Object.fromEntries(
+              plain.map(([variable, value]) => [variable, filledIn(value, { PUBLIC_URL: 'https://pay.example.com' })]),
+            ),
+            EVENT_STORE_URL: url('event-store.url'),
+            READ_MODEL_URL: url('read-model.url'),
+            TRANSFERD_MASTER_KEY_FILE: join(directory, 'master.key'),
+          })
+          t.match(configuration, {
+            sandbox: 'off',
+            eventStore: { engine: 'eventstoredb' },
+            readModels: { engine: 'mongodb' },
+          })
+          t.match(configuration.masterKey?.toString('hex'), file('master.key').trim())
+          t.same(configuration.trustedProxies, [addressOf(services.caddy!, 'edge')], 'only the proxy is believed')
+        }
+        const { endpoints, tls, tlsCaFile } = parseConnectionUrl(url('event-store.url'))
+        t.same({ tls, tlsCaFile }, { tls: true, tlsCaFile: join(directory, 'ca.crt') })
+        const authority = new X509Certificate(file('ca.crt'))
+        const log = new X509Certificate(file('eventstore.crt'))
+        for (const { address } of endpoints) t.ok(log.checkHost(address), address)
+        const cluster = ['eventstore1', 'eventstore2', 'eventstore3']
+        for (const name of cluster) t.ok(log.checkIP(addressOf(services[name]!, 'stores')!), name)
+        t.match(url('read-model.url'), /[?&]tls=true&tlsCAFile=/)
+        const documents = new X509Certificate(file('mongo.pem'))
+        for (const name of ['mongo1', 'mongo2', 'mongo3', 'localhost']) t.ok(documents.checkHost(name), name)
+        for (const certificate of [log, documents]) t.ok(certificate.verify(authority.publicKey))
+        const before = file('master.key')
+        spawnSync('deploy/make-secrets', [profile, directory])
+        t.equal(file('master.key'), before, 'made once')
       })
-      t.equal(sandbox, 'off')
-      t.same(trustedProxies, [addressOf(services.caddy!, 'edge')], 'only the proxy is believed')
     }
-  }
+  },
+)
+
+t.test('the image has defaults that transferd takes', async (t) => {
   const defaults = [...dockerfile.matchAll(/^(?:ENV)? +([A-Z_]+)=(\S+)/gm)].flatMap(([, name = '', value = '']) =>
     name === 'NODE_ENV' ? [] : [[name, value]],
   )
@@ -137,14 +192,11 @@ t.test('transferd reads every variable that is set, and takes the values', async
 t.test(
   'each profile has the EventStoreDB that its URL names, and everything that is waited for can become healthy',
   async (t) => {
-    const profiles = {
-      single: /^# EventStoreDB[\s\S]*?^COMPOSE_PROFILES=single\nEVENT_STORE_URL=(.*)$/m,
-      cluster: /^# COMPOSE_PROFILES=cluster\n# EVENT_STORE_URL=(.*)$/m,
-    }
-    for (const [profile, documented] of Object.entries(profiles)) {
+    for (const profile of ['single', 'cluster']) {
       const there = all.filter(([, { profiles }]) => !profiles || profiles.includes(profile)).map(([name]) => name)
-      const url = documented.exec(example)?.[1] ?? ''
-      const hosts = [...url.matchAll(/([a-z0-9]+):2113/g)].map(([, host]) => host)
+      const [, log = ''] =
+        new RegExp(`^  ${profile}\\) log=(\\S+) ;;$`, 'm').exec(readFileSync('deploy/make-secrets', 'utf8')) ?? []
+      const hosts = [...log.matchAll(/([a-z0-9]+):2113/g)].map(([, host]) => host)
       t.same(
         there.filter((name) => name.startsWith('eventstore')),
         hosts,
