@@ -21,6 +21,7 @@ const events = new Map<Failure, RequestSecurityEvent>([
   [failures.logInsThrottled, 'security.throttled'],
   [failures.tooManyLogIns, 'security.throttled'],
   [failures.codesLocked, 'security.throttled'],
+  [failures.resentTooOften, 'security.throttled'],
 ])
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i

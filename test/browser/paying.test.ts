@@ -32,6 +32,12 @@ else {
     t.equal(told[0], told[1], 'it does not tell whether there is such an account')
 
     await logInToCode(page)
+    const device = (await page.context().cookies()).map(({ name, httpOnly, sameSite }) => ({
+      name,
+      httpOnly,
+      sameSite,
+    }))
+    t.same(device, [{ name: 'wallet-device', httpOnly: true, sameSite: 'Strict' }], 'kept by the browser')
     const wrong = wallet.lastCode() === '111111' ? '222222' : '111111'
     await giveCode(page, wrong)
     await page.locator('#code-error', { hasText: 'not right' }).waitFor()
