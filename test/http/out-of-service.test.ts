@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { merchantStream, transferStream } from '../../src/commands/ids.js'
+import { passOver } from '../../src/commands/problems.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
+const foreign = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
+const clock = () => new Date().toISOString()
+
+async function service(t: Test) {
+  const started = await startTestService()
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+t.test(
+  'a merchant out of service is answered 503 by a code of its own, on every way in, and nobody else is',
+  async (t) => {
+    const { app, store, directory, merchant, until } = await service(t)
+    const victim = await merchant({ allowIps: ['127.0.0.1', '10.1.1.1'] })
+    const other = await merchant()
+    const hosted = (
+      await post(app, paths.hosted, createBody('hosted', victim.secretKey), { key: victim.webApiKey })
+    ).json()
+    await store.append(merchantStream(victim.id), 0, [foreign()])
+    await until(() => directory.problemOf(victim.id) !== undefined)
+    const outOfService = { success: false, unAuthorizedRequest: false, error: { code: 50304 } }
+    const wrongKey = `${victim.webApiKey.slice(0, -6)}AAAAAA`
+    for (const key of [victim.webApiKey, wrongKey]) {
+      const answer = await post(app, paths.native, createBody('native', victim.secretKey), { key })
+      t.equal(answer.statusCode, 503)
+      t.match(answer.json(), outOfService, 'which of its keys are valid is not known')
+      t.ok(Number(answer.headers['retry-after']) > 0)
+    }
+    for (const address of ['127.0.0.1', '10.1.1.1']) {
+      const answer = await post(app, paths.hosted, createBody('hosted', victim.secretKey), { address })
+      t.match(answer.json(), outOfService, `without a key, from ${address}`)
+    }
+    const state = await app.inject(`${new URL(hosted.url).pathname}/state`)
+    t.equal(state.statusCode, 503, 'its customers')
+    const own = { key: other.webApiKey }
+    t.equal((await post(app, paths.native, createBody('native', other.secretKey), own)).statusCode, 200)
+    t.equal((await post(app, paths.hosted, createBody('hosted', other.secretKey))).statusCode, 200, 'without a key')
+    const unknown = `tk_${randomUUID().replaceAll('-', '')}_${'A'.repeat(43)}`
+    t.equal((await post(app, paths.native, createBody('native', other.secretKey), { key: unknown })).statusCode, 401)
+    await passOver({ store, clock }, { stream: merchantStream(victim.id), revision: 1, reason: 'a test' }, context)
+    await until(() => directory.problemOf(victim.id) === undefined)
+    const back = await post(app, paths.native, createBody('native', victim.secretKey), { key: victim.webApiKey })
+    t.equal(back.statusCode, 200)
+  },
+)
+
+t.test(
+  'a transfer that cannot be read is refused by a code of its own; passed over, its history leaves the event out',
+  async (t) => {
+    const { app, store, directory, merchant, until } = await service(t)
+    const { secretKey, webApiKey } = await merchant()
+    const headers = { webapikey: webApiKey }
+    const create = async () =>
+      (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result.trackingId
+    const [bad, good] = [await create(), await create()]
+    const stream = transferStream(bad)
+    await store.append(stream, 0, [foreign()])
+    for (const path of ['', '/events', '/callbacks']) {
+      const answer = await app.inject({ url: `/v1/transfers/${bad}${path}`, headers })
+      t.match(
+        { status: answer.statusCode, body: answer.json() },
+        { status: 503, body: { error: { code: 50303 } } },
+        path,
+      )
+    }
+    t.equal((await app.inject({ url: `/v1/transfers/${good}`, headers })).statusCode, 200)
+    await passOver({ store, clock }, { stream, revision: 1, reason: 'a test' }, context)
+    await directory.catchUp()
+    await until(() => directory.all().length === 1)
+    const { items } = (await app.inject({ url: `/v1/transfers/${bad}/events`, headers })).json()
+    t.match(
+      items.map(({ type, revision }: { type: string; revision: number }) => [type, revision]),
+      [['DepositCreated', 0]],
+    )
+    t.equal(
+      (await app.inject({ url: `/v1/transfers/${bad}`, headers })).json().revision,
+      1,
+      'its revision still counts',
+    )
+  },
+)
