@@ -24,6 +24,7 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \
+    SANDBOX=off \
     EVENT_STORE_URL=embedded:/data \
     READ_MODEL_URL=embedded:/data \
     DATA_DIRECTORY=/data

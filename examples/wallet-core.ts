@@ -15,6 +15,8 @@ export interface Account {
   readonly email: string
   readonly password: string
   readonly phone: string
+  /** It pays deposits of sandbox merchants, and no others. */
+  readonly sandbox: boolean
   balanceMinor: number
 }
 
@@ -88,7 +90,7 @@ function createOperations(accounts: Map<number, Account>, ownCurrency: string, o
       const wanted = String(email).trim().toLowerCase()
       for (const [accountNumber, account] of accounts) {
         if (account.email !== wanted || account.password !== password) continue
-        return ok({ outcome: 'accepted', accountNumber })
+        return ok({ outcome: 'accepted', accountNumber, sandbox: account.sandbox })
       }
       return ok({ outcome: 'refused' })
     },
@@ -115,12 +117,12 @@ function createOperations(accounts: Map<number, Account>, ownCurrency: string, o
       return ok({})
     },
     // Nothing is awaited between looking and taking: here one thread does what a database does with a transaction.
-    'POST /collections': (accountNumber, { trackingId, amountMinor, currency }) => {
+    'POST /collections': (accountNumber, { trackingId, amountMinor, currency, sandbox = false }) => {
       if (currency !== ownCurrency) return { status: 422, body: { error: `the accounts are in ${ownCurrency}` } }
       const before = collections.get(key(accountNumber, trackingId))
       if (before) return ok(before)
       const account = accounts.get(accountNumber)
-      if (!account) return ok({ outcome: 'refused', reason: 'account-blocked' })
+      if (!account || account.sandbox !== sandbox) return ok({ outcome: 'refused', reason: 'account-blocked' })
       if (typeof amountMinor !== 'number' || !Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
         return { status: 400, body: { error: 'amountMinor must be a whole number above 0' } }
       }
@@ -182,7 +184,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     port: Number(process.env.PORT ?? 4100),
     onMessage: ({ to, code, link }) => console.log(`to ${to}: ${code ?? link}`),
   })
-  const account = { email: 'customer@example.com', password: '123456', phone: '+15555550100', balanceMinor: 1_000_000 }
+  const login = { email: 'customer@example.com', password: '123456' }
+  const account = { ...login, phone: '+15555550100', sandbox: true, balanceMinor: 1_000_000 }
   const accountNumber = core.openAccount(account)
   console.log(`An example, in memory only. WALLET_URL=${core.url} has account ${accountNumber}:`)
   console.log(`${account.email}, password ${account.password}, balance 10000.00`)

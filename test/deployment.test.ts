@@ -184,9 +184,9 @@ t.test('the image has defaults that transferd takes', async (t) => {
   )
   t.same(
     defaults.map(([name]) => name),
-    ['HOST', 'PORT', 'EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'],
+    ['HOST', 'PORT', 'SANDBOX', 'EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'],
   )
-  t.match(readConfiguration(Object.fromEntries(defaults)), { host: '0.0.0.0', port: 3000 })
+  t.match(readConfiguration(Object.fromEntries(defaults)), { host: '0.0.0.0', port: 3000, sandbox: 'off' })
 })
 
 t.test(

@@ -10,7 +10,7 @@ import type { MerchantSettings, PaymentInstructions, RequireSignature } from '..
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { pageOfAll } from '../queries/list-page.js'
-import { accepted, answer, answerPage, findMerchant, type PageOptions, UsageError } from './command.js'
+import { accepted, answer, answerPage, findMerchant, type PageOptions, Refused, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, text, tolerance, visible } from './options.js'
 import { allMerchants, type Workplace } from './workplace.js'
@@ -194,7 +194,9 @@ async function createMerchant(workplace: Workplace, options: SettingOptions) {
       'transferd: no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)',
     )
   }
-  return merchants.register(settings, context)
+  const issued = await merchants.register(settings, context)
+  if (!settings.sandbox) await goLive(workplace)
+  return issued
 }
 
 async function changeSettings(workplace: Workplace, options: SettingOptions, id: string) {
@@ -204,10 +206,30 @@ async function changeSettings(workplace: Workplace, options: SettingOptions, id:
   const before = await findMerchant(workplace, id)
   await checkSettings({ ...before.settings, ...changes })
   checkInstructions(changes, workplace)
+  if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(workplace, id)
   const result = accepted(await merchants.changeSettings(id, changes, context))
+  if (changes.sandbox === false) await goLive(workplace)
   // Another endpoint is not the one that was disabled.
   if (!result.changed || !changes.callbackUrl || before.callbacksDisabled === null) return changedMerchant(result)
   return changedMerchant(accepted(await merchants.enableCallbacks(id, context)))
+}
+
+/** Beside a running service, which does the same as soon as it knows. */
+async function goLive(workplace: Workplace): Promise<void> {
+  const { configuration, merchants, context } = workplace
+  const { closeSandbox } = await import('../runtime/sandbox.js')
+  const { messageWarnings } = await import('../runtime/going-live.js')
+  for (const warning of messageWarnings(configuration)) console.error(`transferd: ${warning}`)
+  const closed = await closeSandbox(configuration.dataDirectory, merchants, await allMerchants(workplace), context)
+  for (const merchantId of closed)
+    console.error(`transferd: the sandbox is over: its merchant ${merchantId} is suspended`)
+}
+
+/** Its credentials were shown to whoever tried the service out. @throws Refused */
+async function refuseSandboxMerchant({ merchants }: Workplace, id: string): Promise<void> {
+  const { sandboxActor } = await import('../runtime/sandbox.js')
+  if ((await merchants.registeredBy(id)) !== sandboxActor) return
+  throw new Refused('This is the merchant of the sandbox, whose credentials were shown: create another one.')
 }
 
 async function showMerchant(workplace: Workplace, _options: object, id: string) {

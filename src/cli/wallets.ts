@@ -16,6 +16,7 @@ interface OpenOptions {
   readonly password: string
   readonly phone: string
   readonly balance?: bigint
+  readonly sandbox?: true
 }
 
 export function addWalletCommands(program: Command): void {
@@ -31,7 +32,8 @@ export function addWalletCommands(program: Command): void {
         password,
       )
       .requiredOption('--phone <number>', 'where codes are sent, such as +905551234567', phone)
-      .option('--balance <amount>', 'money to begin with; none when absent', tolerance),
+      .option('--balance <amount>', 'money to begin with; none when absent', tolerance)
+      .option('--sandbox', 'its money is not real: it pays deposits of sandbox merchants, and nothing else'),
     openAccount,
     'may be new',
   )
@@ -80,9 +82,10 @@ async function accountsOf({ configuration, eventStore, clock, box }: Workplace) 
 
 async function openAccount(workplace: Workplace, options: OpenOptions) {
   const accounts = await accountsOf(workplace)
-  const { email, phone, balance: openingBalanceMinor = 0n } = options
+  const { email, phone, balance: openingBalanceMinor = 0n, sandbox = false } = options
   const password = options.password === '-' ? await passwordFromStdin() : options.password
-  const opened = accepted(await accounts.open({ email, password, phone, openingBalanceMinor }, workplace.context))
+  const opening = { email, password, phone, openingBalanceMinor, sandbox }
+  const opened = accepted(await accounts.open(opening, workplace.context))
   return { accountNumber: opened.account.accountNumber }
 }
 

@@ -41,6 +41,7 @@ export class MerchantDirectory {
   private readonly foldedTo = new Map<string, number>()
   /** The last answer for each merchant and secret; opening one takes longer than the rest of a request's checks. */
   private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
+  private onChange: () => void = () => undefined
   private readonly stopping = new AbortController()
   private following: Promise<void> | undefined
   private catchingUp: Promise<void> | undefined
@@ -86,6 +87,11 @@ export class MerchantDirectory {
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.following
+  }
+
+  /** Calls it whenever something may have become known; one listener at a time. */
+  whenChanged(listener: () => void): void {
+    this.onChange = listener
   }
 
   all(): Merchant[] {
@@ -203,6 +209,7 @@ export class MerchantDirectory {
         if (done) return
         isFollowing = true
         await this.apply(page)
+        this.onChange()
       } catch (error) {
         // Once for each time the log goes away: it may stay away for hours.
         if (isFollowing) this.onError(error)

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Refusal } from '../domain/decision.js'
 import type { ApiKey } from '../domain/merchant/api-key.js'
 import { type MerchantCommand, merchantDecider } from '../domain/merchant/decide.js'
-import type { MerchantSettings } from '../domain/merchant/events.js'
+import type { MerchantEvent, MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
-import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
-import { merchantStream } from './ids.js'
+import { type Clock, type CommandContext, handleCommand, loadStream, readHistory } from './handle-command.js'
+import { derivedEventId, merchantStream } from './ids.js'
 
 /** Shown once, never again. */
 export interface IssuedCredentials {
@@ -140,8 +140,16 @@ export class MerchantCommands {
     return this.execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
   }
 
-  suspend(merchantId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'Suspend', at: this.clock() }, context)
+  /** `onceFor` a purpose: a merchant that was resumed since is not suspended for it again. */
+  suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
+    const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
+    return this.execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
+  }
+
+  /** The actor that registered it; undefined when there is no such merchant. */
+  async registeredBy(merchantId: string): Promise<string | undefined> {
+    const [registered] = await readHistory<MerchantEvent>(this.store, merchantStream(merchantId))
+    return registered?.metadata.actor
   }
 
   resume(merchantId: string, context: CommandContext): Promise<MerchantResult> {
@@ -165,8 +173,11 @@ export class MerchantCommands {
     merchantId: string,
     command: MerchantCommand,
     context: CommandContext,
+    onceId?: string,
   ): Promise<MerchantResult> {
-    const result = await handleCommand(this.store, merchantDecider, merchantStream(merchantId), command, context)
+    const stream = merchantStream(merchantId)
+    const options = onceId === undefined ? {} : { onceId }
+    const result = await handleCommand(this.store, merchantDecider, stream, command, context, options)
     if (!result.accepted) return { accepted: false, refusal: result.refusal }
     if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
     return { accepted: true, merchant: result.state, changed: result.events.length > 0 }

@@ -13,7 +13,13 @@ import {
 import { hasExpired } from '../domain/transfer/expiry.js'
 import type { Transfer } from '../domain/transfer/transfer.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet/wallet.js'
+import {
+  type Collect,
+  type Collection,
+  type Wallet,
+  WalletOutcomeUnknownError,
+  WalletUnavailableError,
+} from '../wallet/wallet.js'
 import {
   type Clock,
   type CommandContext,
@@ -127,8 +133,10 @@ export class WalletCollections {
       await this.end(collection, { ...nothingTaken, outcome: 'not-taken' }, job)
       return problem ?? walletFailure('unknown-transfer')
     }
-    const name = (await settingsOf(job.merchantId))?.name ?? job.merchantId
-    const answer = await this.ask(collection, job.trackingId, `${name} ${transfer.referenceId}`)
+    const settings = await settingsOf(job.merchantId)
+    const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
+    const sandbox = settings?.sandbox ?? false
+    const answer = await this.ask(collection, { trackingId: job.trackingId, description, sandbox })
     if (typeof answer !== 'string') return this.conclude(collection, answer, job)
     await this.end(collection, { ...nothingTaken, outcome: answer }, job)
     return answer === 'unknown' ? this.settle(job) : walletFailure('wallet-unavailable')
@@ -137,11 +145,10 @@ export class WalletCollections {
   /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
   private async ask(
     { accountNumber, amountMinor }: PaymentCollection,
-    trackingId: string,
-    description: string,
+    request: Pick<Collect, 'trackingId' | 'description' | 'sandbox'>,
   ): Promise<Collection | 'unknown' | 'not-taken'> {
     try {
-      return await this.deps.wallet.collect({ trackingId, accountNumber, amountMinor, description })
+      return await this.deps.wallet.collect({ ...request, accountNumber, amountMinor })
     } catch (error) {
       if (error instanceof WalletOutcomeUnknownError) return 'unknown'
       // Both say that nothing was done.

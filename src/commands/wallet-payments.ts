@@ -21,7 +21,13 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../security/wallet-tokens.js'
-import { type CodeChallenge, type PaymentTold, type Wallet, WalletUnavailableError } from '../wallet/wallet.js'
+import {
+  type CodeChallenge,
+  type LogIn,
+  type PaymentTold,
+  type Wallet,
+  WalletUnavailableError,
+} from '../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
 import { deviceIdOf, walletCodesStream } from './ids.js'
 import { KeyedQueue } from './keyed-queue.js'
@@ -80,6 +86,8 @@ export interface WalletPaymentsDependencies {
   readonly isManual: (paymentMethod: number) => boolean
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
+  /** Told why a log-in could not be taken, in words that hold nothing of the customer's. */
+  readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
   readonly clock: Clock
   readonly logIns: WalletLogIns
   /** Counts a code that is sent to an account. 0, or the whole seconds until there may be another. */
@@ -116,11 +124,17 @@ export class WalletPayments {
     const { trackingId, merchantId, email, password, deviceCookie } = request
     const found = await this.payable(request)
     if (!('transfer' in found)) return found
+    const unprepared = wallet.whyUnprepared?.()
+    if (unprepared !== undefined) {
+      // Nothing is counted: it is not for the customer to change.
+      this.deps.onUnavailable(unprepared, found.transfer)
+      return walletFailure('wallet-unavailable')
+    }
     const { challenges } = await collections.load(trackingId)
     if (challenges.length >= maxLogIns) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.deviceOf(found.transfer), deviceCookie }
     return reachingWallet(async () => {
-      const result = await logIns.attempt(attempt, () => wallet.logIn(email, password, merchantId), context)
+      const result = await logIns.attempt(attempt, () => this.logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome === 'refused') return walletFailure('bad-login')
       const { accountNumber } = result
@@ -247,6 +261,14 @@ export class WalletPayments {
     return this.lanes.run(trackingId, () =>
       this.deps.collections.execute(trackingId, { type: 'LogIn', ...of }, context),
     )
+  }
+
+  /** An account of the sandbox pays deposits of the sandbox, a live one live ones. Of the other kind, it is as if the password were wrong. */
+  private async logInTo(merchantId: string, email: string, password: string): Promise<LogIn> {
+    const loggedIn = await this.deps.wallet.logIn(email, password, merchantId)
+    if (loggedIn.outcome === 'refused') return loggedIn
+    const settings = await this.deps.settingsOf(merchantId)
+    return loggedIn.sandbox === settings?.sandbox ? loggedIn : { outcome: 'refused', isAccount: true }
   }
 
   /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */

@@ -51,6 +51,6 @@ export interface HttpDependencies {
   readonly details: () => Promise<readonly string[]>
   /** False: nothing is answered but health and metrics. */
   readonly merchantsServed: boolean
-  /** Newest first; undefined outside sandbox mode. */
-  readonly outbox: () => Promise<readonly OutboxMessage[] | undefined>
+  /** Newest first; undefined outside sandbox mode, and with another token than the banner's. */
+  readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
 }

@@ -3,7 +3,6 @@ import type { Currency } from '../domain/currency.js'
 import { hashCode } from '../security/hash-code.js'
 import type { Role } from './configuration.js'
 import type { SandboxCredentials } from './sandbox.js'
-import type { SandboxWallet } from './sandbox-wallet.js'
 
 export interface Started {
   readonly baseUrl: string
@@ -38,7 +37,7 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
       `  WebApiKey      ${sandbox.webApiKey}`,
       `  SecretKey      ${sandbox.secretKey}`,
       `  WebhookSecret  ${sandbox.webhookSecret}`,
-      ...customer(baseUrl, sandbox.wallet, currency),
+      ...customer(baseUrl, sandbox, currency),
       '',
       'Create a deposit:',
       '',
@@ -48,16 +47,21 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
   return `${lines.join('\n')}\n`
 }
 
-function customer(baseUrl: string, wallet: SandboxWallet | undefined, { code, decimals }: Currency): string[] {
+function customer(
+  baseUrl: string,
+  { wallet, outboxToken }: SandboxCredentials,
+  { code, decimals }: Currency,
+): string[] {
   if (!wallet) return []
   const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: decimals })
   return [
     '',
-    `and a customer with a wallet, who is sent nothing but to ${baseUrl}/sandbox/outbox:`,
+    'and a customer with a wallet, whose messages are in the outbox and nowhere else:',
     '',
     `  E-mail         ${wallet.email}`,
     `  Password       ${wallet.password}`,
     `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
+    `  Outbox         ${baseUrl}/sandbox/outbox?token=${outboxToken}`,
   ]
 }
 

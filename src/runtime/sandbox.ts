@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { defaultSettings, type MerchantCommands } from '../commands/merchants.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import type { SecretBox } from '../security/secret-box.js'
 import { replaceFileDurably } from './durable-file.js'
 import type { SandboxWallet } from './sandbox-wallet.js'
 
@@ -14,6 +15,8 @@ export interface SandboxCredentials {
   readonly secretKey: string
   /** Without it nobody could try to verify a callback. */
   readonly webhookSecret: string
+  /** Opens the outbox: who can reach it through a proxy looks like somebody on this machine. */
+  readonly outboxToken: string
   /** A customer to pay as; absent with a wallet core. */
   readonly wallet?: SandboxWallet
 }
@@ -21,10 +24,14 @@ export interface SandboxCredentials {
 /** Where a sandbox merchant may be called from when nothing else is said. */
 export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
 
+/** Who registers the sandbox merchant, and nobody else. */
+export const sandboxActor = 'system:sandbox'
+
 const name = 'Sandbox'
 /** For the bank transfer of the catalogue, which nobody can make: an operator says that the money came. */
 const instructions =
   'Sandbox Bank, account DE89 3704 0044 0532 0130 00.\nNobody checks: the operator completes this deposit (transferd transfers complete).'
+const fileName = 'sandbox.json'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
 /** Whoever still uses the credentials before: an operator who rotated them by hand. */
 const overlapMinutes = 1440
@@ -34,7 +41,7 @@ const knownWithinMs = 5_000
  * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed; undefined when
  * there is a live merchant, for then this is no sandbox. The log holds the key only as a digest, so the credentials are
  * kept in `<directory>/sandbox.json`, in clear (mode 0600): the key that would seal them lies beside it. So are those of the
- * customer's account, which `openWallet` finds or opens.
+ * customer's account, which `openWallet` finds or opens. The token of the outbox derives from the master key: it is the same at every start.
  */
 export async function ensureSandboxMerchant(
   directory: string,
@@ -42,13 +49,15 @@ export async function ensureSandboxMerchant(
   known: MerchantDirectory,
   context: CommandContext,
   openWallet: () => Promise<SandboxWallet | undefined>,
+  box: Pick<SecretBox, 'mac'>,
 ): Promise<SandboxCredentials | undefined> {
   if (!isSandbox(known)) return undefined
-  const path = join(directory, 'sandbox.json')
+  const path = join(directory, fileName)
   const kept = readCredentials(path)
-  const { wallet: _, ...merchant } = await credentialsThatWork(kept, merchants, known, context)
+  const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(kept, merchants, known, context)
   const wallet = await openWallet()
-  const credentials = wallet ? { ...merchant, wallet } : merchant
+  const outboxToken = box.mac('sandbox outbox', merchantId)
+  const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }) }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
   await until(() => work(credentials, known))
@@ -62,40 +71,64 @@ export function isSandbox(known: MerchantDirectory): boolean {
   )
 }
 
+/**
+ * The sandbox is over: its merchant is suspended, and the file of its credentials is gone. Not the sandbox merchants that an operator
+ * registered, nor one that an operator has resumed since.
+ */
+export async function closeSandbox(
+  directory: string,
+  merchants: MerchantCommands,
+  all: readonly Merchant[],
+  context: CommandContext,
+): Promise<readonly string[]> {
+  const closed: string[] = []
+  for (const { merchantId, settings, suspended } of all) {
+    if (!settings.sandbox || suspended || (await merchants.registeredBy(merchantId)) !== sandboxActor) continue
+    const result = await merchants.suspend(merchantId, context, 'the sandbox is over')
+    if (result.accepted && result.changed) closed.push(merchantId)
+  }
+  rmSync(join(directory, fileName), { force: true })
+  return closed
+}
+
+type MerchantCredentials = Pick<SandboxCredentials, 'merchantId' | 'webApiKey' | 'secretKey' | 'webhookSecret'>
+
 async function credentialsThatWork(
-  kept: SandboxCredentials | undefined,
+  kept: MerchantCredentials | undefined,
   merchants: MerchantCommands,
   known: MerchantDirectory,
   context: CommandContext,
-): Promise<SandboxCredentials> {
+): Promise<MerchantCredentials> {
   if (kept && work(kept, known)) return kept
-  const all = known.all()
+  // One that was suspended when the sandbox was over before stays so.
+  const all = known.all().filter(({ suspended }) => !suspended)
   const lost = all.find((merchant) =>
     kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name,
   )
   return lost ? rotate(lost, merchants, context) : register(merchants, context)
 }
 
-function readCredentials(path: string): SandboxCredentials | undefined {
+function readCredentials(path: string): MerchantCredentials | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as SandboxCredentials
+    return JSON.parse(readFileSync(path, 'utf8')) as MerchantCredentials
   } catch {
     // Lost or damaged: made anew by rotation.
     return undefined
   }
 }
 
-function work(credentials: SandboxCredentials, known: MerchantDirectory): boolean {
+function work(credentials: MerchantCredentials, known: MerchantDirectory): boolean {
   const { merchantId, webApiKey, secretKey, webhookSecret } = credentials
   const merchant = known.byApiKey(webApiKey)?.merchant
   return (
     merchant?.merchantId === merchantId &&
+    !merchant.suspended &&
     known.secrets(merchant, 'secretKey').includes(secretKey) &&
     known.secrets(merchant, 'webhookSecret').includes(webhookSecret)
   )
 }
 
-async function register(merchants: MerchantCommands, context: CommandContext): Promise<SandboxCredentials> {
+async function register(merchants: MerchantCommands, context: CommandContext): Promise<MerchantCredentials> {
   const settings = {
     ...defaultSettings(true),
     name,
@@ -113,7 +146,7 @@ async function rotate(
   { merchantId }: Merchant,
   merchants: MerchantCommands,
   context: CommandContext,
-): Promise<SandboxCredentials> {
+): Promise<MerchantCredentials> {
   const key = await merchants.rotateApiKey(merchantId, overlapMinutes, context)
   const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
   const webhook = await merchants.rotateSecret(merchantId, 'webhookSecret', overlapMinutes, context)

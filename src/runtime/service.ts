@@ -1,20 +1,24 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { CallbackCommands } from '../commands/callbacks.js'
+import type { CommandContext } from '../commands/handle-command.js'
 import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { SecretKeyUse } from '../commands/secret-key-use.js'
 import { TransferCommands } from '../commands/transfers.js'
+import type { WalletAccounts } from '../commands/wallet-accounts.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
 import { buildApp } from '../http/app.js'
 import { type OpenProblem, openProblems, placeOf } from '../projections/open-problems.js'
+import type { SecretBox } from '../security/secret-box.js'
 import { type BackgroundThread, startBackgroundThread } from './background-thread.js'
 import type { Started } from './banner.js'
 import type { Configuration } from './configuration.js'
+import { closeSandboxWhenLive, messageWarnings } from './going-live.js'
 import { ServiceRegistry } from './metrics.js'
-import { ensureSandboxMerchant, isSandbox } from './sandbox.js'
+import { ensureSandboxMerchant, isSandbox, type SandboxCredentials, sandboxActor } from './sandbox.js'
 import { ensureSandboxWallet } from './sandbox-wallet.js'
 import { createSecurityLog } from './security-log.js'
 import { openStores, type Stores } from './stores.js'
@@ -75,31 +79,26 @@ async function startParts(
     configuration.port === 0 ? await reservePort(configuration.host) : { port: configuration.port, release: undefined }
   if (release) onStop(release)
   const baseUrl = configuration.publicUrl ?? `http://${reachableHost(configuration.host)}:${port}`
-  const context = { actor: 'system:sandbox', $correlationId: randomUUID(), $causationId: randomUUID() }
+  const context = { actor: sandboxActor, $correlationId: randomUUID(), $causationId: randomUUID() }
   const merchants = new MerchantCommands(eventStore, clock, box)
+  const goingLive = await closeSandboxWhenLive({ configuration, directory, merchants, context, logger })
+  onStop(() => goingLive.stop())
   const inSandbox = () => configuration.sandbox !== 'off' && isSandbox(directory)
   const parts = { configuration, eventStore, readModels, box, clock, isSandbox: inSandbox }
   const { wallet, accounts, outbox } = createWallet(parts)
-  const openWallet = async () => {
-    try {
-      return accounts && (await ensureSandboxWallet(accounts, box, context))
-    } catch (error) {
-      // One to try payments with is no reason not to start.
-      if (!(error instanceof UnreadableEventError)) throw error
-      logger.error({ err: error }, "the sandbox's wallet account cannot be read")
-      return undefined
-    }
-  }
+  const sandboxParts = { directory, merchants, accounts, box, context, logger }
   const sandbox =
     configuration.sandbox === 'off' || !configuration.roles.has('api')
       ? undefined
-      : await ensureSandboxMerchant(configuration.dataDirectory, merchants, directory, context, openWallet)
+      : await offerSandbox(configuration.dataDirectory, sandboxParts)
 
+  const warnings = () => (isSandbox(directory) ? [] : messageWarnings(configuration))
   const { background, failed } = startBackground(configuration, stores, logger)
   onStop(() => background.stop())
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const { paymentMethods, currency } = configuration
-  const payments = { store: eventStore, wallet, transfers, directory, box, paymentMethods, publicUrl: baseUrl, clock }
+  const about = { directory, box, paymentMethods, publicUrl: baseUrl, clock, logger }
+  const payments = { store: eventStore, wallet, transfers, ...about }
   const metrics = new ServiceRegistry(() => background.metrics())
   const securityLog = createSecurityLog(logger, metrics, () => performance.now())
   onStop(async () => securityLog.close())
@@ -122,9 +121,9 @@ async function startParts(
     securityLog,
     metrics,
     readiness: async () => [background.problem() ?? []].flat(),
-    details: async () => (await openProblems(readModels, directory)).map(sentence),
+    details: async () => [...warnings(), ...(await openProblems(readModels, directory)).map(sentence)],
     merchantsServed: configuration.roles.has('api'),
-    outbox: async () => (inSandbox() ? outbox.list() : undefined),
+    outbox: async (token) => (inSandbox() && isSame(token, sandbox?.outboxToken) ? outbox.list() : undefined),
   })
   onStop(() => app.close())
   await release?.()
@@ -132,9 +131,40 @@ async function startParts(
   logger.info({ host: configuration.host, port, baseUrl, roles: [...configuration.roles] }, 'listening')
   const roles = [...configuration.roles]
   return {
-    started: { baseUrl, roles, currency, directory: configuration.dataDirectory, sandbox, notices: stores.notices },
+    started: {
+      baseUrl,
+      roles,
+      currency,
+      directory: configuration.dataDirectory,
+      sandbox,
+      notices: [...stores.notices, ...warnings()],
+    },
     failed,
   }
+}
+
+interface SandboxParts {
+  readonly directory: MerchantDirectory
+  readonly merchants: MerchantCommands
+  readonly accounts: WalletAccounts | undefined
+  readonly box: SecretBox
+  readonly context: CommandContext
+  readonly logger: Logger
+}
+
+function offerSandbox(dataDirectory: string, parts: SandboxParts): Promise<SandboxCredentials | undefined> {
+  const { directory, merchants, accounts, box, context, logger } = parts
+  const openWallet = async () => {
+    try {
+      return accounts && (await ensureSandboxWallet(accounts, box, context))
+    } catch (error) {
+      // One to try payments with is no reason not to start.
+      if (!(error instanceof UnreadableEventError)) throw error
+      logger.error({ err: error }, "the sandbox's wallet account cannot be read")
+      return undefined
+    }
+  }
+  return ensureSandboxMerchant(dataDirectory, merchants, directory, context, openWallet, box)
 }
 
 const noBackground: BackgroundThread = {
@@ -183,6 +213,12 @@ function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
 
 function sentence(problem: OpenProblem): string {
   return `${placeOf(problem)} cannot be read: ${problem.reason} (transferd events problems)`
+}
+
+/** In the same time, however much of it is right. */
+function isSame(given: string, expected: string | undefined): boolean {
+  const [a, b] = [given, expected ?? ''].map((text) => hash('sha256', text, 'buffer'))
+  return timingSafeEqual(a!, b!) && expected !== undefined
 }
 
 /** Any address the host name stands for would do for the URL; the wildcards stand for this machine. */

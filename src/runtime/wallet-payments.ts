@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Clock } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { TransferCommands } from '../commands/transfers.js'
@@ -24,17 +25,20 @@ export interface WalletPaymentsParts {
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
   readonly clock: Clock
+  readonly logger: Logger
 }
 
 /** The flow as requests use it. */
 export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments {
-  const { directory, paymentMethods, ...rest } = parts
+  const { directory, logger, paymentMethods, ...rest } = parts
   const settingsOf = async (merchantId: string) => directory.settingsOf(merchantId)
   const throttle = new TokenBuckets(() => performance.now(), maxThrottledAccounts)
   return new WalletPayments({
     ...rest,
     settingsOf,
     isManual: (code) => isManual(paymentMethods, code),
+    onUnavailable: (cause, { merchantId, trackingId }) =>
+      logger.error({ merchantId, trackingId, cause }, 'nobody can log in to the wallet'),
     collections: new WalletCollections({ ...rest, settingsOf }),
     logIns: new WalletLogIns(rest.store, rest.box, rest.clock),
     takeCode: (accountNumber) => throttle.take(String(accountNumber), codes.perSecond, codes.burst),

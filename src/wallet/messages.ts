@@ -18,9 +18,14 @@ export interface Email {
 }
 
 /** Both methods may throw {@link MessageNotSentError}. */
-export interface Messages {
+export interface Sender {
   sendSms(sms: Sms): Promise<void>
   sendEmail(email: Email): Promise<void>
+}
+
+export interface Messages extends Sender {
+  /** Why one or the other cannot be sent as things are set up; undefined when nothing is missing. */
+  whyUnprepared(): string | undefined
 }
 
 /** It was not sent, as far as is known; the message holds neither recipient nor code nor link. */

@@ -7,7 +7,12 @@
 export type AccountNumber = number
 
 export type LogIn =
-  | { readonly outcome: 'accepted'; readonly accountNumber: AccountNumber }
+  | {
+      readonly outcome: 'accepted'
+      readonly accountNumber: AccountNumber
+      /** Its money is for trying things out: it pays deposits of sandbox merchants, and no other account does. */
+      readonly sandbox: boolean
+    }
   /**
    * Unknown account or wrong password: one answer to the customer, in the same time. `isAccount`: it is a wrong password,
    * where the wallet says so. Not to be told; it makes the failure one that is counted durably.
@@ -36,6 +41,8 @@ export interface Collect {
   readonly accountNumber: AccountNumber
   /** Minor units, above 0. */
   readonly amountMinor: bigint
+  /** The deposit is a sandbox merchant's. */
+  readonly sandbox: boolean
   /** What the account's statement shows: the merchant's name and its referenceId. */
   readonly description: string
 }
@@ -56,6 +63,8 @@ export interface Wallet {
    * Elsewhere a collection may still be on its way, and only a person can tell.
    */
   readonly absenceIsProof?: true
+  /** Why nobody can log in as the wallet is set up; undefined when nothing is missing. Asks nobody. */
+  whyUnprepared?(): string | undefined
   /** Through whichever merchant: one merchant's log-ins must not hold up another's. */
   logIn(email: string, password: string, merchantId: string): Promise<LogIn>
   /** Sends a six-digit code to the account's phone, with what is paid. A repeat for the same challenge sends the same code. */

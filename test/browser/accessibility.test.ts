@@ -74,7 +74,7 @@ else {
     t.match(await page.title(), /^Paid – /)
     await accessible(t, page, 'paid')
     outbox.push({ kind: 'sms', to: '+905550000000', code: '123456', link: null, at: '2026-03-01T10:00:00.000Z' })
-    await accessible(t, (await open(`${publicUrl}/sandbox/outbox`)).page, 'outbox')
+    await accessible(t, (await open(`${publicUrl}/sandbox/outbox?token=x`)).page, 'outbox')
     await accessible(t, (await open(`${publicUrl}/pay/nothing`)).page, 'a link that leads nowhere')
     const paymentInstructions = [{ paymentMethod: 7, text: 'IBAN DE89 3704 0044 0532 0130 00' }]
     const manual = await deposit('7', { paymentInstructions }, { paymentMethod: 7 })

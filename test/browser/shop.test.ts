@@ -31,7 +31,7 @@ else {
       context.setDefaultTimeout(60_000)
       t.teardown(() => context.close())
       const outbox = await context.newPage()
-      await outbox.goto(`${service.baseUrl}/sandbox/outbox`)
+      await outbox.goto(`${service.baseUrl}/sandbox/outbox?token=${sandbox.outboxToken}`)
       // The page loads itself anew; a code is there once its row is.
       const code = async (nth: number) => {
         await outbox

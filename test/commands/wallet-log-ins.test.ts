@@ -6,7 +6,7 @@ import { type LogIn, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
 const email = 'ada@example.com'
-const accepted: LogIn = { outcome: 'accepted', accountNumber: 7 }
+const accepted: LogIn = { outcome: 'accepted', sandbox: true, accountNumber: 7 }
 const wrong: LogIn = { outcome: 'refused', isAccount: true }
 const unknown: LogIn = { outcome: 'refused' }
 

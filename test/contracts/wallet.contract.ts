@@ -9,6 +9,7 @@ export interface WalletUnderTest {
     readonly password: string
     readonly phone: string
     readonly balanceMinor: bigint
+    readonly sandbox: boolean
   }): Promise<number>
   credit(accountNumber: number, amountMinor: bigint): Promise<void>
   balanceMinor(accountNumber: number): Promise<bigint>
@@ -23,25 +24,30 @@ const shop = 'merchant'
 /** What every implementation of the wallet port keeps to. `start` registers its own teardown. */
 export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderTest>): void {
   let opened = 0
-  const account = async (under: WalletUnderTest, balanceMinor = 0n) => {
+  const account = async (under: WalletUnderTest, balanceMinor = 0n, sandbox = false) => {
     opened++
     const email = `customer${opened}@example.com`
     const phone = `+1555000${String(opened).padStart(4, '0')}`
-    return { email, phone, accountNumber: await under.openAccount({ email, password, phone, balanceMinor }) }
+    return { email, phone, accountNumber: await under.openAccount({ email, password, phone, balanceMinor, sandbox }) }
   }
   const payment = (accountNumber: number, amountMinor: bigint, trackingId: string = randomUUID()) => ({
     trackingId,
     accountNumber,
     amountMinor,
     description: 'Shop, order 1',
+    sandbox: false,
   })
 
   t.test('a password opens its own account and no other, and what is unknown is refused the same way', async (t) => {
     const under = await start(t)
     const { wallet } = under
     const { email, accountNumber } = await account(under)
-    t.same(await wallet.logIn(email, password, shop), { outcome: 'accepted', accountNumber })
-    t.same(await wallet.logIn(` ${email.toUpperCase()} `, password, shop), { outcome: 'accepted', accountNumber })
+    t.same(await wallet.logIn(email, password, shop), { outcome: 'accepted', accountNumber, sandbox: false })
+    t.same(await wallet.logIn(` ${email.toUpperCase()} `, password, shop), {
+      outcome: 'accepted',
+      accountNumber,
+      sandbox: false,
+    })
     const wrong = [
       [email, '481517'],
       [email, ''],
@@ -53,6 +59,24 @@ export function walletContract(t: Test, start: (t: Test) => Promise<WalletUnderT
     for (const [email, password] of wrong) t.equal((await wallet.logIn(email, password, shop)).outcome, 'refused')
     t.ok(Number.isSafeInteger(accountNumber) && accountNumber > 0 && accountNumber < 10 ** 12)
   })
+
+  t.test(
+    'an account of the sandbox says so, and pays deposits of the sandbox only; a live one pays live ones',
+    async (t) => {
+      const under = await start(t)
+      const { wallet } = under
+      for (const sandbox of [true, false]) {
+        const { email, accountNumber } = await account(under, 1_000n, sandbox)
+        t.match(await wallet.logIn(email, password, shop), { outcome: 'accepted', accountNumber, sandbox })
+        const request = payment(accountNumber, 400n)
+        const refused = await wallet.collect({ ...request, sandbox: !sandbox })
+        t.same(refused, { outcome: 'refused', reason: 'account-blocked' })
+        t.equal(await under.balanceMinor(accountNumber), 1_000n)
+        t.match(await wallet.collect({ ...request, sandbox }), { outcome: 'collected', amountMinor: 400n })
+        t.equal(await under.balanceMinor(accountNumber), 600n)
+      }
+    },
+  )
 
   t.test('a code goes to the phone, is six digits, and is good for its own challenge only', async (t) => {
     const under = await start(t)

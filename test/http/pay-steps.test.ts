@@ -9,7 +9,10 @@ const customer = { email: 'ada@example.com', password: '246813' }
 const time = { aheadMs: 0 }
 const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
 
-async function world(t: Test, outbox: () => Promise<readonly OutboxMessage[] | undefined> = async () => undefined) {
+async function world(
+  t: Test,
+  outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined> = async () => undefined,
+) {
   const wallet = new MemoryWallet()
   wallet.open(customer.email, customer.password, 1_000_00n)
   const service = await startTestService({ wallet, clock, overrides: { outbox } })
@@ -235,40 +238,48 @@ t.test('nothing is paid to a merchant that is suspended', async (t) => {
   t.equal((await app.inject(path)).statusCode, 200)
 })
 
-t.test('the outbox is shown in the sandbox, to callers on this machine, and does not exist otherwise', async (t) => {
-  let messages: OutboxMessage[] | undefined = [
-    { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
-    {
-      kind: 'email',
-      to: '<b>@example.com',
-      code: null,
-      link: 'https://pay.example/device/x',
-      at: '2026-03-01T10:00:00.000Z',
-    },
-  ]
-  const { app } = await world(t, async () => messages)
-  const ask = (headers: Record<string, string> = {}, remoteAddress = '127.0.0.1') =>
-    app.inject({ url: '/sandbox/outbox', remoteAddress, headers: { host: 'localhost:3000', ...headers } })
-  const page = await ask()
-  t.equal(page.statusCode, 200)
-  t.match(page.body, '314159')
-  t.match(page.body, '&#60;b&#62;@example.com')
-  t.equal(page.headers.refresh, '3')
-  t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
-  const refused = [
-    await ask({}, '192.0.2.1'),
-    await ask({ host: 'rebound.example:3000' }),
-    await ask({ 'x-forwarded-for': '127.0.0.1' }),
-    await ask({ forwarded: 'for=127.0.0.1' }),
-    await ask({ via: '1.1 proxy' }),
-  ]
-  messages = undefined
-  refused.push(await ask())
-  for (const answer of refused) {
-    t.equal(answer.statusCode, 404)
-    t.notMatch(answer.body, '314159')
-  }
-})
+t.test(
+  'the outbox is shown in the sandbox, with its token and on this machine, and does not exist otherwise',
+  async (t) => {
+    let messages: OutboxMessage[] | undefined = [
+      { kind: 'sms', to: '+905550000000', code: '314159', link: null, at: '2026-03-01T10:00:00.000Z' },
+      {
+        kind: 'email',
+        to: '<b>@example.com',
+        code: null,
+        link: 'https://pay.example/device/x',
+        at: '2026-03-01T10:00:00.000Z',
+      },
+    ]
+    const { app } = await world(t, async (token) => (token === 'right' ? messages : undefined))
+    const ask = (headers: Record<string, string> = {}, remoteAddress = '127.0.0.1', query = '?token=right') =>
+      app.inject({ url: `/sandbox/outbox${query}`, remoteAddress, headers: { host: 'localhost:3000', ...headers } })
+    const page = await ask()
+    t.equal(page.statusCode, 200)
+    t.match(page.body, '314159')
+    t.match(page.body, '&#60;b&#62;@example.com')
+    t.equal(page.headers.refresh, '3')
+    t.equal(page.headers['referrer-policy'], 'no-referrer', 'its address has the token')
+    t.equal((await ask({ host: '[::1]:3000' }, '::1')).statusCode, 200)
+    const refused = [
+      await ask({}, '127.0.0.1', ''),
+      await ask({}, '127.0.0.1', '?token='),
+      await ask({}, '127.0.0.1', '?token=wrong'),
+      await ask({}, '127.0.0.1', '?token=wrong&token=right'),
+      await ask({}, '192.0.2.1'),
+      await ask({ host: 'rebound.example:3000' }),
+      await ask({ 'x-forwarded-for': '127.0.0.1' }),
+      await ask({ forwarded: 'for=127.0.0.1' }),
+      await ask({ via: '1.1 proxy' }),
+    ]
+    messages = undefined
+    refused.push(await ask())
+    for (const answer of refused) {
+      t.equal(answer.statusCode, 404)
+      t.notMatch(answer.body, '314159')
+    }
+  },
+)
 
 t.test(
   'neither password nor code nor token is in a log line, a metric or an answer, whatever goes wrong',

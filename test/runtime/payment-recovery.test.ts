@@ -168,7 +168,7 @@ t.test(
     t.match(await collections.pay(transfer, challengeId, context), { reason: 'wallet-unavailable' })
     wallet.collect = collect
     const { accountNumber } = account
-    await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '' })
+    await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
     // As the built-in wallet's account has it.
     const debit = {
       accountNumber,

@@ -30,7 +30,8 @@ function shellBlocks(page: string): string[] {
 async function pay(service: ServiceProcess, url: string): Promise<void> {
   const { email, password } = (service.sandbox as unknown as { wallet: { email: string; password: string } }).wallet
   const page = await fetch(url)
-  const outbox = async () => (await fetch(`${service.baseUrl}/sandbox/outbox`)).text()
+  const outbox = async () =>
+    (await fetch(`${service.baseUrl}/sandbox/outbox?token=${service.sandbox!.outboxToken}`)).text()
   const messages = async (): Promise<Message[]> => {
     const text = await outbox()
     const code = /class="code">(\d{6})</.exec(text)?.[1] ?? null

@@ -34,7 +34,7 @@ t.test('after all that is done with a wallet its secrets are in no file, log lin
   t.equal(await wallet.verifyCode(challenge, code), true)
   await wallet.askToTrust({ accountNumber, confirmUrl, merchantName: 'Shop', amountMinor: 100n })
   await wallet.trust(accountNumber, 'device-1')
-  const payment = { accountNumber, description: 'Shop, 1' }
+  const payment = { accountNumber, description: 'Shop, 1', sandbox: false }
   await wallet.collect({ ...payment, trackingId: randomUUID(), amountMinor: 1_000n })
   await wallet.collect({ ...payment, trackingId: randomUUID(), amountMinor: 1n })
   await stores.close()

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
 import t from 'tap'
 import { createWalletPayments } from '../../src/runtime/wallet-payments.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
@@ -25,6 +26,7 @@ t.test('the fourth code at once to one account waits, through whichever merchant
     paymentMethods: [],
     publicUrl: 'https://pay.example',
     clock,
+    logger: pino({ level: 'silent' }),
   }
   const payments = createWalletPayments(parts)
   const merchants = [(await service.merchant()).id, (await service.merchant()).id]

@@ -42,7 +42,17 @@ t.test('a deposit is paid from the built-in wallet with what the command line se
   const directory = temporaryDirectory(t)
   const service = await startServiceProcess(t, { directory })
   const email = 'ada@example.com'
-  const opening = ['--email', email, '--password', password, '--phone', '+905551234567', '--balance', '150.00']
+  const opening = [
+    '--email',
+    email,
+    '--password',
+    password,
+    '--phone',
+    '+905551234567',
+    '--balance',
+    '150.00',
+    '--sandbox',
+  ]
   const { accountNumber } = await cliJson<{ accountNumber: number }>(directory, 'wallets', 'open', ...opening)
   const { merchantId } = service.sandbox!
   const { deposit, logIn, verify, validate, status } = shop(service, email)
@@ -164,7 +174,13 @@ t.test(
     const gateway = await startGateway(core.url)
     t.teardown(() => gateway.stop())
     const email = 'ada@example.com'
-    const accountNumber = core.openAccount({ email, password, phone: '+905551234567', balanceMinor: 20_000 })
+    const accountNumber = core.openAccount({
+      email,
+      password,
+      phone: '+905551234567',
+      sandbox: true,
+      balanceMinor: 20_000,
+    })
     const balance = () => core.accounts.get(accountNumber)?.balanceMinor
     const environment = { WALLET_URL: gateway.url, WALLET_TOKEN: coreToken }
     const service = await startServiceProcess(t, { directory: temporaryDirectory(t), environment })

@@ -5,6 +5,7 @@ export interface MemoryAccount {
   readonly accountNumber: number
   readonly email: string
   readonly password: string
+  readonly sandbox: boolean
   balanceMinor: bigint
   readonly trusted: Set<string>
 }
@@ -15,6 +16,7 @@ export interface MemoryAccount {
  */
 export class MemoryWallet implements Wallet {
   absenceIsProof?: true
+  whyUnprepared?: () => string | undefined
   readonly accounts = new Map<number, MemoryAccount>()
   /** Codes by the challenge's id. */
   readonly codes = new Map<string, string>()
@@ -27,9 +29,10 @@ export class MemoryWallet implements Wallet {
   /** What is really taken for an amount. */
   taken: (amountMinor: bigint) => bigint = (amountMinor) => amountMinor
 
-  open(email: string, password: string, balanceMinor: bigint): MemoryAccount {
+  /** `sandbox`: as the merchants of tests are, where nothing else is said. */
+  open(email: string, password: string, balanceMinor: bigint, sandbox = true): MemoryAccount {
     const accountNumber = 100_000 + this.accounts.size
-    const account = { accountNumber, email, password, balanceMinor, trusted: new Set<string>() }
+    const account = { accountNumber, email, password, sandbox, balanceMinor, trusted: new Set<string>() }
     this.accounts.set(accountNumber, account)
     return account
   }
@@ -44,7 +47,8 @@ export class MemoryWallet implements Wallet {
     const account = [...this.accounts.values()].find((each) => each.email === email.toLowerCase())
     if (!account) return { outcome: 'refused' }
     if (account.password !== password) return { outcome: 'refused', isAccount: true }
-    return { outcome: 'accepted', accountNumber: account.accountNumber }
+    const { accountNumber, sandbox } = account
+    return { outcome: 'accepted', accountNumber, sandbox }
   }
 
   async sendCode({ id }: CodeChallenge): Promise<void> {

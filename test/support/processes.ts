@@ -27,7 +27,11 @@ export interface Announced {
   readonly baseUrl: string
   readonly roles: readonly string[]
   readonly directory: string
-  readonly sandbox?: Credentials & { readonly merchantId: string; readonly wallet?: SandboxWallet }
+  readonly sandbox?: Credentials & {
+    readonly merchantId: string
+    readonly outboxToken: string
+    readonly wallet?: SandboxWallet
+  }
   readonly notices: readonly string[]
 }
 

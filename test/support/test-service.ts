@@ -139,6 +139,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const settingsOf = async (id: string) => directory.byId(id)?.settings
   const wallet = options.wallet ?? new MemoryWallet()
   const collections = new WalletCollections({ store, wallet, transfers, settingsOf, clock })
+  const logLines: string[] = []
+  const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const walletPayments = new WalletPayments({
     store,
     wallet,
@@ -149,11 +151,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     box: secretBox,
     publicUrl: 'https://pay.example',
     clock,
+    onUnavailable: (cause) => logger.error({ cause }, 'unprepared'),
     logIns: new WalletLogIns(store, secretBox, clock),
     takeCode: options.takeCode ?? (() => 0),
   })
-  const logLines: string[] = []
-  const logger = pino({ level: 'debug' }, { write: (line: string) => logLines.push(line) })
   const metrics = options.overrides?.metrics ?? new Registry()
   const dependencies: HttpDependencies = {
     transfers,

@@ -17,7 +17,11 @@ import { context, openTestStore } from '../support/embedded-store.js'
 
 const customer = { email: 'ada@example.com', password: '481516', phone: '+905551234567', openingBalanceMinor: 1_000n }
 const shop = 'merchant'
-const silent: Messages = { sendSms: async () => undefined, sendEmail: async () => undefined }
+const silent: Messages = {
+  whyUnprepared: () => undefined,
+  sendSms: async () => undefined,
+  sendEmail: async () => undefined,
+}
 
 interface Options {
   readonly store?: EventStore
@@ -127,7 +131,7 @@ t.test('a sandbox account is nobody’s outside of the sandbox, and its money is
   const inside = parts(store, { isSandbox: true })
   const outside = parts(store, { isSandbox: false })
   const accountNumber = await open(inside.accounts, { sandbox: true })
-  const payment = { accountNumber, amountMinor: 100n, description: 'Shop, 1' }
+  const payment = { accountNumber, amountMinor: 100n, description: 'Shop, 1', sandbox: true }
   const before = { ...payment, trackingId: randomUUID() }
   t.match(await inside.wallet.collect(before), { outcome: 'collected' })
   t.same(await outside.wallet.logIn(customer.email, customer.password, shop), { outcome: 'refused' })
@@ -149,7 +153,7 @@ t.test('a password that is easy to guess is refused when it is set, and goes on 
   }
   t.equal((await store.readAll({ maxCount: 10 })).events.length, 0)
   const accountNumber = await open(accounts, { password: '123456', sandbox: true })
-  t.same(await wallet.logIn(customer.email, '123456', shop), { outcome: 'accepted', accountNumber })
+  t.same(await wallet.logIn(customer.email, '123456', shop), { outcome: 'accepted', accountNumber, sandbox: false })
 })
 
 t.test('another master key opens nothing and lets nobody in', async (t) => {
@@ -213,6 +217,7 @@ t.test('eighty collections at once from four processes: each answered, no more t
     accountNumber,
     amountMinor: 100n,
     description: 'Shop, 1',
+    sandbox: false,
   }))
   const wallets = Array.from({ length: 4 }, () => parts(store).wallet)
   const answers = await Promise.all(payments.map((payment, index) => wallets[index % 4]!.collect(payment)))
@@ -243,7 +248,13 @@ t.test('of an account that is known only what is new is read, and what other pro
   })
   const [here, elsewhere] = [parts(counted), parts(store)]
   const accountNumber = await open(elsewhere.accounts)
-  const payment = () => ({ trackingId: randomUUID(), accountNumber, amountMinor: 100n, description: 'Shop, 1' })
+  const payment = () => ({
+    trackingId: randomUUID(),
+    accountNumber,
+    amountMinor: 100n,
+    description: 'Shop, 1',
+    sandbox: false,
+  })
   t.match(await here.wallet.collect(payment()), { outcome: 'collected' })
   t.equal(eventsRead, 2)
   t.match(await here.wallet.collect(payment()), { outcome: 'collected' })
@@ -271,7 +282,7 @@ t.test('a debit whose append was done but not answered is found in the log, not 
       }
     },
   })
-  const payment = { trackingId: randomUUID(), accountNumber, amountMinor: 400n, description: 'Shop, 1' }
+  const payment = { trackingId: randomUUID(), accountNumber, amountMinor: 400n, description: 'Shop, 1', sandbox: false }
   t.match(await parts(forgetful).wallet.collect(payment), { outcome: 'collected', amountMinor: 400n })
   t.equal(appends, 1)
   t.equal((await parts(store).accounts.find(accountNumber))?.balanceMinor, 600n)
@@ -285,7 +296,13 @@ t.test(
     const unavailable = () => {
       throw new StoreUnavailableError('the disk is full')
     }
-    const payment = { trackingId: randomUUID(), accountNumber, amountMinor: 400n, description: 'Shop, 1' }
+    const payment = {
+      trackingId: randomUUID(),
+      accountNumber,
+      amountMinor: 400n,
+      description: 'Shop, 1',
+      sandbox: false,
+    }
     const unwritable = parts(failing(store, { appendInOrder: unavailable })).wallet
     await t.rejects(unwritable.collect(payment), WalletOutcomeUnknownError)
     const unreadable = parts(failing(store, { readStream: unavailable })).wallet
@@ -299,6 +316,7 @@ t.test(
 t.test('messages that cannot be sent are a wallet that is not available, and the error has no code', async (t) => {
   const codes: string[] = []
   const messages: Messages = {
+    whyUnprepared: () => undefined,
     sendSms: async ({ code }) => {
       codes.push(code)
       throw new MessageNotSentError('the SMS gateway answered 500')
@@ -366,7 +384,13 @@ t.test('the events of an account hold no e-mail, phone, password or code in clea
   await wallet.logIn(customer.email, customer.password, shop)
   await wallet.sendCode({ id: randomUUID(), accountNumber }, { merchantName: 'Shop', amountMinor: 100n })
   await wallet.trust(accountNumber, 'device-1')
-  await wallet.collect({ trackingId: randomUUID(), accountNumber, amountMinor: 1n, description: 'Shop, 1' })
+  await wallet.collect({
+    trackingId: randomUUID(),
+    accountNumber,
+    amountMinor: 1n,
+    description: 'Shop, 1',
+    sandbox: false,
+  })
   const { events } = await store.readAll({ maxCount: 100 })
   t.equal(events.length, 5)
   const text = JSON.stringify(events.map((event) => ({ ...event, position: undefined, recordedAtMs: undefined })))

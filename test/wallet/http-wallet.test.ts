@@ -11,6 +11,7 @@ const payment = () => ({
   accountNumber: 123_456_789_012,
   amountMinor: 100n,
   description: 'x',
+  sandbox: false,
 })
 const currency = { code: 'EUR', decimals: 2 } as const
 const patient = 60_000
@@ -202,7 +203,10 @@ t.test('a request for a collection carries the token, the trackingId as its key,
       connection: 'close',
     },
   })
-  t.same(JSON.parse(bodies[0]!), { ...request, amountMinor: 99_999_999, currency: 'EUR' })
+  const { sandbox: _, ...money } = { ...request, amountMinor: 99_999_999, currency: 'EUR' }
+  t.same(JSON.parse(bodies[0]!), money)
+  await wallet.collect({ ...request, sandbox: true })
+  t.same(JSON.parse(bodies[1]!), { ...money, sandbox: true }, 'a core that knows no sandbox need not hear of one')
 })
 
 t.test('a receipt is a web address or nothing: the money was taken all the same', async (t) => {

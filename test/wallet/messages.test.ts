@@ -266,7 +266,11 @@ t.test('without a gateway messages go to the outbox in the sandbox, and nowhere 
   await none.sendSms(sms)
   await none.sendEmail(email)
   await half.sendEmail(email)
+  for (const messages of [none, half]) t.equal(messages.whyUnprepared(), undefined)
   isSandbox = false
+  t.match(none.whyUnprepared(), /SMS_URL is not set; .*SMTP_URL is not set/)
+  t.match(half.whyUnprepared(), /^no customer can be sent a code by SMS: SMS_URL is not set$/)
+  t.equal(routeMessages({ ...routes, email: to('smtp'), sms: to('sms') }).whyUnprepared(), undefined)
   await t.rejects(none.sendSms(sms), { name: 'MessageNotSentError', message: 'SMS_URL is not set' })
   await t.rejects(none.sendEmail(email), { name: 'MessageNotSentError', message: 'SMTP_URL is not set' })
   await half.sendEmail(email)

@@ -96,6 +96,7 @@ t.test('the example core understands each example of a request, and asks for the
     email: 'a@b.example',
     password: '123456',
     phone: '+15550000',
+    sandbox: false,
     balanceMinor: 20_000,
   })
   for (const { path, method, operation } of operations) {

@@ -94,7 +94,7 @@ const textAnswers: { readonly [url: string]: object } = {
   },
   '/sandbox/outbox': {
     200: page('The messages.'),
-    404: { description: 'Not in sandbox mode, or not on this machine.' },
+    404: { description: 'Not in sandbox mode, not on this machine, or not the token.' },
   },
   '/pay/assets/:version/:file': { 200: { description: 'A script, a style or an icon.' } },
   '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },

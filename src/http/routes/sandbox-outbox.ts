@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { App } from '../app.js'
@@ -8,6 +9,11 @@ import { type Html, html } from '../pay/html.js'
 import { pageHeaders } from '../pay/page-headers.js'
 import type { Gate } from '../plugins/gate.js'
 
+/** Nothing is refused by it: a wrong token and none are the same as nothing being there. */
+const OutboxQuery = Type.Object({
+  token: Type.Optional(Type.Unsafe<unknown>({ description: 'As the banner prints it.' })),
+})
+
 const shown = 50
 const refreshSeconds = '3'
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
@@ -15,8 +21,8 @@ const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
 /**
- * What the sandbox's wallet would have sent, for whoever tries the service out: on this machine only, and only while there
- * is no live merchant. Anywhere else it does not exist.
+ * What the sandbox's wallet would have sent, for whoever tries the service out: with the token that the banner prints, on this machine
+ * only, and only while there is no live merchant. Anywhere else it does not exist.
  */
 export function registerSandboxOutbox(app: App, deps: HttpDependencies, gate: Gate): void {
   app.route({
@@ -27,21 +33,24 @@ export function registerSandboxOutbox(app: App, deps: HttpDependencies, gate: Ga
       tags: ['Payment page'],
       summary: "The sandbox's text messages and e-mails",
       description:
-        'Codes and links, newest first. Only in sandbox mode and only for callers on the same machine; 404 otherwise.',
+        'Codes and links, newest first. Only in sandbox mode, for callers on the same machine, with the token that the banner prints; 404 otherwise.',
+      querystring: OutboxQuery,
       security: [],
     },
     handler: async (request, reply) => {
       gate.chargeAddress(request)
-      const messages = isOnThisMachine(request) ? await deps.outbox() : undefined
+      const { token } = request.query
+      const mayAsk = typeof token === 'string' && isOnThisMachine(request)
+      const messages = mayAsk ? await deps.outbox(token) : undefined
       if (!messages) throw new RequestError(failures.unknownRoute)
-      reply.headers({ ...pageHeaders(), refresh: refreshSeconds })
+      reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
       return outboxPage(messages.slice(0, shown))
     },
   })
 }
 
 /** By the connection, and by the name it asked for: a page of another site may have its name lead here (DNS rebinding). */
-function isOnThisMachine({ ip, headers }: FastifyRequest): boolean {
+function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): boolean {
   if (!ipaddr.isValid(ip) || ipaddr.process(ip).range() !== 'loopback') return false
   return loopbackHost.test(headers.host ?? '') && proxyHeaders.every((name) => headers[name] === undefined)
 }

@@ -54,13 +54,14 @@ export function createBuiltInWallet({
   }
   return {
     absenceIsProof: true,
+    whyUnprepared: () => messages.whyUnprepared(),
     logIn: (email, password, merchantId) =>
       available(async () => {
         const { known, matches } = await accounts.authenticate(email, password, merchantId)
         const account = usable(known)
         if (!account) return { outcome: 'refused' }
-        const { accountNumber } = account
-        return matches ? { outcome: 'accepted', accountNumber } : { outcome: 'refused', isAccount: true }
+        const { accountNumber, sandbox } = account
+        return matches ? { outcome: 'accepted', accountNumber, sandbox } : { outcome: 'refused', isAccount: true }
       }),
     sendCode: (challenge, payment) =>
       available(async () => {
@@ -86,7 +87,8 @@ export function createBuiltInWallet({
       const account = await available(() => accounts.find(request.accountNumber))
       const before = account && debitOf(account, request.trackingId)
       if (before?.kind === 'debit') return collectionOf(before)
-      if (!usable(account)) return { outcome: 'refused', reason: 'account-blocked' }
+      // The merchant may have gone live since the log-in.
+      if (usable(account)?.sandbox !== request.sandbox) return { outcome: 'refused', reason: 'account-blocked' }
       return collectionOf(await debit(accounts, request))
     },
     collectionOf: ({ accountNumber, trackingId }) =>

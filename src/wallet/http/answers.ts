@@ -19,6 +19,7 @@ export const LogInAnswer = TypeCompiler.Compile(
     Type.Object({
       outcome: Type.Literal('accepted'),
       accountNumber: Type.Integer({ minimum: 1, maximum: 999_999_999_999 }),
+      sandbox: Type.Optional(Type.Boolean()),
     }),
     Type.Object({ outcome: Type.Literal('refused') }),
   ]),

@@ -39,8 +39,11 @@ export function createHttpWallet(core: WalletCore): Wallet {
   const send = limited(core)
   const currency = core.currency.code
   return {
-    logIn: (email, password) =>
-      harmless(send({ method: 'POST', path: '/log-ins', body: { email, password }, answer: LogInAnswer })),
+    logIn: async (email, password) => {
+      const call = { method: 'POST', path: '/log-ins', body: { email, password }, answer: LogInAnswer } as const
+      const answer = await harmless(send(call))
+      return answer.outcome === 'refused' ? answer : { ...answer, sandbox: answer.sandbox ?? false }
+    },
     sendCode: async ({ id, accountNumber }, { merchantName, amountMinor }) => {
       const body = { challengeId: id, accountNumber, merchantName, amountMinor: Number(amountMinor), currency }
       await harmless(send({ method: 'POST', path: '/codes', body, answer: DoneAnswer }))
@@ -62,8 +65,10 @@ export function createHttpWallet(core: WalletCore): Wallet {
       const path = `/accounts/${accountNumber}/devices`
       await harmless(send({ method: 'POST', path, body: { device }, answer: DoneAnswer }))
     },
-    collect: async ({ trackingId, accountNumber, amountMinor, description }) => {
-      const body = { trackingId, accountNumber, amountMinor: Number(amountMinor), currency, description }
+    collect: async ({ trackingId, accountNumber, amountMinor, description, sandbox }) => {
+      const money = { trackingId, accountNumber, amountMinor: Number(amountMinor), currency, description }
+      // Left out otherwise: a core without sandbox accounts need not know of it.
+      const body = sandbox ? { ...money, sandbox } : money
       const headers = { 'idempotency-key': trackingId }
       const answer = await send({ method: 'POST', path: '/collections', body, headers, answer: CollectAnswer })
       return answer.outcome === 'collected' ? collected(answer) : { outcome: 'refused', reason: answer.reason }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Document, ReadModels } from '../../read-models/read-models.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
-import { MessageNotSentError, type Messages, type OutboxMessage } from '../messages.js'
+import { MessageNotSentError, type OutboxMessage, type Sender } from '../messages.js'
 
 const collectionName = 'outbox'
 const kept = 200
@@ -12,7 +12,7 @@ const maxDeleted = 50
  * The sandbox's messages, sent to nobody but whoever may look at them: the newest 200, sealed, as a code on disk could be
  * used by who reads the disk. They are where the read models are, so every node and the command line see the same ones.
  */
-export class Outbox implements Messages {
+export class Outbox implements Sender {
   private sequence = 0
 
   constructor(
@@ -21,11 +21,11 @@ export class Outbox implements Messages {
     private readonly clock: () => string,
   ) {}
 
-  async sendSms({ to, code }: Parameters<Messages['sendSms']>[0]): Promise<void> {
+  async sendSms({ to, code }: Parameters<Sender['sendSms']>[0]): Promise<void> {
     await this.put({ kind: 'sms', to, code, link: null, at: this.clock() })
   }
 
-  async sendEmail({ to, link }: Parameters<Messages['sendEmail']>[0]): Promise<void> {
+  async sendEmail({ to, link }: Parameters<Sender['sendEmail']>[0]): Promise<void> {
     await this.put({ kind: 'email', to, code: null, link, at: this.clock() })
   }
 

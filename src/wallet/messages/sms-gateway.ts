@@ -1,5 +1,5 @@
 import { ExchangeFailedError, exchange } from '../exchange.js'
-import { MessageNotSentError, type Messages, type Sms } from '../messages.js'
+import { MessageNotSentError, type Sender, type Sms } from '../messages.js'
 
 export interface SmsGateway {
   readonly url: string
@@ -10,7 +10,7 @@ const timeoutMs = 10_000
 const maxAtOnce = 20
 
 /** SMS by the contract of docs/reference/messages.md: `{to, text}` is posted, any 2xx means that it was taken over. */
-export function createSmsGateway({ url, token }: SmsGateway): Pick<Messages, 'sendSms'> {
+export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
   let running = 0
   return {
     async sendSms({ to, text }: Sms): Promise<void> {

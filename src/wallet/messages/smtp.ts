@@ -1,5 +1,5 @@
 import { createTransport, type SendMailOptions } from 'nodemailer'
-import { type Email, MessageNotSentError, type Messages } from '../messages.js'
+import { type Email, MessageNotSentError, type Sender } from '../messages.js'
 
 export interface MailServer {
   /** `smtp://` or `smtps://`, without query. */
@@ -13,7 +13,7 @@ const maxAtOnce = 20
 const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
 /** E-mail over SMTP, one connection for each. Without TLS nothing is sent, but to a server on this machine. */
-export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pick<Messages, 'sendEmail'> {
+export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pick<Sender, 'sendEmail'> {
   const { protocol, hostname, port, username, password } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isThisMachine = /^(localhost|127(\.\d+){3}|::1)$/.test(host)

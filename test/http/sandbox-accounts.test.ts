@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import {
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+  type TestService,
+  walletPaths,
+} from '../support/test-service.js'
+
+const password = '246813'
+
+async function world(t: { teardown(work: () => unknown): unknown }) {
+  const wallet = new MemoryWallet()
+  wallet.open('play@example.com', password, 1_000_00n, true)
+  wallet.open('real@example.com', password, 1_000_00n, false)
+  const taken: number[] = []
+  const takeCode = (accountNumber: number) => {
+    taken.push(accountNumber)
+    return 0
+  }
+  const service = await startTestService({ wallet, takeCode })
+  t.teardown(() => destroyTestService(service))
+  const logIns = async () => (await service.store.readAll({ streamPrefixes: ['walletlogins-'], maxCount: 100 })).events
+  return { wallet, service, taken, logIns }
+}
+
+type Issued = Awaited<ReturnType<TestService['merchant']>>
+
+async function deposit({ app }: TestService, { webApiKey: key, secretKey }: Issued): Promise<string> {
+  const body = createBody('native', secretKey, { referenceId: randomUUID() })
+  return (await post(app, paths.native, body, { key })).json().result.trackingId
+}
+
+function logIn(
+  { app }: TestService,
+  { webApiKey: key }: Issued,
+  trackingId: string,
+  userName: string,
+  typed = password,
+) {
+  return post(app, walletPaths.logIn, JSON.stringify({ trackingId, userName, password: typed }), { key })
+}
+
+t.test('an account of the sandbox pays deposits of the sandbox only, and a live account live ones only', async (t) => {
+  const { service, wallet } = await world(t)
+  for (const sandbox of [true, false]) {
+    const shop = await service.merchant({ sandbox, allowIps: ['127.0.0.1'] })
+    const trackingId = await deposit(service, shop)
+    const [own, other] = sandbox ? ['play', 'real'] : ['real', 'play']
+    const refused = await logIn(service, shop, trackingId, `${other}@example.com`)
+    const wrong = await logIn(service, shop, trackingId, `${own}@example.com`, '000001')
+    t.equal(refused.statusCode, 400)
+    t.same(refused.json(), wrong.json(), 'the answer is that of a wrong password')
+    t.equal(wallet.codes.size, sandbox ? 0 : 1, 'and no code was sent')
+    t.equal((await service.collections.load(trackingId)).challenges.length, 0)
+    t.equal((await logIn(service, shop, trackingId, `${own}@example.com`)).statusCode, 200)
+  }
+})
+
+t.test('a merchant that goes live between log-in and payment is not paid with play money', async (t) => {
+  const { service, wallet } = await world(t)
+  const shop = await service.merchant({ sandbox: true })
+  const trackingId = await deposit(service, shop)
+  const { result: token } = (await logIn(service, shop, trackingId, 'play@example.com')).json()
+  const asked: boolean[] = []
+  const collect = wallet.collect.bind(wallet)
+  wallet.collect = (request) => {
+    asked.push(request.sandbox)
+    return collect(request)
+  }
+  wallet.isTrusted = async () => true
+  const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+  await service.merchants.changeSettings(shop.id, { sandbox: false }, context)
+  await service.until(() => service.directory.byId(shop.id)?.settings.sandbox === false)
+  await post(service.app, walletPaths.code, JSON.stringify({ trackingId, token, code: wallet.lastCode() }), {
+    key: shop.webApiKey,
+  })
+  t.same(asked, [false], 'the wallet is told what kind of money it is to take; its contract has it refuse')
+})
+
+t.test(
+  'while the wallet can send nobody anything, log-ins are refused with the cause in the log, and none is counted',
+  async (t) => {
+    const { service, wallet, taken, logIns } = await world(t)
+    const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
+    const trackingId = await deposit(service, shop)
+    wallet.whyUnprepared = () => 'no customer can be sent a code by SMS: SMS_URL is not set'
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => logIn(service, shop, trackingId, 'real@example.com')),
+    )
+    for (const answer of answers) {
+      t.equal(answer.statusCode, 503)
+      t.match(answer.json(), { error: { code: 50302 } })
+      t.notMatch(answer.body, 'SMS_URL')
+    }
+    t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
+    t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))
+    t.same([...taken, ...(await logIns())], [], 'not of the account')
+    t.equal((await service.collections.load(trackingId)).challenges.length, 0, 'nor of the deposit')
+    wallet.whyUnprepared = () => undefined
+    t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
+  },
+)
