@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { isPayable } from '../domain/currency.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Page, Place } from '../queries/list-page.js'
 import { logged, onlyReads } from './operator-log.js'
@@ -77,6 +78,7 @@ function run<Arguments extends (string | number)[], Options, Result>(
     const { openWorkplace } = await import('./workplace.js')
     const workplace = await openWorkplace(process.env, log)
     try {
+      requireWholeAmounts(command, workplace)
       const args = command.processedArgs as Arguments
       const work = () => action(workplace, options, ...args)
       const result = await (onlyReads(command) ? work() : logged(workplace, command, work))
@@ -90,6 +92,16 @@ function run<Arguments extends (string | number)[], Options, Result>(
       await workplace.close()
     }
   })
+}
+
+/** What has no coin cannot have moved. Amounts are the only options that are bigints. @throws UsageError */
+function requireWholeAmounts(command: Command, { configuration: { currency } }: Workplace): void {
+  const options = command.opts<{ readonly [name: string]: unknown }>()
+  const tooFine = command.options.find((option) => {
+    const value = options[option.attributeName()]
+    return typeof value === 'bigint' && !isPayable(currency, value)
+  })
+  if (tooFine) throw new UsageError(`${tooFine.long} must be whole: ${currency.code} has no decimals`)
 }
 
 /** The merchant, or that there is none as an error. @throws Refused */

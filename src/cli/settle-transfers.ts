@@ -130,8 +130,8 @@ async function settled(
   const found = await transfers.find(trackingId)
   const shown = { ...(await shownTransfer(workplace, found!)), changed }
   if (changed) return shown
-  const history = (await transfers.history(trackingId)).slice(0, revision + 1)
-  const done = history.findLast(({ event }) => isIt(event))
+  const history = await transfers.history(trackingId)
+  const done = history.findLast((entry) => entry.revision <= revision && isIt(entry.event))
   if (!done) {
     console.error('transferd: nothing was changed: there is nothing to do')
     return shown
@@ -150,12 +150,21 @@ const ends: readonly TransferEvent['type'][] = ['TransferCompleted', 'TransferCa
 
 /** Who meets what somebody else has made final wants to know who that was. */
 async function refusalOf(
-  { transfers }: Workplace,
+  workplace: Workplace,
   trackingId: string,
   { refusal }: Extract<TransferResult, { accepted: false }>,
 ): Promise<Refused> {
-  if (!('rule' in refusal) || refusal.rule !== 'final') return new Refused(refusal.message)
+  const { transfers, context } = workplace
+  const rule = 'rule' in refusal ? refusal.rule : undefined
+  if (rule !== 'final' && rule !== 'booked') return new Refused(refusal.message)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
   if (!end) return new Refused(refusal.message)
-  return new Refused(`${refusal.message} ${end.metadata.actor} did that at ${end.event.data.at}.`)
+  const { actor } = end.metadata
+  const { at } = end.event.data
+  const told = `${refusal.message} ${actor} did that at ${at}.`
+  if (rule === 'final' || actor === context.actor) return new Refused(told)
+  // The second of two operators who complete is told so whatever amount each of them names.
+  const found = await transfers.find(trackingId)
+  const shown = { ...(await shownTransfer(workplace, found!)), changed: false }
+  return new DoneByAnother(`nothing was changed: ${told}`, { ...shown, doneBy: { actor, at } })
 }

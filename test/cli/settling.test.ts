@@ -157,3 +157,18 @@ t.test('an unlikely amount is completed when it is named twice, and another than
   const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
   t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
 })
+
+t.test(
+  'a repeat with another amount is never done: whoever booked the first one, both are told which it is',
+  async (t) => {
+    const [own, theirs] = await Promise.all([deposit('another-amount-1'), deposit('another-amount-2')])
+    await transfers('complete', own!, '--amount', '95')
+    t.match(await transfers('complete', own!, '--amount', '95.00'), { changed: false, transactionAmount: 95 })
+    const again = await runCli(directory, ['transfers', 'complete', own!, '--amount', '90', '--json'])
+    t.match(again, { status: 1, stdout: '', stderr: /Completed with 95\.00, which is final; 90\.00 cannot be booked/ })
+    await (await others(t)).complete(theirs!, { transactionAmountMinor: 95_00n }, ada)
+    const second = await runCli(directory, ['transfers', 'complete', theirs!, '--amount', '90', '--json'])
+    t.match(second, { status: 3, stderr: /nothing was changed: .*95\.00.*90\.00.* cli:ada did that at 20/ })
+    t.match(JSON.parse(second.stdout), { changed: false, transactionAmount: 95, doneBy: { actor: 'cli:ada' } })
+  },
+)

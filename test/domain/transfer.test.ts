@@ -252,6 +252,19 @@ t.test('a repeated completion is answered by what the first one did, under any p
   given(depositCreated, refunded).when(complete).then([], 'what was received')
 })
 
+t.test('a repeated completion with another amount is refused: nobody may believe that it is booked', async () => {
+  for (const kind of ['deposit', 'withdrawal'] as const) {
+    const created = kind === 'deposit' ? depositCreated : withdrawalCreated
+    const short = completed(kind, { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
+    given(created, short).when(complete).then([], 'whatever was booked')
+    for (const other of [9_000n, 10_000n, 9_501n]) {
+      given(created, short)
+        .when(completing(other, 1_000n, false))
+        .then('conflict', `${other} for a ${kind}`)
+    }
+  }
+})
+
 t.test('a mismatching completion of a deposit cancelled by hand or expired is refused, not swallowed', async () => {
   for (const message of [null, 'expired']) {
     given(depositCreated, cancelled('deposit', { message }))

@@ -13,8 +13,9 @@ export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mism
 
 /** A person says that the money moved. */
 export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
+  if (state.status === 'Completed') return repeat(command, state)
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
-  if (isRepeated(amountMinor, state)) return accept()
+  if (isCancelledFor(amountMinor, state)) return accept()
   if (isTerminal(state.status)) return isFinal(state, 'Completed')
   if (amountMinor === undefined) {
     return refuse('conflict', 'Nothing is left of what was received: to complete, name the amount.')
@@ -58,12 +59,19 @@ function expectedMinor(state: Transfer): bigint | undefined {
   return left > 0n ? left : undefined
 }
 
+/** To accept another amount than is booked would tell who names it that it is. The refusal's rule is `booked`. */
+function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): Decision<TransferEvent> {
+  const booked = state.transactionAmountMinor
+  if (named === undefined || named === booked) return accept()
+  const amounts = `${formatTwoDecimals(booked)}, which is final; ${formatTwoDecimals(named)}`
+  return refuse('conflict', `The transfer is Completed with ${amounts} cannot be booked instead.`, 'booked')
+}
+
 /**
  * What an earlier completion did stays its answer, whatever the merchant's policy has become since. A deposit cancelled in
  * any other way is no repeat: to accept would tell the operator that money was booked which was not.
  */
-function isRepeated(amountMinor: bigint | undefined, state: Transfer): boolean {
-  if (state.status === 'Completed') return true
+function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boolean {
   return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
 }
 

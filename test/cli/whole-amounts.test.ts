@@ -1,0 +1,29 @@
+import t from 'tap'
+import { runCli, temporaryDirectory } from '../support/processes.js'
+
+// Each command is a process of its own.
+t.setTimeout(120_000)
+
+const directory = temporaryDirectory(t)
+const yen = { CURRENCY: 'JPY' }
+
+t.test('an amount of a currency without decimals is whole, whatever it is for', async (t) => {
+  const callback = ['--callback-url', 'https://merchant.example/callbacks']
+  const create = ['merchants', 'create', '--name', '花屋', ...callback, '--max-amount']
+  const back = ['--receipt-url', 'https://bank.example/back/1']
+  const refused: string[][] = [
+    [...create, '5000.5'],
+    ['merchants', 'set', 'any', '--mismatch-tolerance', '0.01'],
+    ['transfers', 'complete', 'any', '--amount', '99.50'],
+    ['transfers', 'complete', 'any', '--confirm-amount', '99.50'],
+    ['transfers', 'return', 'any', ...back, '--amount', '99.50'],
+  ]
+  t.match(await runCli(directory, [...create, '5000.00'], yen), { status: 0 }, 'whole')
+  for (const args of refused) {
+    const { status, stderr } = await runCli(directory, args, yen)
+    t.equal(status, 2, args.join(' '))
+    t.equal(stderr, `transferd: ${args.at(-2)} must be whole: JPY has no decimals\n`)
+  }
+  const [complete] = refused.slice(2)
+  t.match(await runCli(directory, complete!), { status: 1, stderr: /There is no such transfer/ }, 'of other currencies')
+})
