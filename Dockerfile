@@ -24,15 +24,14 @@ FROM node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \
-    SANDBOX=off \
-    EVENT_STORE_URL=embedded:/data \
-    READ_MODEL_URL=embedded:/data \
-    DATA_DIRECTORY=/data
+    SANDBOX=off
 COPY --from=build /app /app
 RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/transferd \
  && install --directory --owner=node --group=node --mode=0700 /data
 USER node
-WORKDIR /data
+# `./data`, where log, read models and master key are unless told otherwise, is /data from here. They are no variables of the image:
+# with EVENT_STORE_URL_FILE or READ_MODEL_URL_FILE, the place would be named twice.
+WORKDIR /
 VOLUME /data
 EXPOSE 3000
 # 503 while the log is away or the background thread is being started again. Not `fetch`, which refuses some ports.

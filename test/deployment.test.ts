@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { parseConnectionUrl } from '../src/event-store/eventstoredb/connection-url.js'
@@ -47,6 +47,18 @@ const pinned = /^[a-z0-9./-]+:\d+\.\d+\.\d+(-[a-z0-9.-]+)?$/
 function variables(text: string): Map<string, 'required' | 'optional'> {
   const found = [...text.matchAll(/(?<!\$)\$\{([A-Z_]+)(:\?[^}]+|:-[^}]*)?\}/g)]
   return new Map(found.map(([, name = '', rest]) => [name, rest?.startsWith(':?') ? 'required' : 'optional']))
+}
+
+/** What the image's environment says to transferd. */
+const imageDefaults = Object.fromEntries(
+  [...dockerfile.matchAll(/^(?:ENV)? +([A-Z_]+)=(\S+)/gm)].flatMap(([, name = '', value = '']) =>
+    name === 'NODE_ENV' ? [] : [[name, value]],
+  ),
+)
+
+/** The variables that are set both themselves and as a file, which transferd refuses. */
+function namedTwice(environment: { readonly [name: string]: string | undefined }): string[] {
+  return Object.keys(environment).filter((name) => environment[name] && environment[`${name}_FILE`])
 }
 
 /** With the variables filled in, as compose would. */
@@ -143,7 +155,10 @@ t.test(
           for (const variable of Object.keys(environment))
             t.ok(variable.replace(/_FILE$/, '') in configurationDefaults, `${name} ${variable}`)
           const plain = Object.entries(environment).filter(([variable]) => !variable.endsWith('_FILE'))
+          // As transferd gets it in the container: what the image says is there, too.
+          t.same(namedTwice({ ...imageDefaults, ...environment }), [], name)
           const configuration = readConfiguration({
+            ...imageDefaults,
             ...Object.fromEntries(
               plain.map(([variable, value]) => [variable, filledIn(value, { PUBLIC_URL: 'https://pay.example.com' })]),
             ),
@@ -178,16 +193,17 @@ t.test(
   },
 )
 
-t.test('the image has defaults that transferd takes', async (t) => {
-  const defaults = [...dockerfile.matchAll(/^(?:ENV)? +([A-Z_]+)=(\S+)/gm)].flatMap(([, name = '', value = '']) =>
-    name === 'NODE_ENV' ? [] : [[name, value]],
-  )
-  t.same(
-    defaults.map(([name]) => name),
-    ['HOST', 'PORT', 'SANDBOX', 'EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'],
-  )
-  t.match(readConfiguration(Object.fromEntries(defaults)), { host: '0.0.0.0', port: 3000, sandbox: 'off' })
-})
+t.test(
+  'the image has defaults that transferd takes, and keeps in its volume what it is not told to keep elsewhere',
+  async (t) => {
+    t.same(Object.keys(imageDefaults), ['HOST', 'PORT', 'SANDBOX'])
+    t.match(readConfiguration(imageDefaults), { host: '0.0.0.0', port: 3000, sandbox: 'off' })
+    const [, workingDirectory = ''] = /^WORKDIR (\S+)$/m.exec(dockerfile.split(/^FROM .*$/m)[2]!) ?? []
+    const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile) ?? []
+    for (const name of ['EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'] as const)
+      t.equal(resolve(workingDirectory, configurationDefaults[name].replace('embedded:', '')), volume, name)
+  },
+)
 
 t.test(
   'each profile has the EventStoreDB that its URL names, and everything that is waited for can become healthy',
