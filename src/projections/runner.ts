@@ -52,8 +52,7 @@ export class ProjectionRunner {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
       if (this.#outdated) {
         this.#logger.info('rebuilding, as the documents are not those this version would have built')
-        const request = await retryWhileUnavailable(() => this.#requests.put(this.projection.name), this.#retry)
-        if (request) await this.#answer(request)
+        await this.#renew()
       } else this.#serve()
       while (!this.#lease.signal.aborted) {
         const request = await retryWhileUnavailable(() => this.#requests.find(this.projection.name), this.#retry)
@@ -143,8 +142,16 @@ export class ProjectionRunner {
     const [event] = await this.deps.store.readStream(stream, { fromRevision, maxCount: 1 })
     if (!event?.isPassedOver) return
     this.#logger.info({ event: `${stream}@${fromRevision}` }, 'going on, as the event is passed over')
+    this.#standingAt = undefined
     await this.#stopServing()
-    this.#serve()
+    if (this.#outdated) await this.#renew()
+    else this.#serve()
+  }
+
+  /** Nothing may be added to documents of another shape or another log. */
+  async #renew(): Promise<void> {
+    const request = await retryWhileUnavailable(() => this.#requests.put(this.projection.name), this.#retry)
+    if (request) await this.#answer(request)
   }
 
   async #answer(request: RebuildDocument): Promise<void> {
@@ -159,6 +166,8 @@ export class ProjectionRunner {
     } catch (error) {
       if (error instanceof LeaseLostError) throw error
       this.#logger.error({ err: error }, 'the rebuild failed; the old documents stay')
+      // Nothing follows the log until it is rebuilt: it stands still as one that serves would.
+      if (this.#outdated && error instanceof ProjectionError) await this.#stand(error)
       await retryWhileUnavailable(
         () => this.#requests.report(request, 'failed', { reason: reasonOf(error) }),
         this.#retry,

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { passOver } from '../../src/commands/problems.js'
+import { passingOver } from '../../src/event-store/passing-over.js'
+import { passedOverStream } from '../../src/event-store/stream-kinds.js'
 import { allProjections } from '../../src/projections/all.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { Projection } from '../../src/projections/projection.js'
@@ -122,6 +125,34 @@ t.test('a rebuild that meets an event it cannot apply says so, and the old docum
   t.match((await progressOf(stores, 'transfers')).at(-1), { state: 'failed', reason: /unknown event Unknown/ })
   t.strictSame((await storedDocuments(stores.readModels)).transfers, served)
   await running.stop()
+})
+
+t.test('a rebuild at the start that stood still at a bad event is done once that is passed over', async (t) => {
+  const stores = await testStores(t)
+  const store = passingOver(stores.store)
+  await stores.work(5)
+  const first = startProjections(stores, [transfersProjection])
+  await stores.caughtUp(['transfers'])
+  await first.stop()
+  const id = randomUUID()
+  const event = { id, type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } }
+  await stores.store.append(`transfer-${id}`, 'no_stream', [event])
+  await stores.work(5)
+  const next: Projection = { ...transfersProjection, version: transfersProjection.version + 1 }
+  const second = startProjections({ ...stores, store }, [next])
+  const checkpoint = () => readCheckpoint(stores.readModels, 'transfers')
+  await until(async () => (await checkpoint())?.failure !== undefined)
+  t.match((await checkpoint())?.failure, { stream: `transfer-${id}`, revision: 0 }, 'it is named')
+  t.equal((await stores.readModels.collection('transfers').find({})).length, 5, 'the old documents are served')
+  const context = { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' }
+  const target = { stream: `transfer-${id}`, revision: 0, reason: 'a test' }
+  t.match(await passOver({ store, clock: stores.clock }, target, context), { accepted: true })
+  await store.readStream(passedOverStream)
+  await until(async () => (await checkpoint())?.version === next.version)
+  await stores.work(5)
+  await until(async () => (await stores.readModels.collection('transfers').find({})).length === 15)
+  t.equal((await checkpoint())?.failure, undefined)
+  await second.stop()
 })
 
 t.test('a projection whose version is another than that of its documents is rebuilt at the start', async (t) => {
