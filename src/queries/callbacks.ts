@@ -2,7 +2,8 @@ import { type CallbackDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { newestOf, type Page, type Place, pageOf, type Run } from './list-page.js'
 
-export const callbackStatuses = ['parked', 'waiting', 'delivered'] as const
+/** As they follow one another: a callback that goes on between two reads is met again, and not missed. */
+export const callbackStatuses = ['waiting', 'parked', 'delivered'] as const
 
 export interface CallbackFilter {
   readonly merchantId: string | undefined

@@ -34,9 +34,11 @@ export async function newestOf(
   after: Place | undefined,
   limit: number,
 ): Promise<readonly Document[]> {
-  const found: Document[] = []
-  for (const run of runs) found.push(...(await readRun(collection, timeField, run, after, limit)))
-  const keyed = found.map((document) => ({
+  // By id, the later answer in place of the earlier: what moves from one run to another between two reads is in both.
+  const found = new Map<string, Document>()
+  for (const run of runs)
+    for (const document of await readRun(collection, timeField, run, after, limit)) found.set(document._id, document)
+  const keyed = [...found.values()].map((document) => ({
     document,
     key: sortKey({ time: String(document[timeField]), id: document._id }),
   }))

@@ -5,6 +5,7 @@ import { listCallbacks } from '../../src/queries/callbacks.js'
 import { type Place, parseCursor } from '../../src/queries/list-page.js'
 import { parseMoment } from '../../src/queries/moment.js'
 import { listTransfers } from '../../src/queries/transfers.js'
+import type { ReadModels } from '../../src/read-models/read-models.js'
 import { tempDirectory } from '../support/temp-directory.js'
 import { askEverything, transferQuestions } from './every-question.js'
 import { callbackOf, fillReadModels, openWatchedReadModels, timeOf, transferOf } from './listed-rows.js'
@@ -59,6 +60,54 @@ t.test('page after page shows each transfer once, whatever the size of the page'
     }),
     { numRuns: 20 },
   )
+})
+
+/** The read models, in which a document goes on to its next state each time it is found. */
+function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
+  return {
+    createIndexes: (name, indexes) => own.createIndexes(name, indexes),
+    rename: (from, to) => own.rename(from, to),
+    drop: (name) => own.drop(name),
+    listCollections: () => own.listCollections(),
+    close: () => own.close(),
+    collection(name) {
+      const collection = own.collection(name)
+      return {
+        findOne: (filter, options) => collection.findOne(filter, options),
+        async find(filter, options) {
+          const found = await collection.find(filter, options)
+          const status = found.some(({ _id }) => _id === id) && states.shift()
+          if (status) await collection.bulkWrite([{ updateOne: { filter: { _id: id }, update: { $set: { status } } } }])
+          return found
+        },
+        countDocuments: (filter) => collection.countDocuments(filter),
+        group: (options) => collection.group(options),
+        bulkWrite: (operations) => collection.bulkWrite(operations),
+      }
+    },
+  }
+}
+
+t.test('what goes on while a list is read is in it once, as it is then', async (t) => {
+  const own = openWatchedReadModels(tempDirectory(t))
+  t.teardown(() => own.close())
+  await fillReadModels(own, 30)
+  const everything = { status: undefined, limit: 100, cursor: undefined }
+  const check = (items: readonly { _id: string; status: string }[], id: string, status: string, count: number) => {
+    t.equal(items.length, count)
+    t.equal(new Set(items.map(({ _id }) => _id)).size, count, 'none is there twice')
+    t.equal(items.find(({ _id }) => _id === id)?.status, status)
+  }
+  const { _id: transfer, status } = transferOf(0)
+  t.equal(status, 'Pending')
+  const transfers = goingOn(own, transfer, ['ManualControl', 'Completed'])
+  const filter = { ...everything, kind: undefined, from: undefined, to: undefined }
+  check((await listTransfers(transfers, undefined, filter)).items, transfer, 'Completed', 30)
+  const { _id: callback } = callbackOf(0)
+  const update = { $set: { status: 'waiting' } }
+  await own.collection('callbacks').bulkWrite([{ updateOne: { filter: { _id: callback }, update } }])
+  const callbacks = goingOn(own, callback, ['parked'])
+  check((await listCallbacks(callbacks, { ...everything, merchantId: undefined })).items, callback, 'parked', 3)
 })
 
 t.test('callbacks of every state come in one list, newest first', async (t) => {
