@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { HttpDependencies } from '../../src/http/dependencies.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
@@ -130,6 +133,14 @@ t.test('another spelling of an address leads nowhere', async (t) => {
     t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], url)
   }
   t.equal((await app.inject('/metrics?x=%6d')).statusCode, 200, 'a query may be encoded as it likes')
+  // Tests' own requests leave a fragment out, as clients do.
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  for (const path of ['/metrics#x', '/metrics#?x', '/metrics?x#y', '/metrics']) {
+    const [answer] = (await once(get({ port, path, agent: false }), 'response')) as [IncomingMessage]
+    answer.resume()
+    t.equal(answer.statusCode, path === '/metrics' ? 200 : 404, path)
+  }
 })
 
 t.test('a charset other than UTF-8 and a Content-Encoding are 415, and nothing is written', async (t) => {

@@ -17,7 +17,7 @@ interface KnownRoute {
 
 /**
  * `/%6detrics` is another spelling of `/metrics` (RFC 3986, 2.3), which a proxy that keeps the plain one to itself may let through:
- * nobody needs it, so it leads nowhere.
+ * nobody needs it, so it leads nowhere. Nor does `/metrics#x`, which the router takes for `/metrics`: a request has no fragment.
  */
 const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
@@ -36,7 +36,9 @@ export function registerUnknownRoutes(app: App, metrics: HttpMetrics): void {
   })
   app.addHook('onRequest', (request, _reply, done) => {
     const [path = ''] = request.url.split('?', 1)
-    done(encodedUnreserved.test(path) ? new RequestError(failures.unknownRoute) : undefined)
+    done(
+      encodedUnreserved.test(path) || request.url.includes('#') ? new RequestError(failures.unknownRoute) : undefined,
+    )
   })
   app.setNotFoundHandler((request, reply) => {
     reply.raw.once('finish', () => metrics.answeredUnknownRoute(reply))
