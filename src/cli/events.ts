@@ -36,10 +36,11 @@ function place(text: string): string {
 }
 
 async function listProblems(workplace: Workplace) {
-  const { openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
+  const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
   const { eventStore, readModels } = workplace
-  const known = await openProblems(readModels, await merchantDirectory(workplace))
-  const problems = new Map(known.map((problem) => [placeOf(problem), problem.reason]))
+  const problems = new Map<string, string>()
+  for (const problem of await openProblems(readModels, await merchantDirectory(workplace)))
+    if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
   for await (const problem of problemsNotFoundYet(eventStore, readModels))
     problems.set(placeOf(problem), problem.reason)
   return [...problems].map(([event, reason]) => ({ event, reason }))

@@ -43,6 +43,15 @@ export async function openProblems(
   return [...problems.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
 }
 
+/**
+ * Whether the log has the problem still: the read models know of a decision only when somebody projects it, and they may tell of a
+ * log that was put back. @throws StoreUnavailableError
+ */
+export async function isStillOpen(store: EventStore, { stream, revision }: OpenProblem): Promise<boolean> {
+  const [recorded] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
+  return recorded?.revision === revision && !recorded.isPassedOver
+}
+
 /** What the projection has not come to yet, or nobody runs it: looked up in the log. @throws StoreUnavailableError */
 export async function* problemsNotFoundYet(store: EventStore, readModels: ReadModels): AsyncGenerator<OpenProblem> {
   const stored = await readCheckpoint(readModels, problemsProjection.name)

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { until } from '../callbacks/world.js'
+import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+t.test('what is passed over while no service runs is listed no more', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory })
+  await first.end('SIGTERM')
+  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const stream = `transfer-${randomUUID()}`
+  await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
+  await store.close()
+  const service = await startServiceProcess(t, { directory })
+  // The read models know of it: the projection of transfers stands still, and that of problems has found it.
+  await until(async () => {
+    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
+    return /transferd_unreadable_events\{kind="transfer"\} 1/.test(metrics)
+  }, 60_000)
+  await service.end('SIGTERM')
+  t.match(await cliJson(directory, 'events', 'problems'), [{ event: `${stream}@0`, reason: /Foreign/ }])
+  t.match(await cliJson(directory, 'events', 'pass-over', `${stream}@0`, '--reason', 'a test'), { changed: true })
+  t.same(await cliJson(directory, 'events', 'problems'), [])
+})
