@@ -208,7 +208,13 @@ async function changeSettings(workplace: Workplace, options: SettingOptions, id:
   checkInstructions(changes, workplace)
   if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(workplace, id)
   const result = accepted(await merchants.changeSettings(id, changes, context))
-  if (changes.sandbox === false) await goLive(workplace)
+  if (changes.sandbox === false) {
+    await goLive(workplace)
+    // The default of sandbox merchants stays, unlike that of merchants that are live from the start.
+    if (result.merchant.settings.requireSignature === 'none') {
+      console.error('transferd: withdrawals of this merchant need no X-Signature (merchants set --require-signature)')
+    }
+  }
   // Another endpoint is not the one that was disabled.
   if (!result.changed || !changes.callbackUrl || before.callbacksDisabled === null) return changedMerchant(result)
   return changedMerchant(accepted(await merchants.enableCallbacks(id, context)))

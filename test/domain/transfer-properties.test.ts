@@ -147,7 +147,13 @@ t.test(
             equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
             equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
             ok(funds.receivedMinor >= before.receivedMinor, 'what came is never less')
-            if (command.type !== 'Complete' && command.type !== 'ReceiveFunds') {
+            if (command.type === 'ReceiveFunds') {
+              equal(
+                funds.receivedMinor,
+                before.receivedMinor + command.receivedAmountMinor,
+                'neither lost nor invented',
+              )
+            } else if (command.type !== 'Complete') {
               equal(funds.receivedMinor, before.receivedMinor, `${command.type} says of no money that it came`)
             }
             before = funds
