@@ -101,11 +101,13 @@ async function credentialsThatWork(
 ): Promise<MerchantCredentials> {
   if (kept && work(kept, known)) return kept
   // One that was suspended when the sandbox was over before stays so.
-  const all = known.all().filter(({ suspended }) => !suspended)
-  const lost = all.find((merchant) =>
-    kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name,
-  )
-  return lost ? rotate(lost, merchants, context) : register(merchants, context)
+  for (const merchant of known.all().filter(({ suspended }) => !suspended)) {
+    const isCalledSo = kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name
+    // Nor is an operator's own, whatever its name: somebody has its credentials, and it stays when the sandbox is over.
+    if (!isCalledSo || (await merchants.registeredBy(merchant.merchantId)) !== sandboxActor) continue
+    return rotate(merchant, merchants, context)
+  }
+  return register(merchants, context)
 }
 
 function readCredentials(path: string): MerchantCredentials | undefined {

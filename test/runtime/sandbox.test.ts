@@ -48,6 +48,20 @@ t.test('credentials that are lost or were rotated by hand are issued anew, for t
   await third.end('SIGTERM')
 })
 
+t.test("an operator's merchant of the same name is not the sandbox's: its credentials are left alone", async (t) => {
+  const directory = temporaryDirectory(t)
+  const own = ['--sandbox', '--name', 'Sandbox', '--callback-url', 'http://127.0.0.1:9/']
+  const { id, webApiKey } = await cliJson<{ id: string; webApiKey: string }>(directory, 'merchants', 'create', ...own)
+  const service = await startServiceProcess(t, { directory })
+  t.not(service.sandbox?.merchantId, id)
+  const shown = await cliJson<{ keys: readonly { validUntil: string | null }[] }>(directory, 'merchants', 'show', id)
+  t.match(shown, { keys: [{ validUntil: null }], previousSecretKeyValidUntil: null })
+  t.equal(shown.keys.length, 1)
+  const { status } = await fetch(`${service.baseUrl}/v1/transfers`, { headers: { webapikey: webApiKey } })
+  t.equal(status, 200)
+  await service.end('SIGTERM')
+})
+
 t.test('there is no sandbox beside a live merchant, nor when it is switched off', async (t) => {
   const directory = temporaryDirectory(t)
   const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
