@@ -39,8 +39,13 @@ export function batchAppendCall(context: ServerContext): handleBidiStreamingCall
   return (call) => {
     const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
     call.on('error', () => {}) // without a listener it would end the process
-    // Nobody listens for data yet, so nothing is lost meanwhile.
-    context.access.caller(call).then((user) => new BatchAppend(context, call, user).start(), ended)
+    const begin = async () => {
+      const user = await context.access.caller(call)
+      // Before anything is held for it. Nobody listens for data yet, so nothing is lost meanwhile.
+      context.access.mustBeKnown(user)
+      new BatchAppend(context, call, user).start()
+    }
+    begin().catch(ended)
   }
 }
 

@@ -96,6 +96,26 @@ for (const { transport, options, skip } of transports) {
   )
 }
 
+t.test('of an append without credentials nothing is waited for, nor held', async (t) => {
+  const { port, stop } = await serve({ isClosed: true })
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  for (const way of ['Append', 'BatchAppend']) {
+    const path = `/event_store.client.streams.Streams/${way}`
+    const code = await new Promise((resolve) => {
+      const call = client.makeBidiStreamRequest(path, pass, pass, { deadline: Date.now() + enoughMs })
+      call.on('data', () => {})
+      call.on('error', (error: ServiceError) => resolve(error.code))
+      // There would be more to come: of the batch not even its first append is complete.
+      const first = methods[path]!.request.clone()
+      if (first instanceof streams.BatchAppendReq) first.setIsFinal(false)
+      call.write(Buffer.from(first.serializeBinary()))
+    })
+    t.equal(code, status.PERMISSION_DENIED, way)
+  }
+  client.close()
+  await stop()
+})
+
 t.test('what is told without credentials says nothing of the log', async (t) => {
   const open = Object.entries(methods).filter(([, { needs }]) => needs === 'nothing')
   t.strictSame(
