@@ -86,7 +86,7 @@ export interface WalletPaymentsDependencies {
   readonly isManual: (paymentMethod: number) => boolean
   /** What customers' browsers reach, without a slash at the end. */
   readonly publicUrl: string
-  /** Told why a log-in could not be taken, in words that hold nothing of the customer's. */
+  /** Told why the wallet could not be used for a step, in words that hold no secret, no e-mail and no phone. */
   readonly onUnavailable: (cause: string, deposit: Pick<Deposit, 'merchantId' | 'trackingId'>) => void
   readonly clock: Clock
   readonly logIns: WalletLogIns
@@ -133,7 +133,7 @@ export class WalletPayments {
     const { challenges } = await collections.load(trackingId)
     if (challenges.length >= maxLogIns) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.deviceOf(found.transfer), deviceCookie }
-    return reachingWallet(async () => {
+    return this.telling(found.transfer, async () => {
       const result = await logIns.attempt(attempt, () => this.logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome === 'refused') return walletFailure('bad-login')
@@ -167,7 +167,7 @@ export class WalletPayments {
     if (!('challenge' in of)) return of
     const { challenge } = of
     const { id: challengeId, accountNumber } = challenge
-    return reachingWallet(async () => {
+    return this.telling(transfer, async () => {
       const checked = await this.lanes.run(String(accountNumber), () =>
         this.checkCode(transfer, challenge, request.code, context),
       )
@@ -383,14 +383,23 @@ export class WalletPayments {
   private nowMs(): number {
     return Date.parse(this.deps.clock())
   }
+
+  /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is away. */
+  private telling<Value extends object>(deposit: Deposit, work: () => Promise<Result<Value>>): Promise<Result<Value>> {
+    return reachingWallet(work, (cause) => this.deps.onUnavailable(cause, deposit))
+  }
 }
 
-async function reachingWallet<Value extends object>(work: () => Promise<Result<Value>>): Promise<Result<Value>> {
+async function reachingWallet<Value extends object>(
+  work: () => Promise<Result<Value>>,
+  onUnavailable: (cause: string) => void = () => {},
+): Promise<Result<Value>> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof WalletUnavailableError) return walletFailure('wallet-unavailable')
-    throw error
+    if (!(error instanceof WalletUnavailableError)) throw error
+    onUnavailable(error.message)
+    return walletFailure('wallet-unavailable')
   }
 }
 

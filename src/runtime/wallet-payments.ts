@@ -38,7 +38,7 @@ export function createWalletPayments(parts: WalletPaymentsParts): WalletPayments
     settingsOf,
     isManual: (code) => isManual(paymentMethods, code),
     onUnavailable: (cause, { merchantId, trackingId }) =>
-      logger.error({ merchantId, trackingId, cause }, 'nobody can log in to the wallet'),
+      logger.error({ merchantId, trackingId, cause }, 'the wallet cannot be used'),
     collections: new WalletCollections({ ...rest, settingsOf }),
     logIns: new WalletLogIns(rest.store, rest.box, rest.clock),
     takeCode: (accountNumber) => throttle.take(String(accountNumber), codes.perSecond, codes.burst),

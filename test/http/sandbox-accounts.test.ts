@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import {
   createBody,
@@ -103,5 +104,25 @@ t.test(
     t.equal((await service.collections.load(trackingId)).challenges.length, 0, 'nor of the deposit')
     wallet.whyUnprepared = () => undefined
     t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
+  },
+)
+
+t.test(
+  'a gateway that refuses, or a wallet core that is away, is in the log with its cause, at either step',
+  async (t) => {
+    const { service, wallet } = await world(t)
+    const shop = await service.merchant({ sandbox: false, allowIps: ['127.0.0.1'] })
+    const trackingId = await deposit(service, shop)
+    const failing = new Set<string>(['sendCode', 'askToTrust'])
+    wallet.before = (call) => {
+      if (failing.has(call)) throw new WalletUnavailableError(`the gateway of ${call} answered 500`)
+    }
+    t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 503)
+    t.equal(service.logLines.filter((line) => line.includes('the gateway of sendCode answered 500')).length, 1)
+    failing.delete('sendCode')
+    const token: string = (await logIn(service, shop, trackingId, 'real@example.com')).json().result
+    const body = JSON.stringify({ trackingId, token, code: wallet.lastCode() })
+    t.equal((await post(service.app, walletPaths.code, body, { key: shop.webApiKey })).statusCode, 503)
+    t.equal(service.logLines.filter((line) => line.includes('the gateway of askToTrust answered 500')).length, 1)
   },
 )
