@@ -1,5 +1,7 @@
+import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
+import { bucketOf } from '../http/address-bucket.js'
 import { TokenBuckets } from '../http/token-buckets.js'
 import type { SecurityEvent, SecurityLog } from '../security/security-log.js'
 
@@ -46,7 +48,7 @@ export function createSecurityLog(
       counter.inc({ event })
       const { address = '' } = fields as { readonly address?: string | number | null }
       const isFree =
-        addresses.take(`${event} ${address}`, perAddress.perSecond, perAddress.burst) === 0 &&
+        addresses.take(`${event} ${networkOf(String(address))}`, perAddress.perSecond, perAddress.burst) === 0 &&
         events.take(event, perEvent.perSecond, perEvent.burst) === 0
       if (isFree) return write(event, fields)
       untold.set(event, (untold.get(event) ?? 0) + 1)
@@ -54,4 +56,9 @@ export function createSecurityLog(
     },
     close: tellMore,
   }
+}
+
+/** Whoever has an IPv6 network has addresses enough to take every line. Some events tell of the network already. */
+function networkOf(address: string): string {
+  return isIP(address) === 6 ? bucketOf(address) : address
 }

@@ -133,16 +133,18 @@ t.test(
     t.equal(written.length, 20, 'from one address')
     note('192.0.2.2')
     t.equal(written.at(-1)?.address, '192.0.2.2', 'one address takes no lines from another')
-    for (let n = 0; n < 10_000; n++) note(`2001:db8::${n.toString(16)}`)
-    t.ok(written.length <= 200, `${written.length} lines from everybody`)
+    for (let n = 0; n < 1_000; n++) note(`2001:db8:ffff:ffff::${n.toString(16)}`)
+    t.equal(written.length, 41, 'one network takes no more than one address')
+    for (let n = 0; n < 10_000; n++) note(`2001:db8:${n.toString(16)}::1`)
+    t.ok(written.length > 100 && written.length <= 200, `${written.length} lines from everybody`)
     const lines = written.length
     log.close()
     t.strictSame(written.slice(lines), [
-      { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 11_001 - lines },
+      { ...written.at(-1)!, event: 'security.more', of: 'security.key_unknown', count: 12_001 - lines },
     ])
     log.close()
     t.equal(written.length, lines + 1, 'told once')
-    t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 11001')
+    t.match(await registry.metrics(), 'transferd_security_events_total{event="security.key_unknown"} 12001')
   },
 )
 
