@@ -226,9 +226,16 @@ async function goLive(workplace: Workplace): Promise<void> {
   const { closeSandbox } = await import('../runtime/sandbox.js')
   const { messageWarnings } = await import('../runtime/going-live.js')
   for (const warning of messageWarnings(configuration)) console.error(`transferd: ${warning}`)
-  const closed = await closeSandbox(configuration.dataDirectory, merchants, await allMerchants(workplace), context)
-  for (const merchantId of closed)
-    console.error(`transferd: the sandbox is over: its merchant ${merchantId} is suspended`)
+  try {
+    const closed = await closeSandbox(configuration.dataDirectory, merchants, await allMerchants(workplace), context)
+    for (const merchantId of closed)
+      console.error(`transferd: the sandbox is over: its merchant ${merchantId} is suspended`)
+  } catch (error) {
+    // The merchant is live, and its credentials are shown this once, whatever becomes of the sandbox's.
+    console.error(
+      `transferd: the sandbox is not closed yet, a start of the service does it: ${(error as Error).message}`,
+    )
+  }
 }
 
 /** Its credentials were shown to whoever tried the service out. @throws Refused */

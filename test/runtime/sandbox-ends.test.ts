@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { defaultSettings, MerchantCommands } from '../../src/commands/merchants.js'
@@ -104,6 +104,15 @@ t.test(
     }
   },
 )
+
+t.test('credentials of a live merchant are shown though the sandbox cannot be closed at that moment', async (t) => {
+  const directory = temporaryDirectory(t)
+  // What cannot be removed as a file is, also by who may do everything.
+  mkdirSync(credentialsFile(directory), { recursive: true })
+  const created = await runCli(directory, ['merchants', 'create', ...live, '--json'])
+  t.match(created, { status: 0, stderr: /the sandbox is not closed yet/ })
+  t.match(JSON.parse(created.stdout), { id: String, webApiKey: /^tk_/, secretKey: /^sk_/ })
+})
 
 t.test('SANDBOX=off ends it, and a sandbox after that has another merchant', async (t) => {
   const directory = temporaryDirectory(t)
