@@ -9,7 +9,7 @@ import type { DepositChannel, TransferEvent, TransferKind } from '../domain/tran
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
-import { readEvent } from '../event-store/read-event.js'
+import { readEvent, whyUnreadable } from '../event-store/read-event.js'
 import {
   type Clock,
   type CommandContext,
@@ -137,6 +137,13 @@ export class TransferCommands {
     unreadable: 'throw' | 'leave out' = 'throw',
   ): Promise<readonly HistoryEntry<TransferEvent>[]> {
     return readHistory(this.store, transferStream(trackingId), unreadable)
+  }
+
+  /** Whether an event is there that cannot be read, and that nobody has decided to pass over. @throws StoreUnavailableError */
+  async isUnreadable(trackingId: string, revision: number): Promise<boolean> {
+    const [recorded] = await this.store.readStream(transferStream(trackingId), { fromRevision: revision, maxCount: 1 })
+    if (recorded?.revision !== revision || recorded.isPassedOver) return false
+    return whyUnreadable(recorded) !== undefined
   }
 
   async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {

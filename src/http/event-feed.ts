@@ -42,16 +42,20 @@ export async function listEvents(
   const histories = new Map(
     await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'leave out')] as const)),
   )
-  const items = entries.flatMap(({ trackingId, revision, position }) => {
+  const items = []
+  let last: TransferEventDocument | undefined
+  for (const entry of entries) {
+    const { trackingId, revision, position } = entry
     const recorded = histories.get(trackingId)?.find((each) => each.revision === revision)
+    // Of a newer program, whose node has applied it: whoever went on behind it here would never be told of it.
+    if (!recorded && (await transfers.isUnreadable(trackingId, revision))) break
+    last = entry
     // One that was passed over since, or while a log that was put back to an earlier state is ahead of the rebuild that follows.
-    if (!recorded) return []
+    if (!recorded) continue
     const { id: eventId, event } = recorded
-    return [
-      { position, trackingId, eventId, revision, type: event.type, at: event.data.at, data: viewOfData(event.data) },
-    ]
-  })
-  const last = entries.at(-1)
+    const { type, data } = event
+    items.push({ position, trackingId, eventId, revision, type, at: data.at, data: viewOfData(data) })
+  }
   return { items, last: last && placeOfEntry(last) }
 }
 

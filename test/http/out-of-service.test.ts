@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { merchantStream, transferStream } from '../../src/commands/ids.js'
 import { passOver } from '../../src/commands/problems.js'
+import { formatPosition } from '../../src/event-store/event-store.js'
+import { passedOverStream } from '../../src/event-store/stream-kinds.js'
+import { feedId } from '../../src/read-models/documents.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
@@ -84,5 +87,42 @@ t.test(
       1,
       'its revision still counts',
     )
+  },
+)
+
+t.test(
+  'the feed stands still at an event that this node cannot read, and goes on once it is passed over',
+  async (t) => {
+    const { app, store, readModels, merchant } = await service(t)
+    const { id: merchantId, secretKey, webApiKey } = await merchant()
+    const headers = { webapikey: webApiKey }
+    const create = async () => {
+      const answer = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+      return String(answer.json().result.trackingId)
+    }
+    const [first, second] = [await create(), await create()]
+    await store.append(transferStream(first), 0, [foreign()])
+    const third = await create()
+    // As the projection of a node with a newer program writes them.
+    const places = [`${first}@0`, `${second}@0`, `${first}@1`, `${third}@0`].map((place) => place.split('@'))
+    for (const [trackingId = '', revision] of places) {
+      const [event] = await store.readStream(transferStream(trackingId), {
+        fromRevision: Number(revision),
+        maxCount: 1,
+      })
+      const position = formatPosition(event!.position)
+      const document = { _id: feedId(merchantId, event!.position), trackingId, revision: Number(revision), position }
+      await readModels.collection('transfer_events').bulkWrite([{ insertOne: { document } }])
+    }
+    const page = async (url: string) => {
+      const { items, next } = (await app.inject({ url, headers })).json()
+      return { items: items.map(({ trackingId }: { trackingId: string }) => trackingId), next }
+    }
+    const { items, next } = await page('/v1/events')
+    t.same(items, [first, second])
+    t.same(await page(`/v1/events?after=${next}`), { items: [], next }, 'nothing is missed')
+    await passOver({ store, clock }, { stream: transferStream(first), revision: 1, reason: 'a test' }, context)
+    await store.readStream(passedOverStream)
+    t.match(await page(`/v1/events?after=${next}`), { items: [third] })
   },
 )
