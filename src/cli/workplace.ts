@@ -4,6 +4,7 @@ import { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import { escapeHidden } from '../domain/text.js'
 import { type Configuration, readConfiguration } from '../runtime/configuration.js'
 import { openStores, requireLog, type Stores } from '../runtime/stores.js'
 import { operatorContext } from './operator.js'
@@ -46,7 +47,7 @@ export async function openWorkplace(
 export async function allMerchants(workplace: Workplace): Promise<Merchant[]> {
   const directory = await merchantDirectory(workplace)
   for (const { problem } of directory.problems())
-    console.error(`transferd: a merchant is out of service: ${problem.message} (events problems)`)
+    console.error(`transferd: a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
   return directory.all()
 }
 

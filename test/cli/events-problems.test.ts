@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
 import { until } from '../callbacks/world.js'
-import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 t.test('what is passed over while no service runs is listed no more', async (t) => {
   const directory = temporaryDirectory(t)
@@ -23,4 +23,19 @@ t.test('what is passed over while no service runs is listed no more', async (t) 
   t.match(await cliJson(directory, 'events', 'problems'), [{ event: `${stream}@0`, reason: /Foreign/ }])
   t.match(await cliJson(directory, 'events', 'pass-over', `${stream}@0`, '--reason', 'a test'), { changed: true })
   t.same(await cliJson(directory, 'events', 'problems'), [])
+})
+
+t.test('the name of a stream, which whoever wrote to it chose, moves nothing on the screen', async (t) => {
+  const directory = temporaryDirectory(t)
+  await (await startServiceProcess(t, { directory })).end('SIGTERM')
+  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const stream = 'merchant-\u202e\u001b[2J'
+  await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
+  await store.close()
+  const listed = await runCli(directory, ['merchants', 'list'])
+  t.equal(listed.status, 0)
+  t.match(listed.stderr, 'merchant-\\u202e\\u001b[2J@0: ')
+  const problems = await runCli(directory, ['events', 'problems'])
+  t.match(problems.stdout, 'merchant-\\u202e\\u001b[2J@0')
+  for (const text of [listed.stderr, problems.stdout]) t.notOk(text.includes('\u202e') || text.includes('\u001b'))
 })
