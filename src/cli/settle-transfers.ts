@@ -69,6 +69,11 @@ function addComplete(transfers: Command): void {
         ...(texts.message !== undefined && { message: texts.message }),
       }
       const result = await workplace.transfers.complete(trackingId, request, workplace.context)
+      if (result.accepted && result.transfer.status === 'Cancelled') {
+        console.error(
+          'transferd: the amount is not the requested one, for which the deposit was cancelled: nothing is booked',
+        )
+      }
       const isCompletion = ({ type, data }: TransferEvent) =>
         type === 'TransferCompleted' || ('autoCancelledAmountMinor' in data && data.autoCancelledAmountMinor !== null)
       return settled(workplace, trackingId, result, isCompletion)

@@ -178,23 +178,44 @@ t.test('a suspended merchant and a refused address stay refused, repeat or not',
   }
 })
 
-t.test('a new create reads no stream: what exists is looked up only when something is refused', async (t) => {
-  let reads = 0
+/** Counts the streams that are read. */
+async function countingReads(t: Test, options: TestServiceOptions = {}) {
+  const counted = { reads: 0 }
   const started = await service(t, {
+    ...options,
     wrapStore: (store) =>
       new Proxy(store, {
         get(target, name) {
-          if (name === 'readStream') reads++
+          if (name === 'readStream') counted.reads++
           const value = Reflect.get(target, name)
           return typeof value === 'function' ? value.bind(target) : value
         },
       }),
   })
+  return { started, counted }
+}
+
+t.test('a new create reads no stream: what exists is looked up only when something is refused', async (t) => {
+  const { started, counted } = await countingReads(t)
   const { webApiKey: key, secretKey } = await started.merchant()
   for (const kind of kinds) {
     t.equal((await post(started.app, paths[kind], createBody(kind, secretKey), { key })).statusCode, 200)
   }
-  t.equal(reads, 0)
+  t.equal(counted.reads, 0)
+})
+
+t.test('of guesses at hashes without a key no more are looked up than an address may fail with', async (t) => {
+  // A second in which time stands still.
+  const { started, counted } = await countingReads(t, { overrides: { monotonicMs: () => 0 } })
+  const address = '10.9.8.7'
+  await started.merchant({ allowIps: [address] })
+  const statuses = new Set<number>()
+  for (let n = 0; n < 600; n++) {
+    const guess = createBody('hosted', 'sk_guess')
+    statuses.add((await post(started.app, paths.hosted, guess, { address })).statusCode)
+  }
+  t.same([...statuses], [400, 429])
+  t.ok(counted.reads > 0 && counted.reads <= 500, `${counted.reads} streams were read`)
 })
 
 t.test("a repeat's url is the present one: an old one need not work any more", async (t) => {

@@ -122,6 +122,8 @@ export class Creates {
       throw new RequestError(failures.addressNotAllowed, { details })
     }
     const matching = candidates.filter((merchant) => this.checkHash(merchant, body, amount)?.proven)
+    // Before the look-ups: what an address may fail with is counted too late to keep it from having them made.
+    if (matching.length === 0) this.gate.chargeAddress(request)
     const [merchant] = matching.length === 0 ? await this.whoseBefore(candidates, body, amount) : matching
     if (!merchant && problem) throw problem
     if (!merchant || matching.length > 1) throw hashMismatch()
