@@ -1,7 +1,18 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { launchBrowser } from './browser.js'
-import { customer, desktop, giveCode, logIn, logInToCode, phone, startShop, startWorld, until } from './world.js'
+import {
+  customer,
+  desktop,
+  giveCode,
+  liveCustomer,
+  logIn,
+  logInToCode,
+  phone,
+  startShop,
+  startWorld,
+  until,
+} from './world.js'
 
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: no chromium')
@@ -83,7 +94,7 @@ else {
     const { url, trackingId, referenceId, status } = await deposit('20', live)
     const { page, problems } = await open(`${shop}/?frame=${encodeURIComponent(url)}`, { viewport: desktop })
     const frame = page.frameLocator('iframe')
-    await logInToCode(frame)
+    await logInToCode(frame, liveCustomer)
     await giveCode(frame, wallet.lastCode())
     await frame.getByRole('heading', { name: 'Paid' }).waitFor()
     t.equal(await status(), 'Completed')

@@ -9,6 +9,8 @@ import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 export const customer = { email: 'ada@example.com', password: '246813' }
+/** Of live merchants: an account of the sandbox pays nothing to them. */
+export const liveCustomer = { email: 'grace@example.com', password: '135792' }
 export const phone = { width: 390, height: 844 }
 const timeoutMs = 60_000
 export const desktop = { width: 1280, height: 800 }
@@ -40,6 +42,7 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
   await release()
   await service.app.listen({ port, host: '127.0.0.1' })
   wallet.open(customer.email, customer.password, 10_000_00n)
+  wallet.open(liveCustomer.email, liveCustomer.password, 10_000_00n, false)
   const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
 
   /** Its `url`, and what the log knows of it. */
@@ -95,8 +98,8 @@ export async function logIn(page: Page | FrameLocator, { email, password } = cus
 }
 
 /** Logs in and waits until the code was sent. */
-export async function logInToCode(page: Page | FrameLocator) {
-  await logIn(page)
+export async function logInToCode(page: Page | FrameLocator, who = customer) {
+  await logIn(page, who)
   await page.getByLabel('Code', { exact: true }).waitFor()
 }
 
