@@ -7,9 +7,9 @@ import { constants } from 'node:os'
  * three times as long.
  */
 const [, , ...file] = process.argv
-const { NODE_OPTIONS } = process.env
 // tap puts its loader into the environment of whatever is spawned; `env` takes it out.
-const options = NODE_OPTIONS === undefined ? ['-u', 'NODE_OPTIONS'] : [`NODE_OPTIONS=${NODE_OPTIONS}`]
+const own = (process.env.NODE_OPTIONS ?? '').split(' ').filter((option) => !option.includes('@tapjs'))
+const options = own.join('') === '' ? ['-u', 'NODE_OPTIONS'] : [`NODE_OPTIONS=${own.join(' ')}`]
 const child = spawn('env', [...options, process.execPath, '--enable-source-maps', ...file], { stdio: 'inherit' })
 for (const signal of ['SIGALRM', 'SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {
