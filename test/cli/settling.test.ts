@@ -144,7 +144,7 @@ t.test('an unlikely amount is completed when it is named twice, and another than
   const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
   t.same(
     [refused.status, refused.stderr],
-    [1, 'transferd: The requested amount is 100.00: to complete with 1000.01, confirm it.\n'],
+    [1, 'transferd: The requested amount is 100.00: to complete with 1000.01, give it as the confirmed amount, too.\n'],
   )
   const once = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
   t.match(await transfers(...once), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })

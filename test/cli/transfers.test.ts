@@ -41,20 +41,17 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
     message: 'thanks',
     merchantId: service.sandbox!.merchantId,
   })
-  const repeated = await runCli(directory, [
-    'transfers',
-    'complete',
-    trackingId.toUpperCase(),
-    '--amount',
-    '90',
-    '--json',
-  ])
+  const repeat = (amount: string) =>
+    runCli(directory, ['transfers', 'complete', trackingId.toUpperCase(), '--amount', amount, '--json'])
+  const repeated = await repeat('95')
   t.match(JSON.parse(repeated.stdout), { changed: false, transactionAmount: 95 })
   t.equal(repeated.status, 0, 'the same person')
   t.match(
     repeated.stderr,
     /nothing was changed: cli:\S+ did it at 20\S+, and the transfer was Completed with 95.00 before/,
   )
+  const another = await repeat('90')
+  t.same([another.status, another.stdout], [1, ''], 'another amount is not booked, and nobody is told that it was')
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /is Completed, which is final; it cannot become Cancelled. cli:\S+ did that at 20/)

@@ -94,5 +94,5 @@ function unlikely(command: Complete, amountMinor: bigint, state: Transfer): stri
   const paysMore = state.kind === 'withdrawal' && amountMinor > state.amountMinor
   const isFar = amountMinor > state.amountMinor * factor || amountMinor * factor < state.amountMinor
   if (!paysMore && !isFar) return undefined
-  return `The requested amount is ${formatTwoDecimals(state.amountMinor)}: to complete with ${amount}, confirm it.`
+  return `The requested amount is ${formatTwoDecimals(state.amountMinor)}: to complete with ${amount}, give it as the confirmed amount, too.`
 }
