@@ -72,10 +72,10 @@ t.test(
     for (let n = 0; n < accountCount; n++) {
       const email = `customer${n}@example.com`
       const password = String(randomInt(1_000_000)).padStart(6, '0')
-      // Three of them cannot pay for all they order.
-      const openingMinor = n < 3 ? 100_00n : 1_000_00n
+      // Three of them can pay for one thing they order, and not for all.
+      const openingMinor = n < 3 ? 21_00n : 1_000_00n
       const opened = await accounts.open(
-        { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor },
+        { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor, sandbox: true },
         context,
       )
       if (!opened.accepted) throw new Error(opened.refusal.message)
@@ -149,7 +149,7 @@ t.test(
     }
     const outcomes = new Map<string, string>()
     const client = async (customer: Customer) => {
-      const amount = `${randomInt(1, 20)}.${randomInt(10, 99)}`
+      const amount = `${randomInt(11, 20)}.${randomInt(10, 99)}`
       const referenceId = randomUUID()
       const { body } = await insist(() => createDeposit(baseUrl, merchant, referenceId, amount))
       const { trackingId } = body.result!

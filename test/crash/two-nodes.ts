@@ -10,6 +10,7 @@ import { type Receiver, startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
 import { context } from '../support/embedded-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { runCli, type ServiceProcess, startServiceProcess } from '../support/processes.js'
 
@@ -64,7 +65,10 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
     const [restarted] = await Promise.all([start(), sendBurst(t, [survivor, survivor], credentials, store, promised)])
     nodes[victim] = restarted
   }
-  t.ok(promised.cutOff > 0, `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`)
+  const told = `${promised.created.size} creates acknowledged, ${promised.cutOff} requests cut off`
+  t.comment(told)
+  // A few kills may each fall between two bursts' answers.
+  if (long) t.ok(promised.cutOff > 0, told)
 
   tell(`${kills} kills`)
   const log = await wholeLog(store)

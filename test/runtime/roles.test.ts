@@ -29,6 +29,7 @@ t.test('each node does what its roles say and nothing else; together they are th
     'expiry',
     'payments',
     'projection:callbacks',
+    'projection:problems',
     'projection:totals',
     'projection:transfer-events',
     'projection:transfers',

@@ -24,7 +24,7 @@ t.test('a server that is not there ends the start with status 1 and the reason',
   for (const args of [['serve'], ['transfers', 'list']]) {
     const { status, stderr } = await runCli(temporaryDirectory(t), args, environment)
     t.equal(status, 1)
-    t.match(stderr, /reading the log: .*ECONNREFUSED/)
+    t.match(stderr, /reading a stream: .*ECONNREFUSED/)
     t.notMatch(stderr, /hunter2/)
   }
 })
