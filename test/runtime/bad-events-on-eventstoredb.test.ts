@@ -1,4 +1,0 @@
-import t from 'tap'
-import { badEventsContract } from './bad-events.contract.js'
-
-badEventsContract(t, 'EventStoreDB')
