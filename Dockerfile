@@ -4,12 +4,10 @@
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
-# better-sqlite3 is compiled where its prebuilt binary cannot be had.
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends g++ make python3 \
- && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json ./
-# The sources are not there yet, so `prepare` must not run; better-sqlite3 is the only package with something to install.
+# The sources are not there yet, so `prepare` must not run; better-sqlite3 is the only package with something to install. Its published
+# binary and no other: without a compiler here the build fails where that cannot be had, and one that is compiled on this Node aborts
+# (docs/decisions/0001-dependencies.md).
 RUN npm ci --no-audit --no-fund --ignore-scripts && npm rebuild better-sqlite3
 COPY . .
 # What the npm package holds is what the image holds.
