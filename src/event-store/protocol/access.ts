@@ -126,6 +126,11 @@ export class Access {
     if (!this.isOpen && user === undefined) throw accessDenied()
   }
 
+  /** As above, before anything a caller sends is held; the recorded server answers strangers for each append. @throws CallError */
+  mustBeKnownToSend(user: User | undefined): void {
+    if (this.#options.openAsRecorded === undefined) this.mustBeKnown(user)
+  }
+
   isIn(user: User | undefined, groups: readonly string[]): boolean {
     return this.isOpen || groups.some((group) => user?.groups.includes(group))
   }

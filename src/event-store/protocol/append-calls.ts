@@ -24,7 +24,7 @@ async function append(
   call: ServerReadableStream<AppendReq, AppendResp>,
 ): Promise<AppendResp> {
   const user = await access.caller(call)
-  access.mustBeKnown(user)
+  access.mustBeKnownToSend(user)
   // Nobody listened for data so far, so nothing is lost; nor is it held for those who may not even ask.
   const { options: sent, proposed } = await received(call)
   const options = given(sent)

@@ -42,7 +42,7 @@ export function batchAppendCall(context: ServerContext): handleBidiStreamingCall
     const begin = async () => {
       const user = await context.access.caller(call)
       // Before anything is held for it. Nobody listens for data yet, so nothing is lost meanwhile.
-      context.access.mustBeKnown(user)
+      context.access.mustBeKnownToSend(user)
       new BatchAppend(context, call, user).start()
     }
     begin().catch(ended)
