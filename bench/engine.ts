@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedEventStore, openEmbeddedEventStore } from '../src/event-store/embedded/embedded-event-store.js'
+import { type EmbeddedEventStore, openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { NewEvent, Position } from '../src/event-store/event-store.js'
 
 /** The embedded event store alone: durable appends, reads, memory. `node dist/bench/engine.js [events in the log]` */

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openEmbeddedEventStore } from '../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import { endOfLog } from '../src/event-store/end-of-log.js'
 import {
   type Append,

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openEmbeddedEventStore } from '../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { Append, EventStore } from '../src/event-store/event-store.js'
 import { allProjections } from '../src/projections/all.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'

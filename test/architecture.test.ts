@@ -23,15 +23,12 @@ t.test('each driver has its one importer in each port, and only runtime may impo
     Object.keys(areas).filter((area) =>
       [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
     )
-  t.strictSame(mayImport('better-sqlite3'), ['event-store/embedded', 'read-models/embedded'])
-  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb', 'event-store/protocol'])
+  t.strictSame(mayImport('better-sqlite3'), ['read-models/embedded'])
+  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
   t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
   const adapters = Object.keys(areas).filter((area) => area.includes('/'))
-  // The protocol serves what only the embedded engine has: it stands on that, not on the port.
-  for (const adapter of adapters) {
-    const others = adapter === 'event-store/embedded' ? ['event-store/protocol'] : []
-    t.strictSame(mayImport(adapter), [...others, 'runtime'], adapter)
-  }
+  for (const adapter of adapters) t.strictSame(mayImport(adapter), ['runtime'], adapter)
+  t.strictSame(mayImport('@transferd/event-log-server'), ['runtime'])
   t.strictSame(mayImport('http'), ['runtime', 'cli'])
 })
 
@@ -40,7 +37,7 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
     ['domain/transfer/x.ts', "import { v5 } from 'uuid'"],
     ['domain/transfer/x.ts', "import { createHash } from 'node:crypto'"],
     ['domain/x.ts', "import type { NewEvent } from '../event-store/event-store.js'"],
-    ['http/routes/x.ts', "import { open } from '../../event-store/embedded/embedded-event-store.js'"],
+    ['http/v1/x.ts', "import { open } from '@transferd/event-log'"],
     ['http/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
     ['http/x.ts', "import { MongoClient } from 'mongodb'"],
     ['http/x.ts', "import { startProjections } from '../projections/start.js'"],
@@ -51,9 +48,9 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
     ['runtime/x.ts', "import Database from 'better-sqlite3'"],
     ['read-models/x.ts', "import Database from 'better-sqlite3'"],
     ['read-models/embedded/x.ts', "import { EventStoreDBClient } from '@eventstore/db-client'"],
-    ['event-store/embedded/x.ts', "import { open } from '../../read-models/embedded/embedded-read-models.js'"],
-    ['event-store/x.ts', "import { open } from './embedded/embedded-event-store.js'"],
-    ['cli/x.ts', "import { open } from '../event-store/embedded/embedded-event-store.js'"],
+    ['event-store/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
+    ['event-store/x.ts', "import { open } from './eventstoredb/eventstoredb-event-store.js'"],
+    ['cli/x.ts', "import { open } from '@transferd/event-log'"],
     ['cli/x.ts', "const sqlite = require('better-sqlite3')"],
     ['http/x.ts', "import '../../test/support/x.js'"],
     ['http/x.ts', "import { thing } from '../utils/thing.js'"],
@@ -68,12 +65,9 @@ t.test('the checker lets pass what is allowed, and is not misled by comments', a
     ['domain/transfer/x.ts', "import { accept } from '../decision.js'"],
     ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
     ['http/x.ts', "import {\n  a,\n  b,\n} from '../commands/transfers.js'\nimport Fastify from 'fastify'"],
-    [
-      'event-store/embedded/persistent/x.ts',
-      "import Database from 'better-sqlite3'\nimport { x } from '../log-file.js'",
-    ],
+    ['read-models/embedded/x.ts', "import Database from 'better-sqlite3'\nimport { x } from '../read-models.js'"],
     ['event-store/x.ts', "import { TypeCompiler } from '@sinclair/typebox/compiler'"],
-    ['runtime/x.ts', "import { open } from '../event-store/embedded/embedded-event-store.js'"],
+    ['runtime/x.ts', "import { open } from '@transferd/event-log'"],
   ]
   for (const [file, source] of allowed) t.strictSame(violations(file, source), [], file)
 })

@@ -33,6 +33,11 @@ const bounds: { readonly [name: string]: Bounds } = {
   undici: { atLeast: '7.0.0', below: '8.0.0' },
 }
 
+interface Manifest {
+  readonly version: string
+  readonly dependencies: { readonly [name: string]: string }
+}
+
 interface Locked {
   readonly version: string
   readonly resolved?: string
@@ -41,10 +46,13 @@ interface Locked {
 }
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: { [path: string]: Locked } }
-const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: { [name: string]: string } }
+const ours = '@transferd/'
+const manifests = ['.', 'packages/event-log', 'packages/event-log-server'].map(
+  (folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest,
+)
 const installed = Object.entries(lock.packages).flatMap(([path, locked]) => {
-  const name = path.split('node_modules/').at(-1)
-  return path === '' || !name ? [] : [{ path, name, locked }]
+  const [, name] = path.match(/.*node_modules\/(.+)$/) ?? []
+  return !name || name.startsWith(ours) ? [] : [{ path, name, locked }]
 })
 
 function compare(a: string, b: string): number {
@@ -54,9 +62,23 @@ function compare(a: string, b: string): number {
 
 t.test('every dependency has a floor and a reason', async (t) => {
   const reasons = readFileSync('docs/decisions/0001-dependencies.md', 'utf8')
-  for (const name of Object.keys(manifest.dependencies)) {
-    t.ok(bounds[name], name)
-    t.ok(reasons.includes(`\`${name}\``), name)
+  for (const { dependencies } of manifests) {
+    for (const name of Object.keys(dependencies)) {
+      if (name.startsWith(ours)) continue
+      t.ok(bounds[name], name)
+      t.ok(reasons.includes(`\`${name}\``), name)
+    }
+  }
+})
+
+t.test('what two packages of ours need, they need in the same version, and each other as they are', async (t) => {
+  const asked = new Map<string, string>()
+  for (const { version, dependencies } of manifests) {
+    t.equal(version, manifests[0]!.version)
+    for (const [name, range] of Object.entries(dependencies)) {
+      t.equal(range, name.startsWith(ours) ? version : (asked.get(name) ?? range), name)
+      asked.set(name, range)
+    }
   }
 })
 

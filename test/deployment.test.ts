@@ -294,7 +294,7 @@ t.test(
     const caddy = readFileSync('deploy/Caddyfile', 'utf8')
     for (const [name] of nodes) t.match(caddy, `${name}:3000`)
     t.match(caddy, 'health_uri /health/ready')
-    t.match(readFileSync('src/http/routes/observability.ts', 'utf8'), "url: '/health/ready'")
+    t.match(readFileSync('src/http/operations/observability.ts', 'utf8'), "url: '/health/ready'")
   },
 )
 

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { type Lease, runWithLease } from '../read-models/leases.js'
-import { BackOff } from './back-off.js'
-import { ChangeRecorder } from './change-recorder.js'
-import { type DeliveryDependencies, DeliveryWorker } from './delivery-worker.js'
-import { Recorder } from './recorder.js'
-import { Sweep } from './sweep.js'
-import { SweepCheckpoint } from './sweep-checkpoint.js'
+import { BackOff } from './deliver/back-off.js'
+import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
+import { ChangeRecorder } from './record/change-recorder.js'
+import { Recorder } from './record/recorder.js'
+import { Sweep } from './record/sweep.js'
+import { SweepCheckpoint } from './record/sweep-checkpoint.js'
 
 const leaseName = 'callbacks'
 /** For writing down, at a stop, what the last attempts came to. */

@@ -151,7 +151,7 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
 
 /** @throws UsageError */
 async function checkSettings(settings: MerchantSettings): Promise<void> {
-  const { callbackUrlProblem } = await import('../callbacks/guard.js')
+  const { callbackUrlProblem } = await import('../callbacks/deliver/guard.js')
   const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox)
   if (problem) throw new UsageError(problem)
   checkPaymentPage(settings)

@@ -20,7 +20,7 @@ async function showStatus({ eventStore: store, readModels }: Workplace) {
 
 /** Progress goes to stderr, as it is no part of the answer. */
 async function rebuild({ eventStore: store, readModels, clock }: Workplace, _options: object, name: string) {
-  const { rebuildProjection } = await import('../projections/rebuild-command.js')
+  const { rebuildProjection } = await import('../projections/rebuild/rebuild-command.js')
   const { createLogger } = await import('../runtime/logger.js')
   const interrupted = new AbortController()
   process.once('SIGINT', () => interrupted.abort())

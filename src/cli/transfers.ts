@@ -81,7 +81,7 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
     const { items, nextCursor } = needsAttention
       ? await queries.listNeedingAttention(workplace.readModels, filter)
       : await queries.listTransfers(workplace.readModels, merchant, filter)
-    const { viewOfDocument } = await import('../http/transfer-view.js')
+    const { viewOfDocument } = await import('../http/v1/transfer-view.js')
     const currency = workplace.configuration.currency.code
     return {
       items: items.map((each) => ({ ...viewOfDocument(each), currency, merchantId: each.merchantId })),

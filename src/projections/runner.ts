@@ -8,8 +8,8 @@ import { pause, type RetryOptions, retryWhileUnavailable } from '../subscription
 import { applyPage } from './apply-page.js'
 import { Checkpoint, isOfThisLog, LeaseLostError, readCheckpoint } from './checkpoints.js'
 import { type Projection, ProjectionError } from './projection.js'
-import { dropLeftovers, Rebuild, type RebuildDependencies } from './rebuild.js'
-import { RebuildRequests } from './rebuild-requests.js'
+import { dropLeftovers, Rebuild, type RebuildDependencies } from './rebuild/rebuild.js'
+import { RebuildRequests } from './rebuild/rebuild-requests.js'
 
 const lookForRequestsEveryMs = 500
 

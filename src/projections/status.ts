@@ -7,7 +7,7 @@ import { allProjections } from './all.js'
 import { isOfThisLog, readCheckpoint } from './checkpoints.js'
 import type { Projection } from './projection.js'
 
-import { readRebuild } from './rebuild-requests.js'
+import { readRebuild } from './rebuild/rebuild-requests.js'
 import { leaseName } from './start.js'
 
 export interface ProjectionStatus {

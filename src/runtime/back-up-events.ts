@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type Backup, backUpLog } from '../event-store/embedded/backup.js'
+import { type Backup, backUpLog } from '@transferd/event-log'
 import { ConfigurationError, readConfiguration } from './configuration.js'
 import { requireLog } from './stores.js'
 

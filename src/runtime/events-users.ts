@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Account } from '../event-store/protocol/access.js'
+import type { Account } from '@transferd/event-log-server'
 import { createFileDurably } from './durable-file.js'
 
 /** The file of users cannot be used; the message says what to change, and holds nothing of it. */

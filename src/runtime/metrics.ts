@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { CallbackMetrics } from '../callbacks/metrics.js'
+import type { CallbackMetrics } from '../callbacks/deliver/metrics.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { streamKind, streamPrefixes } from '../event-store/stream-kinds.js'

@@ -1,8 +1,4 @@
-import {
-  attachEmbeddedEventStore,
-  type EventStoreHandle,
-  openEmbeddedEventStore,
-} from '../event-store/embedded/embedded-event-store.js'
+import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { ConfigurationError, type EventStoreLocation } from './configuration.js'
 

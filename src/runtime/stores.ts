@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import type { EventStoreHandle } from '../event-store/embedded/embedded-event-store.js'
-import { logPath } from '../event-store/embedded/log-file.js'
+import { logPath } from '@transferd/event-log'
+import type { EventStoreHandle } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { passingOver } from '../event-store/passing-over.js'
 import type { ReadModels } from '../read-models/read-models.js'

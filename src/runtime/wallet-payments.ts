@@ -7,7 +7,7 @@ import { WalletLogIns } from '../commands/wallet-log-ins.js'
 import { WalletPayments } from '../commands/wallet-payments.js'
 import { isManual, type PaymentMethod } from '../domain/payment-method.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { TokenBuckets } from '../http/token-buckets.js'
+import { TokenBuckets } from '../http/plugins/token-buckets.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { Wallet } from '../wallet/wallet.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/recorder.js'
-import { SweepCheckpoint } from '../../src/callbacks/sweep-checkpoint.js'
+import { callbackGroup } from '../../src/callbacks/record/recorder.js'
+import { SweepCheckpoint } from '../../src/callbacks/record/sweep-checkpoint.js'
 import {
   defaultPersistentSubscriptionSettings,
   PersistentSubscriptionExistsError,

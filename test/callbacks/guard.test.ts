@@ -1,6 +1,6 @@
 import t from 'tap'
-import { EndpointConnection } from '../../src/callbacks/connection.js'
-import { AddressRefusedError, callbackUrlProblem, checkedAddresses } from '../../src/callbacks/guard.js'
+import { EndpointConnection } from '../../src/callbacks/deliver/connection.js'
+import { AddressRefusedError, callbackUrlProblem, checkedAddresses } from '../../src/callbacks/deliver/guard.js'
 import { startReceiver } from './receiver.js'
 
 const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']

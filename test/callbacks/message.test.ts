@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/body.js'
-import { webhookSignature } from '../../src/callbacks/signature.js'
+import { callbackBody } from '../../src/callbacks/deliver/body.js'
+import { webhookSignature } from '../../src/callbacks/deliver/signature.js'
 
 const payload = {
   status: 2,

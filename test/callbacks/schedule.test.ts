@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { outcomeOf } from '../../src/callbacks/outcome.js'
-import { parseRetryAfterMs, retryDelayMs, retryDelaysMs } from '../../src/callbacks/schedule.js'
+import { outcomeOf } from '../../src/callbacks/deliver/outcome.js'
+import { parseRetryAfterMs, retryDelayMs, retryDelaysMs } from '../../src/callbacks/deliver/schedule.js'
 
 const hour = 3_600_000
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Breaker } from '../../src/callbacks/breaker.js'
-import { LaneQueue } from '../../src/callbacks/lane-queue.js'
+import { Breaker } from '../../src/callbacks/deliver/breaker.js'
+import { LaneQueue } from '../../src/callbacks/deliver/lane-queue.js'
 
 t.test('the breaker opens after 20 failures in a row over ten seconds, then lets single probes through', async (t) => {
   const breaker = new Breaker(16)

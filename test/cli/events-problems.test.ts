@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { until } from '../callbacks/world.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 

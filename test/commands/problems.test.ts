@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { hashedTextStream, merchantStream, transferStream } from '../../src/commands/ids.js'
@@ -12,7 +13,6 @@ import { passedOverStream } from '../../src/event-store/stream-kinds.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
-import { tempDirectory } from '../support/temp-directory.js'
 
 const at = '2026-03-01T10:00:00.000Z'
 const clock = () => at

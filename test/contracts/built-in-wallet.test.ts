@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
 import { readConfiguration } from '../../src/runtime/configuration.js'
 import { createWallet } from '../../src/runtime/wallet.js'
@@ -6,7 +7,6 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { context } from '../support/embedded-store.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
-import { tempDirectory } from '../support/temp-directory.js'
 import { type WalletUnderTest, walletContract } from './wallet.contract.js'
 
 async function start(t: Test): Promise<WalletUnderTest> {

@@ -1,6 +1,6 @@
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { GroupScene } from '@transferd/event-log/test/support/scene'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { crashPrefix, crashRules } from './persistent/crash.js'
-import { GroupScene } from './persistent/scene.js'
 
 /** Runs the first halves of all rules of crashes on the log in a directory, says so, and waits to be killed. */
 const store = await openEmbeddedEventStore({ directory: process.argv[2]! })

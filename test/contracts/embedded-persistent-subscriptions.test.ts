@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { persistentSubscriptionsContract } from './persistent-subscriptions.contract.js'
 
 const child = fileURLToPath(new URL('./embedded-crash-child.js', import.meta.url))

@@ -1,3 +1,4 @@
+import { GroupScene, type Rules } from '@transferd/event-log/test/support/scene'
 import type { Test } from 'tap'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { ackRules, checkpointOurs, checkpointRules } from './persistent/ack.js'
@@ -7,7 +8,6 @@ import { deliveryOurs, deliveryRules } from './persistent/delivery.js'
 import { manageOurs, manageQuietRules, manageRules } from './persistent/manage.js'
 import { replayOurs, replayRules } from './persistent/replay.js'
 import { nackRules, timeoutRules } from './persistent/retry.js'
-import { GroupScene, type Rules } from './persistent/scene.js'
 
 export interface PersistentSubscriptionsEngine {
   readonly name: string

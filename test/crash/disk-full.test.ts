@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, startServiceProcess } from '../support/processes.js'

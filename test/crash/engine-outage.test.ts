@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { wholeLog } from '../support/expected-documents.js'

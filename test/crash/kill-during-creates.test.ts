@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfers.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { killEitherNode } from './two-nodes.js'

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/body.js'
+import { callbackBody } from '../../src/callbacks/deliver/body.js'
 import { failures } from '../../src/http/errors.js'
-import { Callback } from '../../src/http/schemas/callback.js'
-import { nameSchemas } from '../../src/http/schemas/name-schemas.js'
+import { nameSchemas } from '../../src/http/name-schemas.js'
+import { Callback } from '../../src/http/v1/callback-schemas.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
 const service = await startTestService()

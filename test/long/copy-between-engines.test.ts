@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
 import { type CopyProgress, copyLog } from '../../src/event-store/copy/copy-log.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { type EventStore, type RecordedEvent, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { startTestEventsServer } from '../support/events-server.js'
 import { wholeLog } from '../support/expected-documents.js'
-import { tempDirectory } from '../support/temp-directory.js'
 
 const engines = {
   embedded: async (t: Test): Promise<EventStore> => {

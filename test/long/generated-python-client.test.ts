@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
 import { listedService } from '../support/listed-service.js'
-import { tempDirectory } from '../support/temp-directory.js'
 
 const run = promisify(execFile)
 t.setTimeout(600_000)

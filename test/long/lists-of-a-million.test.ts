@@ -1,7 +1,7 @@
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
 import { askEverything } from '../queries/every-question.js'
 import { fillReadModels, openWatchedReadModels } from '../queries/listed-rows.js'
-import { tempDirectory } from '../support/temp-directory.js'
 
 const count = 1_000_000
 

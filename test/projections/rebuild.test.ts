@@ -10,7 +10,7 @@ import {
   type RebuildProgress,
   rebuildProjection,
   UnknownProjectionError,
-} from '../../src/projections/rebuild-command.js'
+} from '../../src/projections/rebuild/rebuild-command.js'
 import { startProjections } from '../../src/projections/start.js'
 import { projectionStatus } from '../../src/projections/status.js'
 import { totalsProjection } from '../../src/projections/totals.js'

@@ -1,6 +1,6 @@
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
 import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
-import { tempDirectory } from '../support/temp-directory.js'
 import { repetitionContract } from './repetition.contract.js'
 
 const directory = tempDirectory(t)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfers.js'
@@ -11,7 +12,6 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
-import { tempDirectory } from '../support/temp-directory.js'
 
 export interface TestStores extends RunnerDependencies {
   readonly directory: string

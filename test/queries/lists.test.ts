@@ -1,3 +1,4 @@
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Status } from '../../src/domain/transfer/transfer.js'
@@ -6,7 +7,6 @@ import { type Place, parseCursor } from '../../src/queries/list-page.js'
 import { parseMoment } from '../../src/queries/moment.js'
 import { listTransfers } from '../../src/queries/transfers.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
-import { tempDirectory } from '../support/temp-directory.js'
 import { askEverything, transferQuestions } from './every-question.js'
 import { callbackOf, fillReadModels, openWatchedReadModels, timeOf, transferOf } from './listed-rows.js'
 

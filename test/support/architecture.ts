@@ -11,18 +11,14 @@ interface Area {
 
 const typebox = ['@sinclair/typebox', '@fastify/type-provider-typebox']
 
+const eventLog = '@transferd/event-log'
+
 /** The arrows of the architecture: what each folder of src may import. A folder that is not here is not allowed. */
 export const areas: { readonly [folder: string]: Area } = {
   domain: { areas: [], packages: [], node: false },
-  'event-store': { areas: ['domain'], packages: typebox },
-  'event-store/embedded': { areas: ['event-store'], packages: ['better-sqlite3'] },
+  'event-store': { areas: ['domain'], packages: [eventLog, ...typebox] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
-    packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
-  },
-  // The messages and services of the protocol come generated with EventStoreDB's client.
-  'event-store/protocol': {
-    areas: ['event-store', 'event-store/embedded'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
   },
   'read-models': { areas: ['domain'], packages: [] },
@@ -47,6 +43,11 @@ export const areas: { readonly [folder: string]: Area } = {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
     packages: ['ipaddr.js', 'pino', 'prom-client', 'undici'],
   },
+  // What acts by itself when something has happened, or has not for too long.
+  processes: {
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions', 'wallet'],
+    packages: ['pino'],
+  },
   // What http and cli ask of read models.
   queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
   http: {
@@ -56,20 +57,20 @@ export const areas: { readonly [folder: string]: Area } = {
   // Composes everything, so it may import every area; still no driver.
   runtime: {
     areas: [
-      ...[
-        'callbacks',
-        'commands',
-        'domain',
-        'event-store',
-        'event-store/embedded',
-        'event-store/eventstoredb',
-        'event-store/protocol',
-      ],
+      ...['callbacks', 'commands', 'domain', 'event-store', 'event-store/eventstoredb'],
       'http',
-      ...['projections', 'read-models', 'read-models/embedded', 'read-models/mongodb', 'security', 'subscriptions'],
+      ...[
+        'processes',
+        'projections',
+        'read-models',
+        'read-models/embedded',
+        'read-models/mongodb',
+        'security',
+        'subscriptions',
+      ],
       ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages'],
     ],
-    packages: ['fastify', 'ipaddr.js', 'pino', 'prom-client'],
+    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'ipaddr.js', 'pino', 'prom-client'],
   },
   // Adapters reach it through runtime; transfers are shown as the API shows them.
   cli: {

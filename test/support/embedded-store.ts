@@ -1,4 +1,4 @@
-import { type EmbeddedEventStore, openEmbeddedEventStore } from '../../src/event-store/embedded/embedded-event-store.js'
+import { type EmbeddedEventStore, openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { EventMetadata } from '../../src/event-store/event-codec.js'
 
 interface Testing {

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import { Counter, type Registry } from 'prom-client'
-import { bucketOf } from '../address-bucket.js'
 import type { App } from '../app.js'
-import type { TrustedProxies } from '../trusted-proxies.js'
+import { bucketOf } from './address-bucket.js'
+import type { TrustedProxies } from './trusted-proxies.js'
 
 export interface ConnectionLimits {
   /** From the first byte of a request to its last, headers and body, however it trickles in. */

@@ -8,9 +8,9 @@ import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failureEnvelope, failures, RequestError } from '../errors.js'
-import { noteFailure } from '../security-notes.js'
-import { validationErrorsOf } from '../validation-errors.js'
 import type { Gate } from './gate.js'
+import { noteFailure } from './security-notes.js'
+import { validationErrorsOf } from './validation-errors.js'
 
 const unavailableRetryAfterSeconds = 2
 const unreadableRetryAfterSeconds = 300

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import type { ApiKey, Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
-import { bucketOf } from '../address-bucket.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'
-import { TokenBuckets } from '../token-buckets.js'
+import { bucketOf } from './address-bucket.js'
 import { routeScopes } from './scopes.js'
+import { TokenBuckets } from './token-buckets.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

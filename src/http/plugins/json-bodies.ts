@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { App } from '../app.js'
 import { failures, RequestError } from '../errors.js'
-import { JsonBodyError, parseJsonBody } from '../json-body.js'
+import { JsonBodyError, parseJsonBody } from './json-body.js'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,5 +1,5 @@
+import { acking, each, type GroupScene, never } from '@transferd/event-log/test/support/scene'
 import type { Test } from 'tap'
-import { acking, each, type GroupScene, never } from './scene.js'
 
 /** A rule in two halves: what happens before everything is killed, and what is found afterwards. */
 export interface CrashRule {

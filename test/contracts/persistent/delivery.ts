@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { acking, type Rules, until } from '@transferd/event-log/test/support/scene'
 import { MaximumSubscribersReachedError } from '../../../src/event-store/event-store.js'
-import { acking, type Rules, until } from './scene.js'
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, i) => i + from)
 

@@ -1,10 +1,18 @@
 import {
+  acking,
+  each,
+  type Rules,
+  type Settings,
+  sleep,
+  type Taker,
+  until,
+} from '@transferd/event-log/test/support/scene'
+import {
   ConsumerDroppedError,
   InvalidSettingsError,
   PersistentSubscriptionExistsError,
   PersistentSubscriptionMissingError,
 } from '../../../src/event-store/event-store.js'
-import { acking, each, type Rules, type Settings, sleep, type Taker, until } from './scene.js'
 
 const exists = { name: new PersistentSubscriptionExistsError().name }
 const missing = { name: new PersistentSubscriptionMissingError().name }

@@ -1,5 +1,5 @@
+import { each, type Rules, sleep } from '@transferd/event-log/test/support/scene'
 import { InvalidSettingsError } from '../../../src/event-store/event-store.js'
-import { each, type Rules, sleep } from './scene.js'
 
 export const replayRules: Rules = {
   'all come in parked order with retryCount 0, to be acknowledged by the id of the parked one': async (t, scene) => {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
 import { compareLogs, LogsDifferError, nothingYet } from '../../../src/event-store/copy/compare-logs.js'
 import { type CopyProgress, CopyRefusedError, copyLog } from '../../../src/event-store/copy/copy-log.js'
-import { openEmbeddedEventStore } from '../../../src/event-store/embedded/embedded-event-store.js'
+import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import {
   type Append,
   type EventStore,
@@ -11,7 +12,6 @@ import {
   StoreUnavailableError,
 } from '../../../src/event-store/event-store.js'
 import { wholeLog } from '../../support/expected-documents.js'
-import { tempDirectory } from '../../support/temp-directory.js'
 
 const never = new AbortController().signal
 

@@ -1,0 +1,220 @@
+import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
+import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
+import { type handleBidiStreamingCall, type ServerDuplexStream, status } from '@grpc/grpc-js'
+import { maxAppendBytes, StoreUnavailableError } from '@transferd/event-log'
+import type { Outcome } from '@transferd/event-log/streams'
+import { positionText } from '@transferd/event-log/streams'
+import type { Message } from 'google-protobuf'
+import type { User } from './access.js'
+import { CallError, toCallError } from './call-error.js'
+import { endWith, type ServerContext } from './calls.js'
+import { protobufAny, shared, status as statusMessages, streams } from './generated.js'
+import { ProposedEvents } from './proposed-events.js'
+import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from './wire.js'
+
+/** Appends of one call that are being written, or whose answers the client has not taken; then reading from it pauses. */
+const maxWriting = 1_000
+const maxWritingBytes = 16 * 1024 * 1024
+/** Appends of one call of which only a part has come. */
+const maxPartial = 1_000
+const maxPartialBytes = 128 * 1024 * 1024
+
+type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>
+
+interface Partial {
+  readonly options: BatchAppendReq.Options
+  readonly proposed: ProposedEvents
+}
+
+/** google.rpc.Status of a refused append; the call goes on. */
+interface Refused {
+  readonly code: status
+  readonly message: string
+  readonly detail: Message
+  readonly type: string
+}
+
+/** `Streams.BatchAppend`: any number of appends in one call, each answered under its correlation id. */
+export function batchAppendCall(context: ServerContext): handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> {
+  return (call) => {
+    const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
+    call.on('error', () => {}) // without a listener it would end the process
+    const begin = async () => {
+      const user = await context.access.caller(call)
+      // Before anything is held for it. Nobody listens for data yet, so nothing is lost meanwhile.
+      context.access.mustBeKnownToSend(user)
+      new BatchAppend(context, call, user).start()
+    }
+    begin().catch(ended)
+  }
+}
+
+class BatchAppend {
+  readonly #partial = new Map<string, Partial>()
+  #partialBytes = 0
+  #writing = 0
+  #writingBytes = 0
+  #hasEnded = false
+
+  constructor(
+    private readonly context: ServerContext,
+    private readonly call: Call,
+    private readonly user: User | undefined,
+  ) {}
+
+  start(): void {
+    this.call.on('data', (request: BatchAppendReq) => {
+      try {
+        this.#take(request)
+      } catch (error) {
+        this.call.removeAllListeners('data')
+        endWith(this.call, toCallError(error, this.context.onFault))
+      }
+    })
+    this.call.on('end', () => {
+      this.#hasEnded = true
+      this.#endWhenDone()
+    })
+  }
+
+  #take(request: BatchAppendReq): void {
+    const correlation = request.getCorrelationId()
+    const id = idOf(correlation)
+    if (correlation === undefined || id === undefined)
+      throw new CallError(status.INVALID_ARGUMENT, 'No correlation id.')
+    const options = request.getOptions()
+    const partial = this.#partial.get(id) ?? (options && { options, proposed: new ProposedEvents() })
+    if (partial === undefined) return // its first part was answered already
+    this.#partial.set(id, partial)
+    const before = partial.proposed.bytes
+    for (const message of request.getProposedMessagesList()) partial.proposed.add(message)
+    this.#partialBytes += partial.proposed.bytes - before
+    if (this.#partial.size > maxPartial || this.#partialBytes > maxPartialBytes)
+      throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many unfinished appends.')
+    if (!request.getIsFinal()) return
+    this.#partial.delete(id)
+    this.#partialBytes -= partial.proposed.bytes
+    this.#write(correlation, partial)
+  }
+
+  #write(correlation: UUID, partial: Partial): void {
+    const { bytes } = partial.proposed
+    this.#writing += 1
+    this.#writingBytes += bytes
+    if (this.#isBusy) this.call.pause()
+    this.#answer(partial)
+      .then((response) => this.call.write(response.setCorrelationId(correlation), () => this.#written(bytes)))
+      .catch((error) => endWith(this.call, toCallError(error, this.context.onFault)))
+  }
+
+  #written(bytes: number): void {
+    this.#writing -= 1
+    this.#writingBytes -= bytes
+    if (!this.#isBusy) this.call.resume()
+    this.#endWhenDone()
+  }
+
+  get #isBusy(): boolean {
+    return this.#writing >= maxWriting || this.#writingBytes >= maxWritingBytes
+  }
+
+  #endWhenDone(): void {
+    if (this.#hasEnded && this.#writing === 0) this.call.end()
+  }
+
+  async #answer({ options, proposed }: Partial): Promise<BatchAppendResp> {
+    const response = new streams.BatchAppendResp()
+    const identifier = options.getStreamIdentifier()
+    if (identifier) response.setStreamIdentifier(identifier)
+    const { store, access } = this.context
+    let stream: string
+    let wanted: ExpectedOnWire
+    try {
+      stream = streamName(identifier)
+      wanted = expectedOf(options, options.getStreamPosition())
+    } catch {
+      return response.setError(statusOf(badRequest('The stream name or the expected revision is not valid.')))
+    }
+    const deadline = options.getDeadline()
+    if (deadline && deadline.toDate().getTime() <= Date.now()) return response.setError(statusOf(timedOut()))
+    if (!access.isAllowed(this.user, 'write', stream)) return response.setError(statusOf(denied()))
+    if (proposed.refusal === 'malformed') {
+      return response.setError(statusOf(badRequest('An event needs an id that is a UUID, and a type.')))
+    }
+    if (proposed.refusal === 'too_large') return response.setError(statusOf(tooLarge()))
+    try {
+      const outcome = await store.append(stream, wanted.expected, proposed.events)
+      return settle(response, stream, wanted, outcome)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error
+      return response.setError(statusOf(timedOut())) // whether it was written is not known, as after a time-out
+    }
+  }
+}
+
+function settle(response: BatchAppendResp, stream: string, wanted: ExpectedOnWire, outcome: Outcome): BatchAppendResp {
+  switch (outcome.kind) {
+    case 'ok': {
+      const success = new streams.BatchAppendResp.Success().setCurrentRevision(`${outcome.revision}`)
+      if (outcome.position === undefined) success.setNoPosition(googleEmpty())
+      else {
+        const text = positionText(outcome.position)
+        success.setPosition(new shared.AllStreamPosition().setCommitPosition(text).setPreparePosition(text))
+      }
+      return response.setSuccess(success)
+    }
+    case 'wrong_revision':
+      return response.setError(statusOf(wrongRevision(wanted, outcome.actual)))
+    case 'deleted':
+      return response.setError(
+        statusOf({
+          code: status.NOT_FOUND,
+          message: 'StreamDeleted',
+          detail: new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream)),
+          type: 'StreamDeleted',
+        }),
+      )
+    default:
+      return outcome satisfies never
+  }
+}
+
+function statusOf({ code, message, detail, type }: Refused) {
+  const any = new protobufAny.Any()
+  any.pack(detail.serializeBinary(), `event_store.client.${type}`)
+  return new statusMessages.Status()
+    .setCode(code as number)
+    .setMessage(message)
+    .setDetails(any)
+}
+
+function wrongRevision({ expected, revision }: ExpectedOnWire, actual: number): Refused {
+  const detail = new shared.WrongExpectedVersion()
+  if (actual < 0) detail.setCurrentNoStream(googleEmpty())
+  else detail.setCurrentStreamRevision(`${actual}`)
+  if (expected === 'any') detail.setExpectedAny(googleEmpty())
+  else if (expected === 'no_stream') detail.setExpectedNoStream(googleEmpty())
+  else if (expected === 'stream_exists') detail.setExpectedStreamExists(googleEmpty())
+  else detail.setExpectedStreamPosition(revision ?? `${expected}`)
+  return { code: status.ALREADY_EXISTS, message: 'WrongExpectedVersion', detail, type: 'WrongExpectedVersion' }
+}
+
+function tooLarge(): Refused {
+  const detail = new shared.MaximumAppendSizeExceeded().setMaxappendsize(maxAppendBytes)
+  const name = 'MaximumAppendSizeExceeded'
+  return { code: status.INVALID_ARGUMENT, message: name, detail, type: name }
+}
+
+function badRequest(message: string): Refused {
+  const detail = new shared.BadRequest().setMessage(message)
+  return { code: status.INVALID_ARGUMENT, message: 'BadRequest', detail, type: 'BadRequest' }
+}
+
+function timedOut(): Refused {
+  return { code: status.DEADLINE_EXCEEDED, message: 'Timeout', detail: new shared.Timeout(), type: 'Timeout' }
+}
+
+function denied(): Refused {
+  const detail = new shared.AccessDenied()
+  return { code: status.PERMISSION_DENIED, message: 'AccessDenied', detail, type: 'AccessDenied' }
+}

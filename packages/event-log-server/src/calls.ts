@@ -1,0 +1,99 @@
+import type {
+  handleUnaryCall,
+  ServerDuplexStream,
+  ServerReadableStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+  sendUnaryData,
+} from '@grpc/grpc-js'
+import type { StreamStore } from '@transferd/event-log/streams'
+import type { Access, Asking } from './access.js'
+import { type CallError, toCallError, unforeseen } from './call-error.js'
+import type { MatchingBudgets } from './matching-budget.js'
+
+/** What every service works with. */
+export interface ServerContext {
+  readonly store: StreamStore
+  readonly access: Access
+  readonly isWritable: boolean
+  /** Time for the expressions of filters. */
+  readonly matching: MatchingBudgets
+  /** A fault of ours: it ends one call, never the process. */
+  readonly onFault: (error: unknown) => void
+}
+
+export function unary<Request, Response>(
+  context: ServerContext,
+  handle: (request: Request, asking: Asking) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return (call: ServerUnaryCall<Request, Response>, answer: sendUnaryData<Response>) => {
+    handle(call.request, call).then(
+      (response) => answer(null, response),
+      (error) => answer(toCallError(error, context.onFault)),
+    )
+  }
+}
+
+/** The options of a request, without which it means nothing. @throws CallError */
+export function given<Options>(options: Options | undefined): Options {
+  if (options === undefined) throw unforeseen()
+  return options
+}
+
+type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>
+
+/** Aborts when the client has gone. */
+export function signalOf(call: Streaming | ServerReadableStream<unknown, unknown>): AbortSignal {
+  const gone = new AbortController()
+  call.on('cancelled', () => gone.abort())
+  call.on('close', () => gone.abort())
+  call.on('error', () => gone.abort())
+  return gone.signal
+}
+
+/** What may be under way to one client. The transport's own limit is 16 messages, which costs a third of the speed. */
+const maxPendingMessages = 256
+const maxPendingBytes = 1024 * 1024
+
+/** Writes, and tells when to wait for a slow client: what it has not taken is not held in memory without bound. */
+export class Outlet<Response> {
+  #messages = 0
+  #bytes = 0
+  #wake: (() => void) | undefined
+
+  constructor(
+    private readonly call: ServerWritableStream<unknown, Response> | ServerDuplexStream<unknown, Response>,
+    private readonly signal: AbortSignal,
+  ) {
+    signal.addEventListener('abort', () => this.#wake?.())
+  }
+
+  /** False when {@link drained} must be waited for before the next. */
+  write(response: Response, bytes = 0): boolean {
+    if (this.signal.aborted) return false
+    this.#messages += 1
+    this.#bytes += bytes
+    this.call.write(response, () => {
+      this.#messages -= 1
+      this.#bytes -= bytes
+      if (this.#messages * 2 <= maxPendingMessages && this.#bytes * 2 <= maxPendingBytes) this.#wake?.()
+    })
+    return this.#messages < maxPendingMessages && this.#bytes < maxPendingBytes
+  }
+
+  /** False when the client has gone. */
+  async drained(): Promise<boolean> {
+    if (!this.signal.aborted && this.#messages > 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+      this.#wake = undefined
+    }
+    return !this.signal.aborted
+  }
+}
+
+/** Ends a streaming call with an error. */
+export function endWith(call: Streaming, error: CallError): void {
+  call.emit('error', error)
+}

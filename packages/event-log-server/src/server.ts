@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/streams_pb.js'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { Groups, protocolLock } from '@transferd/event-log/groups'
+import type { StreamStore } from '@transferd/event-log/streams'
+import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access.js'
+import { appendCall } from './append-calls.js'
+import { batchAppendCall } from './batch-append.js'
+import { unary } from './calls.js'
+import { beginLog } from './first-event.js'
+import { streamsServices } from './generated.js'
+import { groupLogOf } from './group-log.js'
+import { sourceOf } from './group-source.js'
+import { Listener } from './listener.js'
+import { MatchingBudgets } from './matching-budget.js'
+import { addNodeServices } from './node-services.js'
+import { addPersistentSubscriptions } from './persistent-calls.js'
+import { type PersistentContext, restartGroups } from './persistent-context.js'
+import { readCall } from './read-call.js'
+import type { ResolvedEvent } from './recorded-event.js'
+import { deleteStream, tombstoneStream } from './removal-calls.js'
+import { addUsers } from './users.js'
+
+const maxMessageBytes = 16 * 1024 * 1024
+const maxCallsOfConnection = 1_000
+const keepAliveMs = 10_000
+
+export interface ProtocolOptions {
+  readonly store: StreamStore
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  readonly isWritable: boolean
+  /** Streams that only the service writes … */
+  readonly isOfService: (stream: string) => boolean
+  /** … unless clients are to write these, too, and take part in the service's groups. */
+  readonly opensService: boolean
+  /** Files in PEM. Without them nothing is encrypted. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string }
+  /** Beside the users kept in the log. */
+  readonly accounts: readonly Account[]
+  /** Told of each log-in that was refused. */
+  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
+  /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
+  readonly advertise?: Endpoint
+  /**
+   * What the recorded server leaves open is open here: everything without TLS, with it what no ACL closes. Nothing but tests
+   * that compare the two asks for it.
+   */
+  readonly isOpenAsRecorded?: true
+  readonly onFault: (error: unknown) => void
+}
+
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ProtocolServer {
+  readonly port: number
+  /** Ends all calls. The store stays open. */
+  close(): Promise<void>
+}
+
+/** Serves a log over EventStoreDB's gRPC protocol. */
+export async function startProtocolServer(options: ProtocolOptions): Promise<ProtocolServer> {
+  const { store, tls, isWritable, onFault } = options
+  const lock = isWritable ? store.tryLock(protocolLock) : undefined
+  const matching = new MatchingBudgets()
+  const groups =
+    lock &&
+    new Groups<ResolvedEvent>({
+      log: groupLogOf(store),
+      sourceOf: (stored) => sourceOf(store, stored, matching.ofGroups),
+      runsProtocolGroups: true,
+      onFault,
+    })
+  const context: PersistentContext = {
+    store,
+    access: new Access({ ...options, openAsRecorded: opening(options) }),
+    isWritable,
+    matching,
+    onFault,
+    groups,
+    sources: new Set(),
+  }
+  if (isWritable) await beginLog(store)
+  if (groups) await restartGroups(context)
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxCallsOfConnection,
+    // A client that was cut off would keep its place in a group, and be given events until they are parked.
+    'grpc.keepalive_time_ms': keepAliveMs,
+    'grpc.keepalive_timeout_ms': keepAliveMs,
+  })
+  server.addService(streamsServices.StreamsService, {
+    read: readCall(context),
+    append: appendCall(context),
+    batchAppend: batchAppendCall(context),
+    delete: unary(context, (request: DeleteReq, metadata) => deleteStream(context, request, metadata)),
+    tombstone: unary(context, (request: TombstoneReq, metadata) => tombstoneStream(context, request, metadata)),
+  })
+  let bound = options.port
+  addNodeServices(
+    server,
+    context,
+    () => options.advertise ?? { host: options.host, port: bound },
+    () => restartGroups(context),
+  )
+  addPersistentSubscriptions(server, context)
+  addUsers(server, context)
+  const listener = await Listener.listen(server, credentialsOf(tls), options)
+  bound = listener.port
+  return {
+    port: bound,
+    close: async () => {
+      listener.refuse()
+      await groups?.close()
+      server.forceShutdown()
+      listener.end()
+      lock?.release()
+    },
+  }
+}
+
+function opening({ isOpenAsRecorded, tls }: ProtocolOptions): AccessOptions['openAsRecorded'] {
+  if (!isOpenAsRecorded) return undefined
+  return tls === undefined ? 'everything' : 'what no ACL closes'
+}
+
+function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure()
+  const pair = { cert_chain: readFileSync(tls.certFile), private_key: readFileSync(tls.keyFile) }
+  return ServerCredentials.createSsl(null, [pair])
+}
+
+export type { Account, RefusedLogIn } from './access.js'

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import { StreamStore } from '@transferd/event-log/streams'
+import { startProtocolServer } from '../../src/server.js'
+
+/**
+ * The server of `transferd events serve --writable`, open where the recorded one is: without TLS nobody is asked who they are,
+ * with it whoever is known may do what no ACL closes. The released command has no such option.
+ *   node dist/test/conformance/open-server.js --port <port> (--data <directory> | --in-memory) [--tls-cert … --tls-key …]
+ */
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string' },
+    data: { type: 'string' },
+    'in-memory': { type: 'boolean' },
+    'tls-cert': { type: 'string' },
+    'tls-key': { type: 'string' },
+  },
+})
+const { data, 'tls-cert': certFile, 'tls-key': keyFile } = values
+
+process.umask(0o077)
+const store = data === undefined ? StreamStore.openTemporary() : StreamStore.open(data)
+const server = await startProtocolServer({
+  store,
+  host: '127.0.0.1',
+  port: Number(values.port ?? 0),
+  isWritable: true,
+  isOfService: () => false,
+  opensService: true,
+  isOpenAsRecorded: true,
+  accounts: [
+    { login: 'admin', password: 'changeit', groups: ['$admins'] },
+    { login: 'ops', password: 'changeit', groups: ['$ops'] },
+  ],
+  ...(certFile !== undefined && keyFile !== undefined && { tls: { certFile, keyFile } }),
+  onFault: (error) => console.error('a call failed for a reason of ours:', error),
+})
+console.log(`esdb://127.0.0.1:${server.port}?tls=${certFile !== undefined}`)
+process.once('SIGTERM', async () => {
+  await server.close()
+  await store.close()
+})

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type PersistentSubscriptionToAll,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  START,
+} from '@eventstore/db-client'
+import { defaultPersistentSubscriptionSettings, type EventLog, openEventLog } from '@transferd/event-log'
+import { acking, Taker, until } from '@transferd/event-log/test/support/scene'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import t, { type Test } from 'tap'
+import { serve } from './support/server-fixture.js'
+
+const waitMs = 60_000
+const ofService = { ...defaultPersistentSubscriptionSettings, streamPrefixes: ['transfer-'] }
+const ofClient = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START })
+const transfers = { filter: { filterOn: 'streamName' as const, prefixes: ['transfer-'], checkpointInterval: 1 } }
+
+async function put(store: EventLog, count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) {
+    const event = { id: randomUUID(), type: 'T', data: { n }, metadata: {} }
+    await store.append(`transfer-${randomUUID()}`, 'no_stream', [event])
+  }
+}
+
+async function scene(t: Test) {
+  const directory = tempDirectory(t)
+  const service = await openEventLog({ directory })
+  const server = await serve({ directory })
+  t.teardown(async () => {
+    await server.stop()
+    await service.close()
+  })
+  return { service, groups: service.persistentSubscriptions, ...server }
+}
+
+/** What a client's subscription gets, and how it ends. */
+function watch(subscription: PersistentSubscriptionToAll) {
+  const seen = { numbers: [] as unknown[], tries: [] as number[], error: undefined as { type?: string } | undefined }
+  subscription.on('data', (delivery) => {
+    seen.numbers.push((delivery.event?.data as { n?: unknown } | undefined)?.n)
+    seen.tries.push(delivery.retryCount)
+    void subscription.ack(delivery)
+  })
+  subscription.on('error', (error) => {
+    seen.error = error as { type?: string }
+  })
+  return seen
+}
+
+t.test('a group of the service is a group for clients of the protocol', async (t) => {
+  const { service, groups, client, faults } = await scene(t)
+  await put(service, 3)
+  await groups.create('callbacks', ofService)
+  const info = await client.getPersistentSubscriptionToAllInfo('callbacks')
+  t.match(info, { groupName: 'callbacks', eventSource: '$all', settings: { maxRetryCount: 10 } })
+  t.strictSame(
+    (await client.listAllPersistentSubscriptions()).map((group) => group.groupName),
+    ['callbacks'],
+  )
+  const taken = { type: 'persistent-subscription-exists' } as unknown as Error
+  await t.rejects(client.createPersistentSubscriptionToAll('callbacks', ofClient), taken)
+
+  const subscription = client.subscribeToPersistentSubscriptionToAll('callbacks')
+  const seen = watch(subscription)
+  await until(() => seen.numbers.length === 3, waitMs)
+  t.strictSame(seen.numbers, [0, 1, 2], 'and no event of a system stream')
+  const { signal } = new AbortController()
+  await t.rejects(groups.consume('callbacks', { bufferSize: 1, signal }), { name: 'GroupHeldElsewhereError' })
+  await subscription.unsubscribe()
+  // Some seconds after its last consumer has gone the server lets go of it.
+  let consumer: Taker | undefined
+  await until(async () => {
+    consumer = await groups.consume('callbacks', { bufferSize: 10, signal }).then(
+      (one) => new Taker(one),
+      () => undefined,
+    )
+    return consumer !== undefined
+  }, waitMs)
+  await put(service, 1)
+  await consumer?.count(1, waitMs)
+  t.strictSame(consumer?.tries, [[0, 0]], 'it goes on behind what the client had acknowledged')
+  await consumer?.nack('park', 0)
+  const parkedCount = async () =>
+    (await client.getPersistentSubscriptionToAllInfo('callbacks')).stats.parkedMessageCount
+  await until(async () => (await parkedCount()) === 1n, waitMs)
+  t.equal(await parkedCount(), 1n)
+
+  const refused = watch(client.subscribeToPersistentSubscriptionToAll('callbacks'))
+  await until(() => refused.error !== undefined, waitMs)
+  t.equal(refused.error?.type, 'persistent-subscription-failed', 'while the service consumes it nobody else does')
+
+  await client.replayParkedMessagesToAll('callbacks')
+  await consumer?.count(2, waitMs)
+  t.strictSame(consumer?.tries[1], [0, 0], 'a client has the service replay what it parked')
+  await client.deletePersistentSubscriptionToAll('callbacks')
+  await until(() => consumer?.error !== undefined, waitMs)
+  t.equal(consumer?.error?.name, 'ConsumerDroppedError')
+  await t.rejects(groups.info('callbacks'), { name: 'PersistentSubscriptionMissingError' })
+  t.strictSame(faults, [])
+})
+
+t.test('a group of a client is known to the service, which leaves it to the server', async (t) => {
+  const { service, groups, client, faults } = await scene(t)
+  await put(service, 2)
+  await client.createPersistentSubscriptionToAll('readers', { ...ofClient, checkPointLowerBound: 1 }, transfers)
+  await t.rejects(groups.create('readers', ofService), { name: 'PersistentSubscriptionExistsError' })
+  const { signal } = new AbortController()
+  await t.rejects(groups.consume('readers', { bufferSize: 1, signal }), { name: 'GroupHeldElsewhereError' })
+  t.match((await groups.info('readers')).settings, { startFrom: 'start', streamPrefixes: ['transfer-'] })
+
+  const subscription = client.subscribeToPersistentSubscriptionToAll('readers')
+  const seen = watch(subscription)
+  await until(() => seen.numbers.length === 2, waitMs)
+  const events = (await service.readAll({ maxCount: 10 })).events
+  const last = events.at(-1)?.position.commit ?? 0n
+  await until(async () => ((await groups.info('readers')).checkpoint?.commit ?? 0n) >= last, waitMs)
+  t.ok(((await groups.info('readers')).checkpoint?.commit ?? 0n) >= last, 'its checkpoint is a position of this log')
+
+  await groups.update('readers', { ...ofService, maxRetryCount: 3 })
+  await until(() => seen.error !== undefined, waitMs)
+  t.equal(seen.error?.type, 'persistent-subscription-dropped')
+  t.equal((await client.getPersistentSubscriptionToAllInfo('readers')).settings.maxRetryCount, 3)
+  const again = watch(client.subscribeToPersistentSubscriptionToAll('readers'))
+  await put(service, 1)
+  await until(() => again.numbers.length === 1, waitMs)
+  t.strictSame(again.numbers, [0])
+  await groups.delete('readers')
+  await until(() => again.error !== undefined, waitMs)
+  t.equal(again.error?.type, 'persistent-subscription-dropped')
+  t.strictSame(await client.listAllPersistentSubscriptions(), [])
+  t.strictSame(faults, [])
+})
+
+t.test('a group made again under the name of one of the other kind knows nothing of it', async (t) => {
+  const { service, groups, client } = await scene(t)
+  await put(service, 2)
+  await groups.create('g', { ...ofService, minCheckpointCount: 1, maxCheckpointCount: 1 })
+  const { signal } = new AbortController()
+  const first = new Taker(await groups.consume('g', { bufferSize: 10, signal }))
+  await first.count(2, waitMs)
+  await first.nack('park', 0)
+  await first.ack(1)
+  await until(async () => (await groups.info('g')).parkedCount === 1, waitMs)
+  await client.deletePersistentSubscriptionToAll('g')
+  await client.createPersistentSubscriptionToAll('g', ofClient, transfers)
+  t.equal((await client.getPersistentSubscriptionToAllInfo('g')).stats.parkedMessageCount, 0n)
+  const subscription = client.subscribeToPersistentSubscriptionToAll('g')
+  const seen = watch(subscription)
+  await until(() => seen.numbers.length === 2, waitMs)
+  t.strictSame(seen.numbers, [0, 1])
+  await client.deletePersistentSubscriptionToAll('g')
+  await groups.create('g', ofService)
+  t.match(await groups.info('g'), { parkedCount: 0, checkpoint: undefined })
+  const last = new Taker(await groups.consume('g', { bufferSize: 10, signal }), acking)
+  await last.count(2, waitMs)
+  t.strictSame(last.tries, [
+    [0, 0],
+    [1, 0],
+  ])
+})

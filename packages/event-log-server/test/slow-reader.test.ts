@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import {
+  EventStoreDBClient,
+  jsonEvent,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  START,
+} from '@eventstore/db-client'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { StreamStore } from '@transferd/event-log/streams'
+import { until } from '@transferd/event-log/test/support/scene'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import t from 'tap'
+import { persistent, shared, streams } from '../src/generated.js'
+import { ServerUnderTest } from './conformance/server-under-test.js'
+
+const logMegabytes = 200
+const eventBytes = 100_000
+const empty = () => new shared.Empty()
+
+/** A log of 200 MB. */
+async function fill(directory: string): Promise<void> {
+  const store = StreamStore.open(directory)
+  const data = Buffer.alloc(eventBytes, 'x')
+  const metadata = new Uint8Array(0)
+  for (let left = logMegabytes; left > 0; left -= 20) {
+    const appends = Array.from({ length: 20 }, (_, i) => {
+      const events = Array.from({ length: 10 }, () => ({ id: randomUUID(), type: 'T', isJson: false, data, metadata }))
+      return store.append(`s${i}`, 'any', events)
+    })
+    await Promise.all(appends)
+  }
+  await store.close()
+}
+
+function residentMegabytes(pid: number): number {
+  const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1_024
+}
+
+/** The most it comes to until it has been the same for a while. */
+async function settledMegabytes(pid: number): Promise<number> {
+  let most = 0
+  let risen = Date.now()
+  await until(async () => {
+    const now = residentMegabytes(pid)
+    if (now > most + 4) risen = Date.now()
+    most = Math.max(most, now)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return Date.now() - risen > 3_000
+  }, 60_000)
+  return most
+}
+
+function subscriptionRequest(): Buffer {
+  const { Options } = streams.ReadReq
+  const options = new Options().setAll(new Options.AllOptions().setStart(empty())).setNoFilter(empty())
+  options.setSubscription(new Options.SubscriptionOptions()).setUuidOption(new Options.UUIDOption().setString(empty()))
+  return Buffer.from(new streams.ReadReq().setOptions(options).serializeBinary())
+}
+
+function consumerRequest(group: string): Buffer {
+  const options = new persistent.ReadReq.Options().setAll(empty()).setGroupName(group).setBufferSize(1_000_000)
+  options.setUuidOption(new persistent.ReadReq.Options.UUIDOption().setString(empty()))
+  return Buffer.from(new persistent.ReadReq().setOptions(options).serializeBinary())
+}
+
+const skip = existsSync('/proc/self/status') ? false : 'there is no /proc to look up memory in'
+
+t.test('clients that do not read hold no more in memory than the limits say', { skip }, async (t) => {
+  const directory = tempDirectory(t)
+  await fill(directory)
+  const server = new ServerUnderTest(['--data', directory])
+  await server.start()
+  const { port, pid } = server
+  const client = EventStoreDBClient.connectionString(`esdb://127.0.0.1:${port}?tls=false`)
+  const settings = persistentSubscriptionToAllSettingsFromDefaults({
+    startFrom: START,
+    historyBufferSize: 1_000_000,
+    liveBufferSize: 1_000_000,
+    readBatchSize: 999_999,
+  })
+  for await (const _ of client.readAll({ maxCount: 20 }));
+  const atFirst = residentMegabytes(pid)
+
+  const pass = (bytes: Buffer) => bytes
+  const path = '/event_store.client.streams.Streams/Read'
+  const connect = () =>
+    new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
+  const lazy = Array.from({ length: 5 }, connect)
+  const calls = lazy.map((raw) => raw.makeServerStreamRequest(path, pass, pass, subscriptionRequest(), new Metadata()))
+  for (const call of calls) call.on('error', () => {})
+  const withReaders = await settledMegabytes(pid)
+  t.comment(`${atFirst.toFixed(0)} MB at first, ${withReaders.toFixed(0)} MB with five that do not read 200 MB`)
+  t.ok(withReaders - atFirst < 200, `${(withReaders - atFirst).toFixed(0)} MB more for five subscriptions`)
+
+  await client.createPersistentSubscriptionToAll('g', settings)
+  const consumers = lazy.slice(0, 2).map((raw) => {
+    const call = raw.makeBidiStreamRequest(
+      '/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read',
+      pass,
+      pass,
+    )
+    call.on('error', () => {})
+    call.write(consumerRequest('g'))
+    return call
+  })
+  const withConsumers = await settledMegabytes(pid)
+  t.comment(`${withConsumers.toFixed(0)} MB with two consumers that take all and acknowledge nothing`)
+  t.ok(withConsumers - withReaders < 250, `${(withConsumers - withReaders).toFixed(0)} MB more for a group`)
+
+  t.ok((await client.appendToStream('other', jsonEvent({ type: 'T', data: {} }))).success, 'others are served')
+  for (const call of [...calls, ...consumers]) call.cancel()
+  for (const raw of lazy) raw.close()
+  await client.dispose()
+  t.equal(server.stop(), undefined, 'the server did not fall over')
+})

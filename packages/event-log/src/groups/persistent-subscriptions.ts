@@ -1,0 +1,128 @@
+import type { EmbeddedLog } from '../event-log.js'
+import {
+  InvalidSettingsError,
+  type ParkedEvent,
+  type PersistentConsumer,
+  type PersistentSubscriptionInfo,
+  type PersistentSubscriptionSettings,
+  type PersistentSubscriptions,
+  type Position,
+  type RecordedEvent,
+} from '../types.js'
+import { Consumer } from './consumer.js'
+import { type EventFilter, type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
+import { Groups } from './groups.js'
+import { PrefixSource } from './prefix-source.js'
+
+const ofAll = (group: string) => ({ source: wholeLog, group })
+
+/** The service's persistent subscriptions: groups on the whole log. */
+export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions {
+  #opened: Groups<RecordedEvent> | undefined
+
+  constructor(private readonly log: EmbeddedLog) {}
+
+  /** Most threads and commands have nothing to do with groups: what these need is opened by the first that has. */
+  get #groups(): Groups<RecordedEvent> {
+    this.#opened ??= new Groups({
+      log: this.log.groupLog,
+      sourceOf: ({ filter }) => new PrefixSource(this.log, filter?.prefixes ?? []),
+      runsProtocolGroups: false,
+      onFault: () => {}, // whoever consumes the group is told
+    })
+    return this.#opened
+  }
+
+  async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
+    const { streamPrefixes } = settings
+    const filter: EventFilter | undefined =
+      streamPrefixes.length > 0 ? { on: 'stream', prefixes: streamPrefixes } : undefined
+    await this.#groups.create({
+      ...ofAll(group),
+      madeBy: 'service',
+      settings: groupSettings(settings),
+      ...(filter && { filter }),
+    })
+  }
+
+  async update(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
+    await this.#groups.update(ofAll(group), groupSettings(settings))
+  }
+
+  async delete(group: string): Promise<void> {
+    await this.#groups.delete(ofAll(group))
+  }
+
+  async info(group: string): Promise<PersistentSubscriptionInfo> {
+    const { stored, checkpoint, parkedCount, running } = await this.#groups.info(ofAll(group))
+    return {
+      group,
+      settings: portSettings(stored),
+      ...(checkpoint !== undefined && { checkpoint: positionAt(checkpoint) }),
+      inFlight: running?.state.inFlight ?? 0,
+      parkedCount,
+      consumers: running?.members.length ?? 0,
+    }
+  }
+
+  async consume(
+    group: string,
+    { bufferSize, signal }: { readonly bufferSize: number; readonly signal: AbortSignal },
+  ): Promise<PersistentConsumer> {
+    if (!Number.isSafeInteger(bufferSize) || bufferSize < 0) {
+      throw new InvalidSettingsError(`a buffer of ${bufferSize} events cannot be`)
+    }
+    const consumer = new Consumer(bufferSize)
+    await this.#groups.consume(ofAll(group), consumer)
+    consumer.closeOn(signal)
+    return consumer
+  }
+
+  async listParked(group: string, options: { readonly maxCount: number }): Promise<readonly ParkedEvent[]> {
+    return this.#groups.listParked(ofAll(group), options.maxCount)
+  }
+
+  async replayParked(group: string, options: { readonly stopAt?: number } = {}): Promise<void> {
+    await this.#groups.replayParked(ofAll(group), options.stopAt)
+  }
+
+  /** Ends all consumers and gives the groups free. */
+  async close(): Promise<void> {
+    await this.#opened?.close()
+  }
+}
+
+function positionAt(place: number): Position {
+  return { commit: BigInt(place), prepare: BigInt(place) }
+}
+
+function groupSettings(settings: PersistentSubscriptionSettings): GroupSettings {
+  const { startFrom, streamPrefixes: _, consumerStrategy: strategy, ...numbers } = settings
+  if (typeof startFrom !== 'string' && startFrom.prepare > startFrom.commit) {
+    throw new InvalidSettingsError('a position cannot be prepared after it')
+  }
+  return {
+    ...numbers,
+    startFrom: typeof startFrom === 'string' ? startFrom : Number(startFrom.commit),
+    resolveLinks: false,
+    extraStatistics: false,
+    strategy,
+  }
+}
+
+function portSettings({ settings, filter }: StoredGroup): PersistentSubscriptionSettings {
+  const {
+    startFrom,
+    startText: _text,
+    resolveLinks: _links,
+    extraStatistics: _statistics,
+    strategy,
+    ...numbers
+  } = settings
+  return {
+    ...numbers,
+    startFrom: typeof startFrom === 'string' ? startFrom : positionAt(startFrom),
+    streamPrefixes: filter?.on === 'stream' ? filter.prefixes : [],
+    consumerStrategy: strategy === 'PinnedByCorrelation' ? 'Pinned' : strategy,
+  }
+}

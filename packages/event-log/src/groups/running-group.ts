@@ -1,0 +1,397 @@
+import { randomUUID } from 'node:crypto'
+import {
+  ConsumerDroppedError,
+  MaximumSubscribersReachedError,
+  type NackAction,
+  StoreUnavailableError,
+  WrongExpectedRevisionError,
+} from '../types.js'
+import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
+import { type Delivered, Group, type Park } from './group.js'
+import { placeBefore, type StoredGroup } from './group-definition.js'
+import type { GroupLog } from './group-log.js'
+import type { GroupSource } from './group-source.js'
+import type { ParkedEvents } from './parked-events.js'
+import { Task } from './task.js'
+
+const tickMs = 1_000
+const replayPageSize = 100
+/** Events looked at in one tick, at most, to learn how many did not match. */
+const maxCountedPerTick = 500
+
+/** Who consumes a group. */
+export interface GroupConsumer<E> {
+  readonly bufferSize: number
+  /** Before anything is delivered. */
+  joined(membership: Membership<E>): void
+  /** Never more of them in flight than `bufferSize`. */
+  deliver(delivered: Delivered<E>): void
+  /** Nothing more will come. */
+  end(error?: ConsumerDroppedError): void
+}
+
+/** A consumer's place in its group. */
+export interface Membership<E> {
+  readonly consumer: GroupConsumer<E>
+  readonly inFlight: number
+  ack(ackIds: readonly string[]): void
+  nack(action: NackAction | 'stop' | 'unknown', reason: string, ackIds: readonly string[]): void
+  leave(): void
+}
+
+/** What keeps a group from others; {@link ProcessLock}, unless all groups of its kind are kept together. */
+interface Hold {
+  readonly epoch: number
+  release(): void
+}
+
+export interface GroupParts<E> {
+  readonly log: GroupLog
+  readonly stored: StoredGroup
+  readonly source: GroupSource<E>
+  readonly parked: ParkedEvents
+  readonly hold: Hold
+  readonly onTick: (group: RunningGroup<E>) => void
+  readonly onFault: (error: unknown) => void
+}
+
+/** Runs one group over the log: reads, delivers, ticks, and writes down what must survive. */
+export class RunningGroup<E> {
+  readonly stored: StoredGroup
+  readonly #parts: GroupParts<E>
+  readonly #group: Group<E>
+  readonly #members = new Map<number, Membership<E>>()
+  #hold: Hold
+  #joined = 0
+  #totalItems = 0
+  #dropped = false
+  #running: AbortController | undefined
+  #timer: NodeJS.Timeout | undefined
+  #lastConsumerLeftMs: number | undefined
+
+  readonly #watching = this.#task(() => this.#watch())
+  readonly #reading = this.#task(() => this.#readOn())
+  readonly #parking = this.#task(() => this.#writeParks())
+  readonly #checkpointing = this.#task(() => this.#writeCheckpoint())
+  readonly #replaying = this.#task(() => this.#replay())
+  readonly #finishing = this.#task(() => this.#writeReplaysDone())
+  readonly #counting = this.#task(() => this.#countPassed())
+  readonly #tasks = [
+    this.#watching,
+    this.#reading,
+    this.#parking,
+    this.#checkpointing,
+    this.#replaying,
+    this.#finishing,
+    this.#counting,
+  ]
+
+  readonly #parks: { readonly park: Park<E>; readonly id: string }[] = []
+  #replaysDone: number[] = []
+  #replayNext = 0
+  #replayUntil = 0
+  /** Up to here it is known how many events did not match. */
+  #countedThrough: number
+
+  private constructor(parts: GroupParts<E>) {
+    const { log, stored, parked, hold } = parts
+    this.#parts = parts
+    this.stored = stored
+    this.#hold = hold
+    this.#group = new Group(stored, {
+      after: stored.startAfter ?? placeBefore(stored, log.reader),
+      checkpoint: readCheckpoint(log, stored),
+    })
+    // What was taken up and not delivered is queued again.
+    if (stored.madeBy === 'protocol') this.#replayUntil = parked.startedUntil
+    this.#countedThrough = this.#group.through
+    this.#lastConsumerLeftMs = performance.now()
+    this.#start()
+  }
+
+  static async load<E>(parts: GroupParts<E>): Promise<RunningGroup<E>> {
+    const { parked, stored } = parts
+    await parked.refresh()
+    // What an earlier holder had begun to replay and did not finish is parked again.
+    const isInterrupted = parked.startedUntil > 0 && parked.requestedUntil === 0
+    if (isInterrupted && stored.madeBy === 'service') await parked.startReplay(0)
+    return new RunningGroup(parts)
+  }
+
+  /** The last one that was written. */
+  get checkpoint(): number | undefined {
+    return this.#group.checkpoint
+  }
+
+  /** How it stands. */
+  get state(): Pick<Group<E>, 'inFlight' | 'buffered' | 'waitingForRetry' | 'known' | 'isLive'> {
+    return this.#group
+  }
+
+  get members(): readonly Membership<E>[] {
+    return [...this.#members.values()]
+  }
+
+  /** Delivered since it was loaded. */
+  get totalItems(): number {
+    return this.#totalItems
+  }
+
+  get epoch(): number {
+    return this.#hold.epoch
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined
+  }
+
+  get isDropped(): boolean {
+    return this.#dropped
+  }
+
+  /** For how long it has had no consumer. */
+  idleMs(): number {
+    return this.#lastConsumerLeftMs === undefined ? 0 : performance.now() - this.#lastConsumerLeftMs
+  }
+
+  /** @throws MaximumSubscribersReachedError */
+  join(consumer: GroupConsumer<E>): void {
+    const { maxSubscriberCount } = this.stored.settings
+    if (maxSubscriberCount !== 0 && this.#members.size >= maxSubscriberCount) {
+      throw new MaximumSubscribersReachedError(`group ${this.stored.group} takes ${maxSubscriberCount} consumers`)
+    }
+    const id = this.#joined
+    this.#joined += 1
+    const membership = this.#membership(id, consumer)
+    if (this.#parts.source.isOver) {
+      consumer.joined(membership)
+      consumer.end(new ConsumerDroppedError(`${this.stored.source} has ended`))
+      return
+    }
+    this.#members.set(id, membership)
+    this.#lastConsumerLeftMs = undefined
+    this.#group.join(id, consumer.bufferSize)
+    consumer.joined(membership)
+    this.#work()
+  }
+
+  #membership(id: number, consumer: GroupConsumer<E>): Membership<E> {
+    const group = this.#group
+    return {
+      consumer,
+      get inFlight() {
+        return group.inFlightOf(id)
+      },
+      ack: (ackIds) => this.#answered(() => group.ack(ackIds)),
+      nack: (action, reason, ackIds) => this.#answered(() => group.nack(action, reason, ackIds)),
+      leave: () => this.#leave(id),
+    }
+  }
+
+  #answered(answer: () => void): void {
+    if (!this.#running) return
+    answer()
+    this.#work()
+  }
+
+  #leave(id: number): void {
+    if (!this.#members.delete(id)) return
+    this.#group.leave(id)
+    if (this.#members.size === 0) this.#lastConsumerLeftMs = performance.now()
+    this.#work()
+  }
+
+  /** Looks for replays that were asked for; until they are queued, as far as there is room. */
+  async noticeReplays(): Promise<void> {
+    if (!this.#running) return
+    this.#replaying.start()
+    await this.#replaying.settled()
+  }
+
+  /** Cuts everybody off, for good. What was not checkpointed comes again when the group is loaded anew. */
+  async drop(error: ConsumerDroppedError): Promise<void> {
+    if (this.#dropped) return
+    this.#dropped = true
+    for (const { consumer } of this.#members.values()) consumer.end(error)
+    this.#members.clear()
+    if (!this.#running) return
+    await this.#stop()
+    this.#hold.release()
+  }
+
+  /**
+   * Gives the group free to other processes, leaving a checkpoint behind whatever the counts, so that as little as
+   * possible comes again. {@link resume} goes on if nobody took it meanwhile.
+   */
+  async suspend(): Promise<void> {
+    for (const { consumer, leave } of this.members) {
+      consumer.end()
+      leave()
+    }
+    if (!this.#running) return
+    await this.#stop()
+    const checkpoint = this.#group.lastCheckpoint(performance.now())
+    try {
+      if (checkpoint !== undefined) await this.#write(checkpoint)
+    } finally {
+      this.#hold.release()
+    }
+  }
+
+  resume(hold: Hold): void {
+    this.#hold = hold
+    this.#start()
+    this.#group.wake()
+    this.#work()
+  }
+
+  #task(body: () => Promise<void>): Task {
+    return new Task(body, (error) => {
+      // The log is away just now, or somebody was quicker: the next tick tries again. All else would fail for ever.
+      if (error instanceof StoreUnavailableError || error instanceof WrongExpectedRevisionError) return
+      if (this.#running) this.#parts.onFault(error)
+      const reason = error instanceof Error ? error.message : String(error)
+      void this.drop(new ConsumerDroppedError(`group ${this.stored.group} cannot go on: ${reason}`, { cause: error }))
+    })
+  }
+
+  #start(): void {
+    this.#running = new AbortController()
+    this.#timer = setInterval(() => this.#tick(), tickMs)
+    this.#watching.start()
+    this.#reading.start()
+    this.#replaying.start()
+  }
+
+  async #stop(): Promise<void> {
+    this.#running?.abort()
+    this.#running = undefined
+    clearInterval(this.#timer)
+    while (this.#tasks.some((task) => task.isActive)) await Promise.all(this.#tasks.map((task) => task.settled()))
+  }
+
+  #tick(): void {
+    this.#group.tick(performance.now())
+    this.#work()
+    if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
+    this.#replaying.start()
+    this.#counting.start()
+    this.#parts.onTick(this)
+  }
+
+  /** Does whatever the group wants done after an input. */
+  #work(): void {
+    if (!this.#running) return
+    for (const delivered of this.#group.dispatch(performance.now())) {
+      this.#totalItems += 1
+      this.#members.get(delivered.consumer)?.consumer.deliver(delivered)
+    }
+    for (const park of this.#group.takeParks()) this.#parks.push({ park, id: randomUUID() })
+    if (this.#parks.length > 0) this.#parking.start()
+    this.#replaysDone.push(...this.#group.takeReplaysDone())
+    if (this.#replaysDone.length > 0) this.#finishing.start()
+    if (this.#group.isCheckpointDue) this.#checkpointing.start()
+    this.#reading.start()
+    if (this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) this.#replaying.start()
+  }
+
+  async #watch(): Promise<void> {
+    const signal = this.#running?.signal
+    if (!signal) return
+    await this.#parts.source.listen(() => {
+      this.#group.wake()
+      this.#reading.start()
+    }, signal)
+  }
+
+  async #readOn(): Promise<void> {
+    while (this.#running) {
+      const request = this.#group.nextRead()
+      if (!request) return
+      try {
+        this.#group.loaded(await this.#parts.source.read(request.after, request.maxCount))
+      } catch (error) {
+        this.#group.readFailed()
+        throw error
+      }
+      this.#work()
+    }
+  }
+
+  async #writeParks(): Promise<void> {
+    for (;;) {
+      const first = this.#parks[0]
+      if (!first) break
+      await this.#parts.parked.park(this.#parts.source, first.park, first.id)
+      this.#parks.shift()
+      this.#group.parked(first.park)
+    }
+    this.#work()
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    const checkpoint = this.#group.checkpointToWrite(performance.now())
+    if (checkpoint === undefined) return
+    await this.#write(checkpoint)
+    this.#countedThrough = Math.max(this.#countedThrough, checkpoint)
+    this.#work()
+  }
+
+  async #write(checkpoint: number): Promise<void> {
+    try {
+      await writeCheckpoint(this.#parts.log, this.stored, checkpoint)
+    } catch (error) {
+      this.#group.checkpointFailed()
+      throw error
+    }
+    this.#group.checkpointWritten()
+  }
+
+  get #hasRoomForReplays(): boolean {
+    return this.#group.waitingForRetry < replayPageSize
+  }
+
+  async #replay(): Promise<void> {
+    const { parked, source } = this.#parts
+    if (this.#replayNext >= this.#replayUntil) {
+      await parked.refresh()
+      if (parked.requestedUntil > 0) {
+        const until = Math.max(this.#replayUntil, parked.requestedUntil)
+        await parked.startReplay(until)
+        this.#replayUntil = until
+      }
+    }
+    while (this.#running && this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) {
+      const range = { from: this.#replayNext, until: this.#replayUntil, maxCount: replayPageSize }
+      const { events, next } = await parked.toReplay(source, range)
+      this.#replayNext = next
+      this.#group.replay(events)
+      this.#work()
+    }
+  }
+
+  async #writeReplaysDone(): Promise<void> {
+    const done = this.#replaysDone
+    if (done.length === 0) return
+    this.#replaysDone = []
+    try {
+      await this.#parts.parked.replayDone(done)
+    } catch (error) {
+      this.#replaysDone.unshift(...done) // the next tick writes them
+      throw error
+    }
+  }
+
+  /** Counts what the group passed over, as a checkpoint falls due by that count as well. */
+  async #countPassed(): Promise<void> {
+    const { source } = this.#parts
+    const { through } = this.#group
+    if (!source.countPassed || this.#checkpointing.isActive || this.#countedThrough >= through) return
+    const { minCheckpointCount } = this.stored.settings
+    const maxCount = Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount))
+    const { count, seen } = await source.countPassed(this.#countedThrough, through, maxCount)
+    this.#countedThrough = Math.max(this.#countedThrough, seen)
+    this.#group.passed(count)
+    this.#work()
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { parseObject } from '../reader/event-body.js'
+import {
+  InvalidSettingsError,
+  PersistentSubscriptionExistsError,
+  PersistentSubscriptionMissingError,
+  StoreUnavailableError,
+  WrongExpectedRevisionError,
+} from '../types.js'
+import {
+  checkSettings,
+  type GroupDefinition,
+  type GroupName,
+  type GroupSettings,
+  groupStream,
+  keyOf,
+  placeBefore,
+  type StoredGroup,
+  wholeLog,
+} from './group-definition.js'
+import { type GroupLog, jsonContent } from './group-log.js'
+
+/** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
+export const configStream = '$persistentSubscriptionConfig'
+const configVersion = 2
+/** How often a change is tried again when another process changes the list at the same moment. */
+const maxConflicts = 50
+
+type Entries = readonly StoredGroup[]
+
+/**
+ * Groups and their settings, kept in the log. Every change is an append that names the revision it was made from, so
+ * two processes that change the list at once cannot lose one of the changes.
+ */
+export class StoredGroups {
+  #revision = -1
+  #entries: Entries = []
+  #byName = new Map<string, StoredGroup>()
+
+  constructor(private readonly log: GroupLog) {}
+
+  all(): Entries {
+    this.#refresh()
+    return this.#entries
+  }
+
+  find(name: GroupName): StoredGroup | undefined {
+    this.#refresh()
+    return this.#byName.get(keyOf(name))
+  }
+
+  /** @throws PersistentSubscriptionMissingError */
+  get(name: GroupName): StoredGroup {
+    const entry = this.find(name)
+    if (!entry) throw new PersistentSubscriptionMissingError(`there is no group ${name.group} on ${name.source}`)
+    return entry
+  }
+
+  async create(definition: GroupDefinition): Promise<void> {
+    await this.#change(() => {
+      const { source, group } = definition
+      if (this.find(definition)) throw new PersistentSubscriptionExistsError(`group ${group} exists on ${source}`)
+      this.#check(definition)
+      const { reader } = this.log
+      const created: StoredGroup = {
+        ...definition,
+        ...this.#startOf(definition),
+        generation: randomUUID(),
+        version: randomUUID(),
+        since: {
+          checkpoint: reader.lastRevision(groupStream(definition, 'checkpoint')) + 1,
+          parked: reader.lastRevision(groupStream(definition, 'parked')) + 1,
+        },
+      }
+      return [...this.#entries, created]
+    })
+  }
+
+  async update(name: GroupName, settings: GroupSettings): Promise<void> {
+    await this.#change(() => {
+      const old = this.get(name)
+      const { startAfter: _, ...kept } = old
+      const definition = { ...kept, settings }
+      this.#check(definition)
+      // Where the start is not changed it must not move: `end` is the end of the day it was asked for.
+      const unmoved = old.startAfter !== undefined && old.settings.startFrom === 'end' && settings.startFrom === 'end'
+      const start = unmoved ? { startAfter: old.startAfter } : this.#startOf(definition)
+      const changed: StoredGroup = { ...definition, ...start, version: randomUUID() }
+      return this.#entries.map((entry) => (entry === old ? changed : entry))
+    })
+  }
+
+  async delete(name: GroupName): Promise<void> {
+    await this.#change(() => {
+      const old = this.get(name)
+      return this.#entries.filter((entry) => entry !== old)
+    })
+  }
+
+  #check({ source, settings }: GroupDefinition): void {
+    checkSettings(settings)
+    const { startFrom } = settings
+    if (source === wholeLog && typeof startFrom === 'number' && startFrom > this.log.reader.lastPosition()) {
+      throw new InvalidSettingsError('startFrom is beyond the end of the log')
+    }
+  }
+
+  #startOf(definition: GroupDefinition): { startAfter?: number } {
+    const isOfEachLoad = definition.madeBy === 'protocol' && definition.settings.startFrom === 'end'
+    return isOfEachLoad ? {} : { startAfter: placeBefore(definition, this.log.reader) }
+  }
+
+  async #change(change: () => Entries): Promise<void> {
+    for (let i = 0; i < maxConflicts; i += 1) {
+      this.#refresh()
+      const expected = this.#revision < 0 ? 'no_stream' : this.#revision
+      const data = { version: configVersion, entries: change() }
+      try {
+        await this.log.append(configStream, expected, jsonContent(randomUUID(), '$PersistentConfig', data))
+        return
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevisionError)) throw error
+      }
+    }
+    throw new StoreUnavailableError('the list of groups is being changed by others all the time')
+  }
+
+  #refresh(): void {
+    const { reader } = this.log
+    if (reader.lastRevision(configStream) === this.#revision) return
+    const last = reader.last(configStream)
+    if (!last) return
+    const data = parseObject(last.data)
+    if (data?.version !== configVersion) {
+      throw new Error(`${configStream} has a version unknown here: ${data?.version}`)
+    }
+    this.#entries = data.entries as StoredGroup[]
+    this.#byName = new Map(this.#entries.map((entry) => [keyOf(entry), entry]))
+    this.#revision = last.revision
+  }
+}

@@ -1,0 +1,66 @@
+import type { RecordedEvent } from '../types.js'
+
+/** Those who follow the same streams stay within a page or two of each other. */
+const maxEvents = 2_000
+/** UTF-16 units. */
+const maxSize = 8 * 1024 * 1024
+/** One may hold no event at all: it tells that there was none. */
+const maxStretches = 200
+const maxFilters = 4
+
+/** What was found by one look at the log: everything behind `after`, up to and including `through`. */
+export interface Stretch {
+  readonly after: number
+  readonly through: number
+  readonly events: readonly RecordedEvent[]
+  /** UTF-16 units. */
+  readonly size: number
+}
+
+/**
+ * The events a thread read last, by the filter they were read with. Its projections and its persistent subscription all
+ * follow the same streams, and to read and parse an event costs as much as some of them do with it: the first that comes
+ * reads, the others share. What was read stays true, since the log only grows.
+ */
+export class RecentEvents {
+  /** Of one filter each without a gap, oldest first. */
+  readonly #stretches = new Map<string, Stretch[]>()
+
+  /** At most `maxCount` events behind `after`, and how far they go: no further than `after` when none are known. */
+  behind(filter: string, after: number, maxCount: number): { events: RecordedEvent[]; through: number } {
+    const events: RecordedEvent[] = []
+    let through = after
+    for (const stretch of this.#stretches.get(filter) ?? []) {
+      if (through < stretch.after || through >= stretch.through) continue
+      for (const event of stretch.events) {
+        if (Number(event.position.commit) <= through) continue
+        if (events.length === maxCount) return { events, through: Number(events.at(-1)?.position.commit ?? after) }
+        events.push(event)
+      }
+      through = stretch.through
+    }
+    return { events, through }
+  }
+
+  add(filter: string, stretch: Stretch): void {
+    const stretches = this.#stretches.get(filter) ?? []
+    const known = stretches.at(-1)?.through ?? 0
+    // Somebody far behind: to remember that would push out what the others are about to ask for.
+    if (stretch.after < known) return
+    if (stretch.after > known) stretches.length = 0
+    stretches.push(stretch)
+    while (isTooMuch(stretches)) stretches.shift()
+    if (!this.#stretches.has(filter) && this.#stretches.size === maxFilters) this.#stretches.clear()
+    this.#stretches.set(filter, stretches)
+  }
+}
+
+function isTooMuch(stretches: readonly Stretch[]): boolean {
+  let count = 0
+  let size = 0
+  for (const stretch of stretches) {
+    count += stretch.events.length
+    size += stretch.size
+  }
+  return stretches.length > maxStretches || count > maxEvents || size > maxSize
+}

@@ -1,0 +1,14 @@
+/** Streams with metadata, deletion, access lists and system events, as EventStoreDB has them: what its protocol stands on. */
+export { decodeBody, type EventContent, encodeBody, parseObject } from './reader/event-body.js'
+export { positionAtOrBehind, positionScale, positionText } from './reader/shown-position.js'
+export { isMetadataStream, tombstoneRevision } from './reader/stream-metadata.js'
+export {
+  asFollowed,
+  type Direction,
+  type StoredEvent,
+  type StreamReader,
+  type StreamView,
+} from './reader/stream-reader.js'
+export type { Outcome } from './writer/operations.js'
+export type { Expected } from './writer/stream-rules.js'
+export { StreamStore } from './writer/stream-store.js'

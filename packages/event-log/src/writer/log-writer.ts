@@ -1,0 +1,111 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../file/log-file.js'
+import { Appender } from './appender.js'
+import type { Batch, FromWriter, ToWriter } from './messages.js'
+import { WriterConnection } from './writer-connection.js'
+
+/** The worker thread that appends everything a process appends. */
+
+/** Numbers and texts in the batches of one group commit; one batch may be larger. They are some 10,000 events. */
+const groupLimit = 50_000
+
+interface Waiting {
+  readonly port: MessagePort
+  readonly batch: Batch
+}
+
+const { directory } = workerData as { directory: string }
+const ports = new Set<MessagePort>()
+let waiting: Waiting[] = []
+let scheduled = false
+const connection = new WriterConnection(directory, (db) => new Appender(db))
+
+function send(port: MessagePort, message: FromWriter): void {
+  port.postMessage(message)
+}
+
+function connect(port: MessagePort): void {
+  ports.add(port)
+  port.on('message', (batch: Batch) => {
+    waiting.push({ port, batch })
+    schedule()
+  })
+  port.on('close', () => ports.delete(port))
+}
+
+function schedule(): void {
+  if (scheduled) return
+  scheduled = true
+  setImmediate(() => {
+    scheduled = false
+    commitGroup()
+    if (waiting.length > 0) schedule()
+  })
+}
+
+/** What has arrived by now, up to the limit, from all ports. */
+function takeGroup(): Waiting[] {
+  for (const port of ports) {
+    for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
+      waiting.push({ port, batch: next.message as Batch })
+    }
+  }
+  let size = 0
+  let count = 0
+  while (count < waiting.length && (count === 0 || size + waiting[count]!.batch.length <= groupLimit)) {
+    size += waiting[count]!.batch.length
+    count++
+  }
+  const group = waiting.slice(0, count)
+  waiting = waiting.slice(count)
+  return group
+}
+
+function commitGroup(): void {
+  const group = takeGroup()
+  if (group.length === 0) return
+  const answers: Float64Array[] = []
+  let committed: number
+  try {
+    committed = connection.transaction((appender) => {
+      for (const { batch } of group) answers.push(new Float64Array(appender.append(batch)))
+    })
+  } catch (error) {
+    for (const { port } of group) send(port, { kind: 'failed', reason: messageOf(error) })
+    return
+  }
+  group.forEach(({ port }, i) => {
+    send(port, { kind: 'answers', answers: answers[i]!, committed })
+  })
+  for (const port of ports) {
+    if (!group.some((one) => one.port === port)) send(port, { kind: 'committed', committed })
+  }
+  connection.written(sizeOf(group))
+}
+
+function sizeOf(group: readonly Waiting[]): number {
+  let size = 0
+  for (const { batch } of group) for (const part of batch) size += typeof part === 'string' ? part.length : 0
+  return size
+}
+
+parentPort?.on('message', (message: ToWriter) => {
+  switch (message.kind) {
+    case 'connect':
+      connect(message.port)
+      return
+    case 'close':
+      void close()
+      return
+    default:
+      message satisfies never
+  }
+})
+
+async function close(): Promise<void> {
+  do commitGroup()
+  while (waiting.length > 0)
+  await connection.close()
+  for (const port of ports) port.close()
+  parentPort?.close()
+}

@@ -1,0 +1,113 @@
+import { Worker } from 'node:worker_threads'
+import type { Database } from 'better-sqlite3'
+import { openForAppending } from '../file/log-file.js'
+import { WriteTurn } from './write-turn.js'
+
+/** Written since the last checkpoint, in the UTF-16 units or bytes of what came in. */
+const checkpointEvery = 8 * 1024 * 1024
+const checkpointWithinMs = 250
+/** Pages in the WAL from which this thread copies the rest itself, so that SQLite can begin the file anew. */
+const walPages = 4_096
+
+/** What executes a writer's work on a connection. */
+interface Executor {
+  begun(nowMs: number): void
+  /** Answers the position of the last event. */
+  commit(): number
+  rollback(): void
+}
+
+interface Open<E> {
+  readonly db: Database
+  readonly executor: E
+  readonly turn: WriteTurn
+}
+
+/** A writer thread's connection to the log, opened by its first transaction, and the copying of its WAL into the file. */
+export class WriterConnection<E extends Executor> {
+  readonly #directory: string
+  readonly #executorOn: (db: Database) => E
+  readonly #checkpointer: Worker
+  #open: Open<E> | undefined
+  #written = 0
+  #checkpointing = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(directory: string, executorOn: (db: Database) => E) {
+    this.#directory = directory
+    this.#executorOn = executorOn
+    this.#checkpointer = new Worker(new URL('../file/checkpointer.js', import.meta.url), { workerData: { directory } })
+    this.#checkpointer.on('message', (pagesInWal: number) => {
+      this.#checkpointing = false
+      // While appends go on, the WAL always holds pages newer than the checkpoint and would grow for ever. What came in
+      // during the checkpoint is little: copying it here, between two commits, takes milliseconds.
+      if (pagesInWal > walPages) this.#copyRest()
+    })
+  }
+
+  /**
+   * Does work in one transaction, durable when it returns; answers the position of the log's last event. When it throws
+   * nothing of it is stored, and the connection is opened anew: after an I/O error its state is not to be trusted.
+   */
+  transaction(work: (executor: E) => void): number {
+    try {
+      this.#open ??= this.#opened()
+      const { executor, turn } = this.#open
+      turn.begin()
+      executor.begun(Date.now())
+      work(executor)
+      return executor.commit()
+    } catch (error) {
+      this.#abandon()
+      throw error
+    }
+  }
+
+  /** Notes how much was written, and has the WAL copied when it is time. */
+  written(size: number): void {
+    this.#written += size
+    if (this.#written >= checkpointEvery) this.#checkpoint()
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#checkpoint()
+    }, checkpointWithinMs)
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#checkpointer.terminate()
+    this.#open?.db.close()
+  }
+
+  #opened(): Open<E> {
+    const db = openForAppending(this.#directory)
+    return { db, executor: this.#executorOn(db), turn: new WriteTurn(db, this.#directory) }
+  }
+
+  #abandon(): void {
+    const failed = this.#open
+    this.#open = undefined
+    try {
+      failed?.executor.rollback()
+      failed?.db.close()
+    } catch {
+      // Closing what is broken may fail as well; the caller is told the first reason.
+    }
+  }
+
+  /** By a thread of its own: a commit that had to copy the whole WAL would take hundreds of milliseconds. */
+  #checkpoint(): void {
+    if (this.#checkpointing) return
+    this.#checkpointing = true
+    this.#written = 0
+    this.#checkpointer.postMessage('checkpoint')
+  }
+
+  #copyRest(): void {
+    try {
+      this.#open?.db.pragma('wal_checkpoint(PASSIVE)')
+    } catch {
+      // A full disk: the next append meets it too and says so.
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { openEventLog } from '../src/event-log.js'
+import { type ExpectedRevision, WrongExpectedRevisionError } from '../src/types.js'
+import { tempDirectory } from './support/temp-directory.js'
+
+/** The rules of append, as short as they can be said: a stream is a list of ids. */
+class Model {
+  readonly #streams = new Map<string, string[]>()
+
+  append(stream: string, expectedRevision: ExpectedRevision, ids: readonly string[]): string {
+    const stored = this.#streams.get(stream) ?? []
+    const expected = expectedRevision === 'no_stream' ? 0 : expectedRevision + 1
+    if (expected === stored.length) {
+      if (ids.length > 0) this.#streams.set(stream, [...stored, ...ids])
+      return `ok ${Math.max(0, expected + ids.length - 1)}`
+    }
+    const again = stored.slice(expected, expected + ids.length)
+    if (ids.length > 0 && again.join() === ids.join()) return `ok ${expected + ids.length - 1}`
+    return `wrong, actual ${stored.length === 0 ? 'no_stream' : stored.length - 1}`
+  }
+
+  ids(stream: string): readonly string[] {
+    return this.#streams.get(stream) ?? []
+  }
+}
+
+const append = fc.record({
+  stream: fc.constantFrom('x', 'y'),
+  expectedRevision: fc.oneof(fc.constant('no_stream' as const), fc.nat(6)),
+  letters: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 4 }),
+})
+/** Units of appends in order; the units of an inner list are called at the same moment. */
+const turns = fc.array(fc.array(fc.array(append, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }), {
+  minLength: 1,
+  maxLength: 8,
+})
+
+t.test('whatever is appended, the log answers and holds what the rules say', async (t) => {
+  const store = await openEventLog({ directory: tempDirectory(t) })
+  t.teardown(() => store.close())
+  await fc.assert(
+    fc.asyncProperty(turns, async (turns) => {
+      const model = new Model()
+      const run = randomUUID()
+      const ids = new Map(['a', 'b', 'c', 'd'].map((letter) => [letter, randomUUID()]))
+      for (const units of turns) {
+        const answers = await Promise.all(
+          units.map((unit) =>
+            store
+              .appendInOrder(
+                unit.map(({ stream, expectedRevision, letters }) => ({
+                  stream: `${stream}-${run}`,
+                  expectedRevision,
+                  events: letters.map((letter) => ({ id: ids.get(letter) ?? '', type: 'T', data: {}, metadata: {} })),
+                })),
+              )
+              .then(
+                (results) => results.map(({ revision }) => `ok ${revision}`).join(),
+                (error: unknown) =>
+                  error instanceof WrongExpectedRevisionError ? `wrong, actual ${error.actual}` : error,
+              ),
+          ),
+        )
+        t.same(
+          answers,
+          units.map((unit) => expectedAnswer(model, unit)),
+        )
+      }
+      for (const stream of ['x', 'y']) {
+        const stored = (await store.readStream(`${stream}-${run}`)).map(({ id }) => id)
+        t.same(
+          stored,
+          model.ids(stream).map((letter) => ids.get(letter)),
+        )
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+function expectedAnswer(
+  model: Model,
+  unit: readonly { stream: string; expectedRevision: ExpectedRevision; letters: readonly string[] }[],
+): string {
+  const answers: string[] = []
+  for (const { stream, expectedRevision, letters } of unit) {
+    const answer = model.append(stream, expectedRevision, letters)
+    if (answer.startsWith('wrong')) return answer
+    answers.push(answer)
+  }
+  return answers.join()
+}

@@ -1,0 +1,737 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Group, type Delivered as OfGroup } from '../../src/groups/group.js'
+import type { GroupSettings, Maker } from '../../src/groups/group-definition.js'
+import type { Item } from '../../src/groups/group-source.js'
+import { defaultPersistentSubscriptionSettings } from '../../src/types.js'
+
+interface TestEvent {
+  readonly id: string
+  readonly stream: string
+}
+
+type Delivered = OfGroup<TestEvent>
+
+const { streamPrefixes: _, consumerStrategy: __, startFrom: ___, ...defaults } = defaultPersistentSubscriptionSettings
+const settingsOf = (changes: Partial<GroupSettings>): GroupSettings => ({
+  ...defaults,
+  startFrom: 'start',
+  resolveLinks: false,
+  extraStatistics: false,
+  strategy: 'RoundRobin',
+  ...changes,
+})
+
+const at = (n: number) => n + 1
+
+/** Event number n is at place n + 1, with its number as its id. */
+function itemOf(n: number, stream = 's'): Item<TestEvent> {
+  return { event: { id: `${n}`, stream }, id: `${n}`, place: at(n), lane: stream, size: 0 }
+}
+
+/** A group together with the log it reads and what came of it. */
+class Scene {
+  readonly group: Group<TestEvent>
+  readonly log: Item<TestEvent>[] = []
+  readonly delivered: Delivered[] = []
+  readonly parked: [string, string][] = []
+  readonly checkpoints: number[] = []
+  nowMs = 0
+  #seen = 0
+
+  constructor(changes: Partial<GroupSettings> = {}, checkpoint?: number, madeBy: Maker = 'service') {
+    this.group = new Group({ settings: settingsOf(changes), madeBy }, { after: 0, checkpoint })
+  }
+
+  given(count: number, streamOf: (n: number) => string = () => 's'): this {
+    for (let i = 0; i < count; i += 1) this.log.push(itemOf(this.log.length, streamOf(this.log.length)))
+    this.group.wake()
+    return this.work()
+  }
+
+  join(consumer: number, bufferSize = 10): this {
+    this.group.join(consumer, bufferSize)
+    return this.work()
+  }
+
+  leave(consumer: number): this {
+    this.group.leave(consumer)
+    return this.work()
+  }
+
+  ack(...ids: number[]): this {
+    this.group.ack(ids.map(String))
+    return this.work()
+  }
+
+  nack(action: Parameters<Group<TestEvent>['nack']>[0], ...ids: number[]): this {
+    this.group.nack(action, 'because', ids.map(String))
+    return this.work()
+  }
+
+  tick(afterMs = 1_000): this {
+    this.nowMs += afterMs
+    this.group.tick(this.nowMs)
+    return this.work()
+  }
+
+  replay(...parked: [parkedRevision: number, n: number][]): this {
+    this.group.replay(
+      parked.map(([parkedRevision, n]) => ({
+        event: itemOf(n).event,
+        lane: 's',
+        parkedRevision,
+        parkedId: `${1_000 + parkedRevision}`,
+      })),
+    )
+    return this.work()
+  }
+
+  work(): this {
+    for (;;) {
+      this.delivered.push(...this.group.dispatch(this.nowMs))
+      for (const park of this.group.takeParks()) {
+        this.parked.push([park.event.id, park.reason])
+        this.group.parked(park)
+      }
+      const checkpoint = this.group.checkpointToWrite(this.nowMs)
+      if (checkpoint !== undefined) {
+        this.checkpoints.push(checkpoint - 1)
+        this.group.checkpointWritten()
+      }
+      const request = this.group.nextRead()
+      if (!request) return this
+      const { after: from } = request
+      const items = this.log.slice(from, from + request.maxCount)
+      const through = items.at(-1)?.place ?? from
+      this.group.loaded({ items, through, passed: 0, atEnd: from + items.length >= this.log.length })
+    }
+  }
+
+  /** Deliveries since the last call, as [event, retryCount]. */
+  received(consumer?: number): [number, number][] {
+    const some = this.delivered.slice(this.#seen).filter((d) => consumer === undefined || d.consumer === consumer)
+    if (consumer === undefined) this.#seen = this.delivered.length
+    return some.map((d) => [Number(d.event.id), d.retryCount])
+  }
+
+  forget(): this {
+    this.#seen = this.delivered.length
+    return this
+  }
+}
+
+const first = (...ids: number[]) => ids.map((n) => [n, 0])
+const numbers = (list: [number, number][]) => list.map(([n]) => n)
+
+t.test('delivery', async (t) => {
+  t.test('goes in order and never beyond the buffer of a consumer', async (t) => {
+    const scene = new Scene().given(30).join(1, 5)
+    t.same(scene.received(), first(0, 1, 2, 3, 4))
+    t.same(scene.ack(1, 3).received(), first(5, 6), 'each ack frees a slot')
+  })
+
+  t.test('reads on without an ack when the consumer takes more than the group buffers', async (t) => {
+    const scene = new Scene({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 }).given(100).join(1, 64)
+    t.equal(scene.received().length, 64)
+  })
+
+  t.test('holds no more than its buffers while nobody consumes, and loses nothing by it', async (t) => {
+    const scene = new Scene({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
+    for (let i = 0; i < 15; i += 1) scene.given(20)
+    t.equal(scene.group.through, 20, 'read 20 of 300')
+    scene.join(1, 5)
+    const seen: number[] = []
+    for (let list = scene.received(); list.length > 0; list = scene.received()) {
+      seen.push(...numbers(list))
+      scene.ack(...numbers(list))
+    }
+    t.same(
+      seen,
+      Array.from({ length: 300 }, (_, i) => i),
+    )
+  })
+
+  t.test('works with buffers and batches of 0', async (t) => {
+    const scene = new Scene({ liveBufferSize: 0, readBatchSize: 0 }).given(3).join(1)
+    t.same(scene.received(), first(0, 1, 2))
+    t.same(scene.given(2).received(), first(3, 4))
+  })
+
+  t.test('gives a consumer with a buffer of 0 nothing', async (t) => {
+    t.same(new Scene().given(3).join(1, 0).received(), [])
+  })
+
+  t.test('tells two events of the same id apart', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 })
+    scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
+    scene.join(1)
+    t.equal(scene.delivered.length, 2)
+    scene.group.ack([scene.delivered[1]?.ackId ?? ''])
+    t.same(scene.work().checkpoints, [], 'the first is not acked')
+    t.same(scene.ack(0).checkpoints, [1])
+  })
+
+  t.test('of two events of the same id gives clients of the protocol one for each ack of it', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }, undefined, 'protocol')
+    scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
+    scene.join(1)
+    t.equal(scene.ack(0).group.inFlight, 1)
+    t.equal(scene.ack(0).group.inFlight, 0)
+    t.same(scene.checkpoints, [0, 1])
+  })
+})
+
+t.test('acks', async (t) => {
+  t.test('of unknown, repeated and premature ids do nothing', async (t) => {
+    const scene = new Scene().given(4).join(1, 2).forget()
+    t.same(scene.ack(77).ack(3).received(), [])
+    t.same(scene.ack(0).ack(0).ack(0, 0).received(), first(2))
+    t.same(scene.ack(1, 2).received(), [[3, 0]], 'what was acked before its delivery is delivered')
+  })
+
+  t.test('count for the whole group, whoever sends them', async (t) => {
+    const scene = new Scene().given(1).join(1).join(2).forget().ack(0)
+    t.equal(scene.group.inFlight, 0)
+    t.same(scene.leave(1).received(), [])
+  })
+
+  t.test('that come after a timeout acknowledge the redelivery', async (t) => {
+    const scene = new Scene({ messageTimeoutMs: 1_000 }).given(1).join(1).tick().ack(0).tick().tick()
+    t.same(scene.received(), [
+      [0, 0],
+      [0, 1],
+    ])
+  })
+})
+
+t.test('retries', async (t) => {
+  t.test('come at once, in order, before anything buffered', async (t) => {
+    const scene = new Scene().given(8).join(1, 4).forget()
+    t.same(scene.nack('retry', 3, 0, 2).received(), [
+      [0, 1],
+      [2, 1],
+      [3, 1],
+    ])
+    t.same(scene.nack('unknown', 1).received(), [[1, 1]])
+  })
+
+  t.test('end parked after maxRetryCount redeliveries', async (t) => {
+    const scene = new Scene({ maxRetryCount: 2 }).given(1).join(1)
+    scene.nack('retry', 0).nack('retry', 0).nack('retry', 0)
+    t.same(scene.received(), [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ])
+    t.same(scene.parked, [['0', 'Reached retry count of 2']])
+  })
+
+  t.test('count from the delivery on, not while buffered', async (t) => {
+    const scene = new Scene({ messageTimeoutMs: 1_500, maxRetryCount: 0 }).given(2).tick().tick().tick().join(1, 1)
+    t.same(scene.tick().parked, [])
+    t.same(scene.tick().parked, [['0', 'Reached retry count of 0']])
+    t.same(scene.received(), first(0, 1))
+  })
+
+  t.test('with a timeout of 0 come at the next tick', async (t) => {
+    const scene = new Scene({ messageTimeoutMs: 0 }).given(1).join(1).tick().tick()
+    t.same(scene.received(), [
+      [0, 0],
+      [0, 1],
+      [0, 2],
+    ])
+  })
+
+  t.test('by disconnecting never park, but count: the next retry does', async (t) => {
+    const scene = new Scene({ maxRetryCount: 1 }).given(2).join(1).leave(1).join(2).leave(2).join(3)
+    t.same(scene.received(3), [
+      [0, 2],
+      [1, 2],
+    ])
+    t.same(scene.parked, [])
+    scene.nack('retry', 0)
+    t.same(scene.parked, [['0', 'Reached retry count of 1']])
+  })
+
+  t.test('of a consumer that left come before new events', async (t) => {
+    const scene = new Scene().given(20).join(1, 4).leave(1).forget().join(2, 2)
+    t.same(scene.received(), [
+      [0, 1],
+      [1, 1],
+    ])
+    t.same(scene.ack(0, 1).ack(2, 3).received(), [
+      [2, 1],
+      [3, 1],
+      [4, 0],
+      [5, 0],
+    ])
+  })
+})
+
+t.test('nack', async (t) => {
+  t.test('park parks with the reason, in the order given, and frees the slots', async (t) => {
+    const scene = new Scene().given(5).join(1, 3).forget().nack('park', 2, 1)
+    t.same(scene.parked, [
+      ['2', "Client explicitly NAK'ed message.\nbecause"],
+      ['1', "Client explicitly NAK'ed message.\nbecause"],
+    ])
+    t.same(scene.received(), first(3, 4))
+    t.same(scene.nack('park', 2).ack(2).parked.length, 2, 'it is known no more')
+  })
+
+  t.test('skip and stop are acks', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }).given(2).join(1)
+    t.same(scene.nack('skip', 0).nack('stop', 1).checkpoints, [0, 1])
+    t.same(scene.parked, [])
+  })
+
+  t.test('park does not let the checkpoint pass before the parked event is durable', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }).given(2).join(1)
+    const { group } = scene
+    group.nack('park', '', ['0'])
+    const [park] = group.takeParks()
+    t.same(scene.ack(1).checkpoints, [])
+    if (park) group.parked(park)
+    t.same(scene.work().checkpoints, [1])
+  })
+
+  t.test('park stops deliveries when the parked stream cannot be written', async (t) => {
+    const settings = settingsOf({ historyBufferSize: 10_000, readBatchSize: 5_000 })
+    const group = new Group<TestEvent>({ settings, madeBy: 'service' }, { after: 0, checkpoint: undefined })
+    group.join(1, 1_000)
+    group.loaded({ items: Array.from({ length: 3_000 }, (_, i) => itemOf(i)), through: 3_000, passed: 0, atEnd: true })
+    const ids = group.dispatch(0).map((d) => d.ackId)
+    group.nack('park', '', ids)
+    t.equal(ids.length, 1_000)
+    t.same(group.dispatch(0), [])
+    for (const park of group.takeParks()) group.parked(park)
+    t.equal(group.dispatch(0).length, 1_000)
+  })
+})
+
+t.test('replays', async (t) => {
+  t.test('come in parked order, after retries and before buffered events, with retryCount 0', async (t) => {
+    const scene = new Scene().given(6).join(1, 1).nack('park', 0).nack('park', 1).forget()
+    scene.replay([0, 0], [1, 1]).nack('retry', 2).ack(2).ack(1_000).ack(1_001)
+    t.same(scene.received(), [
+      [2, 1],
+      [0, 0],
+      [1, 0],
+      [3, 0],
+    ])
+    t.same(scene.group.takeReplaysDone(), [0, 1])
+  })
+
+  t.test('are not held by the id of the original', async (t) => {
+    const scene = new Scene().given(1).join(1).nack('park', 0).replay([0, 0]).ack(0)
+    t.equal(scene.group.inFlight, 1)
+    t.equal(scene.ack(1_000).group.inFlight, 0)
+  })
+
+  t.test('do not hold back the checkpoint, and are kept when their consumer leaves', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }).given(3).join(1)
+    scene.nack('park', 0).ack(1, 2).replay([0, 0]).given(1).ack(3)
+    t.equal(scene.checkpoints.at(-1), 3)
+    t.same(scene.forget().leave(1).join(2).received(), [[0, 1]])
+  })
+
+  t.test('parked again take the place of what they were', async (t) => {
+    const scene = new Scene({ maxRetryCount: 0 }).given(1).join(1).nack('park', 0).replay([4, 0])
+    scene.group.nack('retry', '', ['1004'])
+    t.same(
+      scene.group.takeParks().map((p) => p.replaces),
+      [4],
+    )
+    t.same(scene.group.takeReplaysDone(), [])
+  })
+})
+
+t.test('checkpoints', async (t) => {
+  const each = { minCheckpointCount: 1, maxCheckpointCount: 1 }
+
+  t.test('stay before the lowest event in flight', async (t) => {
+    const scene = new Scene(each).given(5).join(1).ack(1, 2).tick()
+    t.same(scene.checkpoints, [])
+    t.same(scene.ack(0).checkpoints, [2])
+    t.same(scene.ack(4).tick().checkpoints, [2])
+    t.same(scene.ack(3).checkpoints, [2, 4])
+  })
+
+  t.test('stay before the lowest event that waits for a retry', async (t) => {
+    const scene = new Scene(each).given(3).join(1).ack(1, 2).leave(1).tick()
+    t.same(scene.checkpoints, [])
+    t.same(scene.join(2).ack(0).checkpoints, [2])
+  })
+
+  t.test('stay before what is only buffered, though others were passed over', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
+    scene.group.loaded({ items: [itemOf(3)], through: at(60), passed: 0, atEnd: true })
+    scene.group.passed(60)
+    t.same(scene.tick().checkpoints, [])
+    t.same(scene.join(1).ack(3).checkpoints, [60])
+  })
+
+  t.test('count what a page passes over once they may pass it', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
+    const first = { ...itemOf(3), passedOver: { count: 3, through: at(2) } }
+    const second = { ...itemOf(9), passedOver: { count: 8, through: at(8) } }
+    scene.group.loaded({ items: [first, second], through: at(60), passed: 58, atEnd: true })
+    t.same(scene.join(1).checkpoints, [], 'three are too few, and what lies behind the first does not count')
+    t.same(scene.tick().checkpoints, [2], 'up to the first')
+    t.same(scene.ack(3).checkpoints, [2, 8], 'it and the five before the second')
+    t.same(scene.ack(9).checkpoints, [2, 8, 60])
+  })
+
+  t.test('are written at once by the maximum, and not before', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
+      .given(9)
+      .join(1)
+    t.same(scene.ack(0, 1, 2).tick().checkpoints, [])
+    t.same(scene.ack(3).checkpoints, [3])
+    t.same(scene.ack(4, 5, 6).tick().checkpoints, [3])
+    t.same(scene.ack(7).checkpoints, [3, 7])
+  })
+
+  t.test('are written on the tick by the minimum; the first does not wait', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 2, checkpointAfterMs: 3_000 }).given(9).join(1)
+    t.same(scene.ack(0).tick().tick().checkpoints, [])
+    t.same(scene.ack(1).tick().checkpoints, [1])
+    t.same(scene.ack(2, 3).tick().tick().checkpoints, [1])
+    t.same(scene.tick().checkpoints, [1, 3])
+  })
+
+  t.test('are never written by time when checkpointAfterMs is 0', async (t) => {
+    const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 }).given(4).join(1)
+    t.same(scene.ack(0, 1).tick().tick().checkpoints, [])
+    t.same(scene.ack(2).checkpoints, [2])
+  })
+
+  t.test('due while another is being written are written afterwards', async (t) => {
+    const { group } = new Scene(each).given(50).join(1, 50)
+    group.ack(['0'])
+    t.same(group.checkpointToWrite(0), at(0))
+    for (let i = 1; i < 50; i += 1) group.ack([`${i}`])
+    t.equal(group.checkpointToWrite(0), undefined, 'one at a time')
+    group.checkpointWritten()
+    t.same(group.checkpointToWrite(0), at(49))
+  })
+
+  t.test('that could not be written are due again at the next tick', async (t) => {
+    const { group } = new Scene(each).given(3).join(1)
+    group.ack(['0'])
+    group.checkpointToWrite(0)
+    group.checkpointFailed()
+    t.notOk(group.isCheckpointDue)
+    group.tick(1_000)
+    t.same(group.checkpointToWrite(1_000), at(0))
+  })
+
+  t.test('bring back everything behind them after a load, with retryCount 0', async (t) => {
+    const before = new Scene(each).given(6).join(1).ack(0, 1, 3, 4)
+    const scene = new Scene({}, before.group.checkpoint)
+    scene.given(6).join(1)
+    t.same(scene.received(), first(2, 3, 4, 5))
+  })
+})
+
+t.test('strategies', async (t) => {
+  t.test('RoundRobin alternates and passes over whoever is full', async (t) => {
+    const scene = new Scene().join(1, 2).join(2, 10).given(8)
+    t.same(numbers(scene.received(1)), [0, 2])
+    t.same(numbers(scene.received(2)), [1, 3, 4, 5, 6, 7])
+    t.same(scene.forget().nack('retry', 1).received(1), [])
+    t.same(scene.received(2), [[1, 1]])
+  })
+
+  t.test('RoundRobin gives a retry to the next consumer', async (t) => {
+    const scene = new Scene().join(1).join(2).given(1).nack('retry', 0)
+    t.same(scene.received(1), [[0, 0]])
+    t.same(scene.received(2), [[0, 1]])
+  })
+
+  t.test('RoundRobin shares what a leaver had among the others', async (t) => {
+    const scene = new Scene().join(1).join(2).join(3).given(9).ack(0).forget().leave(1)
+    t.same(scene.received(2).length + scene.received(3).length, 2)
+    t.same(scene.received(2).length, 1)
+  })
+
+  t.test('DispatchToSingle stays where it went when the first was full', async (t) => {
+    const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1, 2).join(2, 5).given(3).ack(0, 1).given(2)
+    t.same(numbers(scene.received(1)), [0, 1])
+    t.same(numbers(scene.received(2)), [2, 3, 4])
+  })
+
+  t.test('DispatchToSingle leaves the second idle while the first acks in time', async (t) => {
+    const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1).join(2)
+    for (let i = 0; i < 20; i += 1) scene.given(1).ack(i)
+    t.equal(scene.received(1).length, 20)
+    t.same(scene.given(3).leave(1).received(2), [
+      [20, 1],
+      [21, 1],
+      [22, 1],
+    ])
+  })
+
+  const owners = (scene: Scene, from = 0) => {
+    const map = new Map<string, Set<number>>()
+    for (const d of scene.delivered.slice(from)) {
+      map.set(d.event.stream, (map.get(d.event.stream) ?? new Set()).add(d.consumer))
+    }
+    return map
+  }
+  const pinned = { strategy: 'Pinned' } as const
+  const twelve = (n: number) => `p${n % 12}`
+
+  t.test('Pinned feeds one consumer from one stream', async (t) => {
+    const scene = new Scene(pinned).join(1, 20).join(2, 20).given(12)
+    t.same([scene.received(1).length, scene.received(2).length].sort(), [0, 12])
+  })
+
+  t.test('Pinned spreads streams, each to one consumer', async (t) => {
+    const scene = new Scene(pinned).join(1, 100).join(2, 100).given(60, twelve)
+    t.equal(scene.delivered.length, 60)
+    t.ok([...owners(scene).values()].every((consumers) => consumers.size === 1))
+    t.equal(new Set(scene.delivered.map((d) => d.consumer)).size, 2)
+  })
+
+  t.test('Pinned holds only the streams of whoever is full', async (t) => {
+    const scene = new Scene(pinned).join(1, 2).join(2, 100).given(48, twelve)
+    t.equal(scene.received(1).length, 2)
+    t.ok(scene.received(2).length > 2)
+    for (let i = 0; i < 48; i += 1) scene.ack(...scene.delivered.map((d) => Number(d.ackId)))
+    t.equal(scene.delivered.length, 48)
+    t.ok([...owners(scene).values()].every((consumers) => consumers.size === 1))
+  })
+
+  t.test('Pinned moves the streams of a leaver, by position', async (t) => {
+    const scene = new Scene(pinned)
+      .join(1, 100)
+      .join(2, 100)
+      .given(24, (n) => `p${n % 8}`)
+    const lost = numbers(scene.received(1))
+    t.same(
+      scene.forget().leave(1).received(2),
+      lost.map((n) => [n, 1]),
+    )
+  })
+
+  t.test('Pinned gives a joiner idle streams, and busy ones when they become idle', async (t) => {
+    const scene = new Scene(pinned)
+      .join(1, 200)
+      .given(32, (n) => `p${n % 16}`)
+      .join(2, 200)
+    const from = scene.delivered.length
+    scene.ack(...Array.from({ length: 32 }, (_, i) => i)).given(48, (n) => `p${n % 16}`)
+    const consumers = new Set(scene.delivered.slice(from).map((d) => d.consumer))
+    t.equal(consumers.size, 2)
+    t.ok([...owners(scene, from).values()].every((c) => c.size === 1))
+  })
+})
+
+type Step =
+  | { readonly kind: 'append' | 'ack' | 'skip' | 'park' | 'retry' | 'join' | 'leave'; readonly pick: number }
+  | { readonly kind: 'tick' | 'restart' | 'write' | 'failWrite' }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom('append', 'ack', 'ack', 'skip', 'park', 'retry', 'join', 'leave'),
+    pick: fc.nat(1_000),
+  }),
+  fc.record({ kind: fc.constantFrom('tick', 'restart', 'write', 'failWrite') }),
+)
+
+const matches = ({ event }: Item<TestEvent>) => event.stream !== 's0'
+
+/** Runs steps against a log of which a part does not match, and checks the promises after each. */
+class Model {
+  readonly log: Item<TestEvent>[] = []
+  readonly finished = new Set<string>()
+  readonly #lastFirst = new Map<number | string, number>()
+  /** What consumers have and the group waits for. */
+  readonly #inFlight = new Map<string, Delivered & { readonly atMs: number }>()
+  readonly #consumers: number[] = []
+  #group: Group<TestEvent>
+  #stored: number | undefined
+  #writing: number | undefined
+  #nowMs = 0
+  #joined = 0
+
+  constructor(readonly settings: GroupSettings) {
+    this.#group = new Group({ settings, madeBy: 'service' }, { after: 0, checkpoint: undefined })
+  }
+
+  apply(step: Step): void {
+    switch (step.kind) {
+      case 'append':
+        for (let i = 0; i <= step.pick % 7; i += 1) this.log.push(itemOf(this.log.length, `s${(step.pick + i) % 5}`))
+        this.#group.wake()
+        break
+      case 'ack':
+      case 'skip':
+        this.#finish(step.kind, this.#some(step.pick))
+        break
+      case 'park':
+      case 'retry': {
+        const ids = this.#some(step.pick)
+        for (const id of ids) this.#inFlight.delete(id)
+        this.#group.nack(step.kind, '', [...ids, 'unknown'])
+        break
+      }
+      case 'join':
+        if (this.#consumers.length < 3) this.join(1 + (step.pick % 4))
+        break
+      case 'leave':
+        this.#leave(step.pick)
+        break
+      case 'tick':
+        this.#tick()
+        break
+      case 'restart':
+        this.#restart()
+        break
+      case 'write':
+        if (this.#writing !== undefined) this.#group.checkpointWritten()
+        this.#stored = this.#writing ?? this.#stored
+        this.#writing = undefined
+        break
+      case 'failWrite':
+        if (this.#writing !== undefined) this.#group.checkpointFailed()
+        this.#writing = undefined
+        break
+      default:
+        step satisfies never
+    }
+    this.#work()
+  }
+
+  join(bufferSize: number): void {
+    this.#joined += 1
+    this.#consumers.push(this.#joined)
+    this.#group.join(this.#joined, bufferSize)
+    this.#work()
+  }
+
+  /** One more consumer, and everybody acks, until nothing comes any more. */
+  drain(): void {
+    this.join(5)
+    for (let i = 0; i < 2_000 && this.#inFlight.size > 0; i += 1) {
+      this.#finish('ack', [...this.#inFlight.keys()])
+      this.#work()
+    }
+  }
+
+  #finish(how: 'ack' | 'skip', ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#inFlight.delete(id)
+      this.finished.add(id)
+    }
+    if (how === 'ack') this.#group.ack([...ids, 'unknown', ...ids])
+    else this.#group.nack('skip', '', ids)
+  }
+
+  #leave(pick: number): void {
+    const [consumer] = this.#consumers.splice(pick % (this.#consumers.length || 1), 1)
+    if (consumer === undefined) return
+    for (const [id, d] of this.#inFlight) if (d.consumer === consumer) this.#inFlight.delete(id)
+    this.#group.leave(consumer)
+  }
+
+  #tick(): void {
+    this.#nowMs += 1_000
+    for (const [id, d] of this.#inFlight) {
+      if (this.#nowMs - d.atMs >= this.settings.messageTimeoutMs) this.#inFlight.delete(id)
+    }
+    this.#group.tick(this.#nowMs)
+  }
+
+  #restart(): void {
+    this.#group = new Group({ settings: this.settings, madeBy: 'service' }, { after: 0, checkpoint: this.#stored })
+    this.#writing = undefined
+    this.#inFlight.clear()
+    this.#lastFirst.clear()
+    this.#consumers.length = 0
+  }
+
+  #work(): void {
+    for (;;) {
+      for (const d of this.#group.dispatch(this.#nowMs)) this.#take(d)
+      for (const park of this.#group.takeParks()) {
+        this.finished.add(park.event.id)
+        this.#group.parked(park)
+      }
+      if (this.#writing === undefined) {
+        this.#writing = this.#group.checkpointToWrite(this.#nowMs)
+        if (this.#writing !== undefined) this.#checkCheckpoint(this.#writing)
+      }
+      if (this.#group.inFlight !== this.#inFlight.size) throw new Error('in flight is not what consumers have')
+      if (!this.#read()) return
+    }
+  }
+
+  #read(): boolean {
+    const request = this.#group.nextRead()
+    if (!request) return false
+    const { after: from } = request
+    const scanned = this.log.slice(from, from + 2 * request.maxCount)
+    const items = scanned.filter(matches).slice(0, request.maxCount)
+    const isFull = items.length < scanned.filter(matches).length
+    const through = (isFull ? items : scanned).at(-1)?.place ?? from
+    this.#group.loaded({ items, through, passed: 0, atEnd: through >= this.log.length })
+    return true
+  }
+
+  #take(d: Delivered): void {
+    if (!this.#consumers.includes(d.consumer)) throw new Error(`delivered to ${d.consumer}, who left`)
+    if (this.#inFlight.has(d.ackId)) throw new Error(`${d.ackId} was in flight already`)
+    if (d.retryCount === 0) {
+      const n = Number(d.event.id)
+      // Pinned keeps order within a stream only: what waited for a full consumer may move to one that is further on.
+      const line = this.settings.strategy === 'Pinned' ? d.event.stream : d.consumer
+      if (n <= (this.#lastFirst.get(line) ?? -1)) throw new Error(`${n} came to ${line} out of order`)
+      this.#lastFirst.set(line, n)
+    }
+    this.#inFlight.set(d.ackId, { ...d, atMs: this.#nowMs })
+  }
+
+  #checkCheckpoint(place: number): void {
+    for (const item of this.log) {
+      if (item.place > place) break
+      if (matches(item) && !this.finished.has(item.id)) throw new Error(`the checkpoint passes ${item.id}`)
+    }
+  }
+
+  #some(pick: number): string[] {
+    return [...this.#inFlight.keys()].filter((_, i) => (pick >> (i % 10)) % 2 === 1)
+  }
+}
+
+t.test(
+  'whatever happens, every event is delivered until it is finished, in order, and no checkpoint passes one',
+  async (t) => {
+    const strategies = fc.constantFrom('RoundRobin' as const, 'DispatchToSingle' as const, 'Pinned' as const)
+    const steps = fc.array(step, { minLength: 10, maxLength: 80 })
+    fc.assert(
+      fc.property(strategies, steps, (strategy, list) => {
+        const model = new Model(
+          settingsOf({
+            strategy,
+            liveBufferSize: 3,
+            historyBufferSize: 6,
+            readBatchSize: 2,
+            minCheckpointCount: 1,
+            maxCheckpointCount: 2,
+            messageTimeoutMs: 2_000,
+            maxRetryCount: 3,
+          }),
+        )
+        for (const s of list) model.apply(s)
+        model.drain()
+        for (const item of model.log)
+          if (matches(item) && !model.finished.has(item.id)) throw new Error(`${item.id} is lost`)
+      }),
+      { numRuns: 500 },
+    )
+    t.pass('500 runs')
+  },
+)

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto'
+import { openEventLog } from '../../src/event-log.js'
+
+/**
+ * A process that appends to a log: `append-child.js directory prefix appends callers`. Prints `ready` when the log is
+ * open, `<stream> <event id> <position>` for each acknowledged append, and begins when its standard input says so.
+ */
+const [directory = '', prefix = '', appends = '0', callers = '1'] = process.argv.slice(2)
+const store = await openEventLog({ directory })
+// Stores nothing, but the log writer is up when it is answered.
+await store.append(`${prefix}-${randomUUID()}`, 'no_stream', [])
+process.stdout.write('ready\n')
+await new Promise<void>((resolve) => process.stdin.once('data', () => resolve()))
+process.stdin.unref()
+
+let left = Number(appends)
+async function caller(): Promise<void> {
+  while (left-- > 0) {
+    const stream = `${prefix}-${randomUUID()}`
+    const id = randomUUID()
+    const { position } = await store.append(stream, 'no_stream', [{ id, type: 'T', data: { prefix }, metadata: {} }])
+    process.stdout.write(`${stream} ${id} ${position.commit}\n`)
+  }
+}
+await Promise.all(Array.from({ length: Number(callers) }, caller))
+await store.close()
+process.exit(0)

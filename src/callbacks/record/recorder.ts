@@ -1,0 +1,150 @@
+import type { Logger } from 'pino'
+import { UnreadableEventError } from '../../event-store/event-codec.js'
+import {
+  defaultPersistentSubscriptionSettings,
+  type EventStore,
+  type PersistentConsumer,
+  type PersistentDelivery,
+  PersistentSubscriptionExistsError,
+  PersistentSubscriptionMissingError,
+  type PersistentSubscriptionSettings,
+  type Position,
+} from '../../event-store/event-store.js'
+import { BackOff, pause } from '../deliver/back-off.js'
+import type { CallbackMetrics } from '../deliver/metrics.js'
+import type { ChangeRecorder } from './change-recorder.js'
+
+export const callbackGroup = 'callbacks'
+
+const maxRecordingsInFlight = 64
+const maxAckBatch = 500
+const ackAfterMs = 20
+/** A retry is delivered at once: without a pause, ten of them would park the event within milliseconds. */
+const retryAfterMs = 1_000
+
+/** Well above what is read per page: creations only pass through. The buffer of the consumer must not exceed what is read ahead. */
+const bufferSize = 1_000
+const settings: PersistentSubscriptionSettings = {
+  ...defaultPersistentSubscriptionSettings,
+  streamPrefixes: ['transfer-'],
+  liveBufferSize: 5_000,
+  readBatchSize: 1_000,
+  historyBufferSize: 5_000,
+  maxCheckpointCount: 5_000,
+}
+
+/**
+ * Turns the events that the persistent subscription delivers into recorded callbacks and acknowledges them. It only ever
+ * makes a callback sooner: what it misses, or gives up on, the sweep records.
+ */
+export class Recorder {
+  constructor(
+    private readonly deps: {
+      readonly store: EventStore
+      readonly changes: ChangeRecorder
+      readonly metrics: CallbackMetrics
+      readonly logger: Logger
+      /** Where a group that is not there begins: everything before it is the sweep's. From the start when absent. */
+      readonly sweptTo: () => Position | undefined
+    },
+  ) {}
+
+  /** Consumes until the signal aborts, and again whenever the consumer was cut off. */
+  async run(signal: AbortSignal): Promise<void> {
+    const backOff = new BackOff()
+    while (!signal.aborted) {
+      try {
+        const consumer = await this.consume(signal)
+        await this.consumeAll(consumer, backOff, signal)
+      } catch (error) {
+        this.deps.logger.warn(
+          { err: error, group: callbackGroup },
+          'callbacks: the subscription broke off, trying again',
+        )
+      }
+      if (!signal.aborted) await backOff.wait(signal)
+    }
+  }
+
+  private async consume(signal: AbortSignal): Promise<PersistentConsumer> {
+    const groups = this.deps.store.persistentSubscriptions
+    try {
+      return await groups.consume(callbackGroup, { bufferSize, signal })
+    } catch (error) {
+      if (!(error instanceof PersistentSubscriptionMissingError)) throw error
+    }
+    try {
+      await groups.create(callbackGroup, { ...settings, startFrom: this.deps.sweptTo() ?? 'start' })
+    } catch (error) {
+      if (!(error instanceof PersistentSubscriptionExistsError)) throw error
+    }
+    return await groups.consume(callbackGroup, { bufferSize, signal })
+  }
+
+  private async consumeAll(consumer: PersistentConsumer, backOff: BackOff, signal: AbortSignal): Promise<void> {
+    const acks = new AckBatch(consumer)
+    const underWay = new Set<Promise<void>>()
+    try {
+      for await (const delivery of consumer) {
+        backOff.succeeded()
+        if (!this.deps.changes.concerns(delivery.event)) {
+          acks.add(delivery.ackId)
+          continue
+        }
+        const recording = this.record(delivery, consumer, acks, signal).finally(() => underWay.delete(recording))
+        underWay.add(recording)
+        if (underWay.size >= maxRecordingsInFlight) await Promise.race(underWay)
+      }
+    } finally {
+      await Promise.all(underWay)
+      await acks.flush()
+      await consumer.close()
+    }
+  }
+
+  /** Never rejects. */
+  private async record(
+    { event, ackId }: PersistentDelivery,
+    consumer: PersistentConsumer,
+    acks: AckBatch,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { changes, metrics, logger } = this.deps
+    const where = `${event.stream}@${event.revision}`
+    try {
+      metrics.recorded('subscription', await changes.recordUpTo(event))
+      acks.add(ackId)
+    } catch (error) {
+      const broken = error instanceof UnreadableEventError
+      logger.error({ err: error, event: where }, 'callbacks: an event could not be recorded')
+      // No repetition makes an unreadable event readable; parked, it can be seen and replayed.
+      if (!broken) await pause(retryAfterMs, signal)
+      await consumer
+        .nack(broken ? 'park' : 'retry', broken ? 'unreadable event' : 'not recorded', ackId)
+        .catch(() => undefined)
+    }
+  }
+}
+
+/** Acknowledges many at once: creations come by the thousand a second. */
+class AckBatch {
+  private ackIds: string[] = []
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(private readonly consumer: PersistentConsumer) {}
+
+  add(ackId: string): void {
+    this.ackIds.push(ackId)
+    if (this.ackIds.length >= maxAckBatch) void this.flush()
+    else this.timer ??= setTimeout(() => void this.flush(), ackAfterMs)
+  }
+
+  /** Never rejects: a consumer that was dropped says so where it is iterated, and the events come again. */
+  async flush(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    const ackIds = this.ackIds
+    this.ackIds = []
+    if (ackIds.length > 0) await this.consumer.ack(...ackIds).catch(() => undefined)
+  }
+}

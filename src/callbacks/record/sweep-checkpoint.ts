@@ -1,0 +1,91 @@
+import type { CallbackSweepAdvanced } from '../../domain/callback/events.js'
+import { encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import {
+  type EventStore,
+  type ExpectedRevision,
+  type Position,
+  type RecordedEvent,
+  WrongExpectedRevisionError,
+} from '../../event-store/event-store.js'
+import { newestEvent } from '../../event-store/newest-event.js'
+import { readEvent } from '../../event-store/read-event.js'
+
+const stream = 'callbacks-sweep'
+/** The stream grows by one small event in this time at most. */
+const keepEveryMs = 60_000
+
+type Kept = CallbackSweepAdvanced['data']['event']
+
+/**
+ * How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. It is kept as the last
+ * event seen, whose position is looked up when it is loaded: one that another engine gave it would be refused by EventStoreDB,
+ * as no event starts there, or lie beyond the end, where everything would pass unseen.
+ */
+export class SweepCheckpoint {
+  private keptAtMs = 0
+  private lastEvent: Kept
+
+  private constructor(
+    private readonly store: EventStore,
+    private readonly clock: () => string,
+    private revision: ExpectedRevision,
+    private kept: Kept,
+    private reached: Position | undefined,
+  ) {
+    this.lastEvent = kept
+  }
+
+  /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
+  static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
+    const last = await newestEvent(store, stream)
+    const kept = last ? keptIn(last) : null
+    const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
+    return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
+  }
+
+  get position(): Position | undefined {
+    return this.reached
+  }
+
+  /** Everything up to and including `position` is recorded; `events` are those looked at on the way. */
+  advance(position: Position, events: readonly RecordedEvent[]): void {
+    this.reached = position
+    const last = events.at(-1)
+    if (last) this.lastEvent = { stream: last.stream, revision: last.revision }
+  }
+
+  /**
+   * Writes it down, once a minute or when `now`. @throws StoreUnavailableError, and WrongExpectedRevisionError when another
+   * process has written meanwhile: the next time it comes behind that
+   */
+  async keep(options: { readonly now: boolean }): Promise<void> {
+    const at = this.clock()
+    const lastEvent = this.lastEvent
+    if (!lastEvent || (lastEvent.stream === this.kept?.stream && lastEvent.revision === this.kept.revision)) return
+    if (!options.now && Date.parse(at) - this.keptAtMs < keepEveryMs) return
+    const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
+    const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
+    try {
+      this.revision = (await this.store.append(stream, this.revision, [event])).revision
+    } catch (error) {
+      // A holder that lost its lease writes once more as it ends. Ours comes behind it, or it could never be kept again.
+      if (error instanceof WrongExpectedRevisionError) this.revision = await lastRevision(this.store)
+      throw error
+    }
+    this.kept = lastEvent
+    this.keptAtMs = Date.parse(at)
+  }
+}
+
+async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
+  return (await newestEvent(store, stream))?.revision ?? 'no_stream'
+}
+
+function keptIn(recorded: RecordedEvent): Kept {
+  try {
+    return (readEvent(recorded) as CallbackSweepAdvanced | undefined)?.data.event ?? null
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return null
+    throw error
+  }
+}

@@ -1,0 +1,97 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { Envelope, NullableString } from '../envelope.js'
+
+/** Neither control characters nor halves of surrogate pairs: both are lost or changed where text is stored and shown. */
+const printable = '^[^\\p{Cc}\\p{Cs}]*$'
+
+const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
+
+/** What a refused text is told instead of the pattern. */
+export const patternTexts: { readonly [pattern: string]: string } = {
+  [printable]: 'must have no control characters',
+  [printableNotBlank]: 'must not be blank and have no control characters',
+}
+
+const Text = (description: string, example: string, maxLength = 128) =>
+  Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })
+
+/** Not Type.Literal, which calls it a number. */
+const IntegerConst = <Value extends number>(value: Value) =>
+  Type.Unsafe<Value>({ type: 'integer', const: value, description: `Always ${value}.` })
+
+const HashCode = Type.String({
+  pattern: '^[0-9A-Fa-f]{32}$',
+  description: 'md5(SecretKey + amount + referenceId), hexadecimal in either case; amount as written in this body.',
+  examples: ['2F4A6C0D9E1B3F5A7C8D0E2F4A6B8C9D'],
+})
+
+const request = {
+  amount: Type.Number({
+    exclusiveMinimum: 0,
+    description: 'At most two decimals, no exponent.',
+    examples: [100.5],
+  }),
+  userId: Text('Unique ID of the customer.', '8412'),
+  name: Text('Name and surname of the customer.', 'Ada Lovelace'),
+  username: Text('Username of the customer.', 'ada'),
+  referenceId: Type.String({
+    pattern: '^[A-Za-z0-9_-]{1,64}$',
+    description: 'Your unique ID of this transfer; a UUIDv4 is recommended.',
+    examples: ['6a0e1f2c-57b7-4d0c-9f43-0f5a1f6d2b11'],
+  }),
+  paymentMethod: Type.Integer({ description: 'A payment method code.', examples: [1] }),
+}
+
+const deposit = {
+  ...request,
+  transactionType: IntegerConst(1),
+}
+
+export const HostedDepositRequest = Type.Object({ ...deposit, hashCode: HashCode }, { title: 'HostedDeposit' })
+export const NativeDepositRequest = Type.Object(
+  { ...deposit, hashCode: Type.Optional(HashCode) },
+  { title: 'NativeDeposit' },
+)
+export const WithdrawalRequest = Type.Object(
+  {
+    identityNumber: Type.Optional(
+      NullableString({ maxLength: 64, pattern: printable, description: 'Identity number of the customer.' }),
+    ),
+    accountNumber: Text(
+      'Where the money goes: wallet account number, IBAN and similar.',
+      'TR330006100519786457841326',
+      64,
+    ),
+    ...request,
+    transactionType: IntegerConst(2),
+    hashCode: HashCode,
+  },
+  { title: 'Withdrawal' },
+)
+
+export type HostedDeposit = Static<typeof HostedDepositRequest>
+export type NativeDeposit = Static<typeof NativeDepositRequest>
+export type Withdrawal = Static<typeof WithdrawalRequest>
+
+const created = {
+  trackingId: Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] }),
+  referenceId: Type.String({ examples: ['6a0e1f2c-57b7-4d0c-9f43-0f5a1f6d2b11'] }),
+  status: Type.Integer({ description: '1 Pending: the answer to a create, and to its repeats.', examples: [1] }),
+  statusDescription: Type.String({ examples: ['Pending'] }),
+  amount: Type.Number({ examples: [100.5] }),
+}
+
+export const HostedDepositAnswer = Type.Object(
+  {
+    url: Type.String({ description: 'Redirect the customer to it.' }),
+    ...created,
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'CreatedHostedDeposit', description: 'Created now or by an earlier, equal request.' },
+)
+
+export const CreatedEnvelope = Envelope(
+  Type.Object({ transactionId: Type.String({ format: 'uuid', description: 'The same as trackingId.' }), ...created }),
+  'Created now or by an earlier, equal request.',
+  'CreatedEnvelope',
+)

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const types = {
+  svg: 'image/svg+xml',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+} as const
+
+interface Asset {
+  readonly type: string
+  readonly content: Buffer
+}
+
+/** What the pages load: `web/`, as `npm run build` puts it into `dist/web`. */
+export interface Assets {
+  /** Of all of it; part of every address, so that what is cached is never out of date. */
+  readonly version: string
+  readonly files: ReadonlyMap<string, Asset>
+}
+
+let loaded: Assets | undefined
+
+/** Read once, at the first page. @throws Error when the program was compiled without them */
+export function loadAssets(): Assets {
+  loaded ??= readAssets(new URL('../../../web/payment-page/', import.meta.url))
+  return loaded
+}
+
+function readAssets(folder: URL): Assets {
+  const files = new Map<string, Asset>()
+  const hash = createHash('sha256')
+  for (const name of namesIn(folder)) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1) as keyof typeof types]
+    if (!type) continue
+    const content = readFileSync(new URL(name, folder))
+    hash.update(`${name}\n`).update(content)
+    files.set(name, { type, content })
+  }
+  if (!files.has('page.js') || !files.has('page.css')) {
+    throw new Error(`the pages for customers are not built: run npm run build (nothing in ${folder.pathname})`)
+  }
+  return { version: hash.digest('hex').slice(0, 16), files }
+}
+
+function namesIn(folder: URL): string[] {
+  try {
+    return readdirSync(folder).sort()
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,76 @@
+import type { HistoryEntry } from '../../commands/handle-command.js'
+import { toJsonNumber } from '../../domain/money.js'
+import type { TransferEvent } from '../../domain/transfer/events.js'
+import { noFunds, returnedMinor } from '../../domain/transfer/funds.js'
+import { needsAttention, statusCodes, type Transfer, unsettledMinor } from '../../domain/transfer/transfer.js'
+import type { TransferDocument } from '../../read-models/documents.js'
+import { transferOf } from '../../read-models/transfer-document.js'
+import type { TransferView } from './schemas.js'
+
+/** A transfer as the API shows it. */
+export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {
+  const { trackingId, kind } = transfer
+  const funds = kind === 'deposit' ? transfer.funds : noFunds
+  return {
+    trackingId,
+    transactionId: trackingId,
+    referenceId: transfer.referenceId,
+    kind,
+    channel: kind === 'deposit' ? transfer.channel : null,
+    status: statusCodes[transfer.status],
+    statusDescription: transfer.status,
+    amount: toJsonNumber(transfer.amountMinor),
+    transactionAmount: toJsonNumber(transfer.transactionAmountMinor),
+    hasAmountMismatch: transfer.hasAmountMismatch,
+    receivedAmount: toJsonNumber(funds.receivedMinor),
+    returnedAmount: toJsonNumber(returnedMinor(funds)),
+    resolvedAmount: toJsonNumber(funds.resolvedMinor),
+    needsAttention: needsAttention(transfer),
+    lateFunds: toJsonNumber(unsettledMinor(transfer)),
+    receiptUrl: transfer.receiptUrl,
+    message: transfer.message,
+    userId: transfer.userId,
+    name: transfer.name,
+    username: transfer.username,
+    paymentMethod: transfer.paymentMethod,
+    accountNumber: kind === 'withdrawal' ? transfer.accountNumber : null,
+    identityNumber: kind === 'withdrawal' ? transfer.identityNumber : null,
+    createdAt: transfer.createdAt,
+    updatedAt: transfer.updatedAt,
+    expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
+    revision,
+  }
+}
+
+/** The same from the read model. */
+export function viewOfDocument(document: TransferDocument): TransferView {
+  return viewOfTransfer(transferOf(document), document.revision)
+}
+
+export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
+  const { id, revision, event, metadata } = entry
+  return {
+    eventId: id,
+    revision,
+    type: event.type,
+    at: event.data.at,
+    data: viewOfData(event.data),
+    actor: shownActor(metadata.actor),
+    correlationId: metadata.$correlationId,
+  }
+}
+
+/** A merchant learns that an operator did it; who works here is ours to know. */
+function shownActor(actor: string): string {
+  return actor.startsWith('cli:') ? 'operator' : actor
+}
+
+/** Amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
+export function viewOfData(data: object): { [field: string]: unknown } {
+  const shown: { [field: string]: unknown } = {}
+  for (const [field, value] of Object.entries(data)) {
+    if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
+    else shown[field] = value
+  }
+  return shown
+}

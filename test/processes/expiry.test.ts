@@ -1,0 +1,71 @@
+import t, { type Test } from 'tap'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { startExpiry } from '../../src/processes/expiry.js'
+import { startProjections } from '../../src/projections/start.js'
+import { transfersProjection } from '../../src/projections/transfers.js'
+import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
+
+const cancelled = (stores: TestStores, id: string) => async () =>
+  (await stores.transfers.find(id))?.transfer.status === 'Cancelled'
+
+/** The commands' clock stands at what `now` says. */
+async function withClock(t: Test, directory?: string) {
+  const stores = await testStores(t, directory)
+  const time = { now: Date.parse('2026-11-20T12:00:00.000Z') }
+  const clock = () => new Date(time.now).toISOString()
+  const transfers = new TransferCommands(stores.store, clock, async () => undefined)
+  return { ...stores, clock, transfers, time }
+}
+
+t.test('a deposit that is not finished in time is cancelled as expired, and no other', async (t) => {
+  const stores = await withClock(t)
+  const projections = startProjections(stores, [transfersProjection])
+  const short = await createDeposit(stores.transfers, 15)
+  const long = await createDeposit(stores.transfers, 60)
+  await stores.caughtUp(['transfers'])
+  const expiry = startExpiry(stores)
+  stores.time.now += 14 * 60_000
+  await new Promise((resolve) => setTimeout(resolve, 1_200))
+  t.equal((await stores.transfers.find(short))?.transfer.status, 'Pending', 'not before its time')
+  stores.time.now += 60_000
+  await until(cancelled(stores, short))
+  t.match(await stores.transfers.find(short), { transfer: { message: 'expired' }, revision: 1 })
+  t.equal((await stores.transfers.find(long))?.transfer.status, 'Pending')
+  await expiry.stop()
+  await projections.stop()
+})
+
+t.test('what ran out while nothing ran is cancelled after the restart', async (t) => {
+  const before = await withClock(t)
+  const first = [startProjections(before, [transfersProjection]), startExpiry(before)]
+  const id = await createDeposit(before.transfers, 15)
+  await before.caughtUp(['transfers'])
+  await Promise.all(first.map((part) => part.stop()))
+  const after = await withClock(t, before.directory)
+  after.time.now += 3_600_000
+  const second = [startProjections(after, [transfersProjection]), startExpiry(after)]
+  await until(cancelled(after, id))
+  await Promise.all(second.map((part) => part.stop()))
+  t.equal((await after.transfers.find(id))?.revision, 1)
+})
+
+t.test('a read model that stands still neither makes expiry ask over and over nor hides other deposits', async (t) => {
+  const stores = await withClock(t)
+  const projections = startProjections(stores, [transfersProjection])
+  const ids = await Promise.all(Array.from({ length: 450 }, () => createDeposit(stores.transfers, 15)))
+  await stores.caughtUp(['transfers'])
+  await projections.stop()
+  stores.time.now += 3_600_000
+  let asked = 0
+  const transfers: Pick<typeof stores.transfers, 'expire'> = {
+    expire: (id, context) => {
+      asked++
+      return stores.transfers.expire(id, context)
+    },
+  }
+  const expiry = startExpiry({ ...stores, transfers })
+  await until(async () => (await Promise.all(ids.map((id) => cancelled(stores, id)()))).every(Boolean))
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  t.equal(asked, ids.length, 'each was tried once, though all are listed still')
+  await expiry.stop()
+})

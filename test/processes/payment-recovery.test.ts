@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { encodeEvent } from '../../src/event-store/event-codec.js'
+import { startPaymentRecovery } from '../../src/processes/payment-recovery.js'
+import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+async function scene(t: Test) {
+  const wallet = new MemoryWallet()
+  const account = wallet.open('ada@example.com', '734219', 500_00n)
+  let nowMs = Date.now()
+  const service = await startTestService({ wallet, clock: () => new Date(nowMs).toISOString() })
+  t.teardown(() => destroyTestService(service))
+  const { id: merchantId } = await service.merchant()
+  const { transfers, collections, store, readModels } = service
+
+  /** A deposit whose customer has only to be charged. */
+  const verifiedDeposit = async () => {
+    const created = await transfers.createDeposit(
+      {
+        ...{
+          merchantId,
+          referenceId: randomUUID(),
+          amountMinor: 100_50n,
+          userId: '8412',
+          name: 'Ada',
+          username: 'ada',
+        },
+        ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },
+      },
+      context,
+    )
+    if (!created.accepted) throw new Error(created.refusal.message)
+    const { transfer } = created
+    const of = { trackingId: transfer.trackingId, merchantId, challengeId: randomUUID(), at: transfer.createdAt }
+    const { accountNumber } = account
+    await collections.execute(of.trackingId, { type: 'LogIn', ...of, accountNumber }, context)
+    await collections.execute(of.trackingId, { type: 'VerifyCode', ...of }, context)
+    return { transfer, ...of }
+  }
+  /** A deposit whose process died while it was paid: before or after the money was taken. */
+  const cutOff = async (when: 'before' | 'after') => {
+    const { transfer, challengeId, trackingId } = await verifiedDeposit()
+    const collect = wallet.collect.bind(wallet)
+    wallet.collect = async (request) => {
+      if (when === 'after') await collect(request)
+      throw new Error('the process died')
+    }
+    await t.rejects(collections.pay(transfer, challengeId, context), /died/)
+    wallet.collect = collect
+    t.equal((await transferOf(trackingId)).status, 'Pending')
+    return trackingId
+  }
+  const transferOf = async (trackingId: string) => (await transfers.find(trackingId))!.transfer
+  const logger = pino({ level: 'silent' })
+  const recovery = (graceMs: number, clock = () => new Date().toISOString()) => {
+    const started = startPaymentRecovery({ store, readModels, payments: collections, clock, logger, graceMs })
+    t.teardown(() => started.stop())
+    return started
+  }
+  const until = async (holds: () => Promise<boolean>) => {
+    for (let n = 0; n < 600 && !(await holds()); n++) await new Promise((resolve) => setTimeout(resolve, 100))
+    t.ok(await holds(), 'in time')
+  }
+  const pass = (ms: number) => {
+    nowMs += ms
+  }
+  return { ...service, wallet, account, verifiedDeposit, cutOff, transferOf, recovery, until, pass }
+}
+
+t.test(
+  'money that was taken when the process died completes the deposit, once, however often it is looked at',
+  async (t) => {
+    const { collections, cutOff, transferOf, transfers, account, wallet } = await scene(t)
+    const trackingId = await cutOff('after')
+    await Promise.all(Array.from({ length: 8 }, () => collections.recover(trackingId, context)))
+    t.match(await transferOf(trackingId), { status: 'Completed', transactionAmountMinor: 100_50n })
+    await collections.recover(trackingId, context)
+    t.same(
+      (await transfers.history(trackingId)).map(({ event }) => event.type),
+      ['DepositCreated', 'TransferCompleted'],
+    )
+    t.equal(account.balanceMinor, 399_50n)
+    t.equal(wallet.collects, 1)
+  },
+)
+
+t.test('where absence is proof, money that was not taken is taken now; elsewhere a person looks at it', async (t) => {
+  const { collections, cutOff, transferOf, account, wallet } = await scene(t)
+  const uncertain = await cutOff('before')
+  await collections.recover(uncertain, context)
+  t.match(await transferOf(uncertain), { status: 'ManualControl', message: /did not say/ })
+  t.equal(wallet.collects, 0, 'not asked again')
+  wallet.absenceIsProof = true
+  const certain = await cutOff('before')
+  await collections.recover(certain, context)
+  t.match(await transferOf(certain), { status: 'Completed' })
+  t.equal(account.balanceMinor, 399_50n)
+})
+
+t.test('nothing is taken after the time of the deposit, which can expire then', async (t) => {
+  const { collections, cutOff, transferOf, transfers, wallet, pass } = await scene(t)
+  wallet.absenceIsProof = true
+  const trackingId = await cutOff('before')
+  pass(31 * 60_000)
+  t.match(await transfers.expire(trackingId, context), { changed: false }, 'it waits for the outcome')
+  await collections.recover(trackingId, context)
+  t.equal(wallet.collects, 0)
+  t.match((await collections.load(trackingId)).collections, [{ outcome: 'not-taken' }])
+  t.match(await transfers.expire(trackingId, context), { changed: true })
+  t.match(await transferOf(trackingId), { status: 'Cancelled', message: 'expired' })
+})
+
+t.test('money of a deposit that was cancelled meanwhile needs attention, once', async (t) => {
+  const { collections, cutOff, transferOf, transfers } = await scene(t)
+  const trackingId = await cutOff('after')
+  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  for (let n = 0; n < 3; n++) await collections.recover(trackingId, context)
+  t.match(await transferOf(trackingId), { status: 'Cancelled', transactionAmountMinor: 100_50n })
+})
+
+t.test('a deposit completed by hand while the wallet paid as well needs attention too', async (t) => {
+  const { collections, cutOff, transferOf, transfers } = await scene(t)
+  const trackingId = await cutOff('after')
+  await transfers.complete(trackingId, {}, context)
+  await collections.recover(trackingId, context)
+  t.match(await transferOf(trackingId), {
+    status: 'Completed',
+    transactionAmountMinor: 100_50n,
+    funds: { receivedMinor: 201_00n },
+  })
+})
+
+t.test('a collection that was given up and took the money after all is counted', async (t) => {
+  const { collections, verifiedDeposit, transferOf, wallet } = await scene(t)
+  wallet.absenceIsProof = true
+  const { transfer, challengeId, trackingId } = await verifiedDeposit()
+  // Slower than the recovery's patience: the process was stopped for a while.
+  wallet.before = async (call) => {
+    if (call !== 'collect') return
+    wallet.before = () => {}
+    await collections.execute(
+      trackingId,
+      {
+        ...{ type: 'EndCollection', trackingId, merchantId: transfer.merchantId, collection: 1, outcome: 'not-taken' },
+        ...{ collectedAmountMinor: 0n, receiptUrl: null, reason: null, at: transfer.createdAt },
+      },
+      context,
+    )
+  }
+  t.same(await collections.pay(transfer, challengeId, context), { ok: true })
+  t.match(await transferOf(trackingId), { status: 'Completed' })
+})
+
+t.test(
+  'money that was taken after its collection had been given up, by a process that died then, is found',
+  async (t) => {
+    const { collections, verifiedDeposit, transferOf, recovery, until, wallet, account, store } = await scene(t)
+    const { transfer, challengeId, trackingId } = await verifiedDeposit()
+    const collect = wallet.collect.bind(wallet)
+    wallet.collect = async () => {
+      throw new WalletUnavailableError('away, it seemed')
+    }
+    t.match(await collections.pay(transfer, challengeId, context), { reason: 'wallet-unavailable' })
+    wallet.collect = collect
+    const { accountNumber } = account
+    await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
+    // As the built-in wallet's account has it.
+    const debit = {
+      accountNumber,
+      trackingId,
+      amountMinor: transfer.amountMinor,
+      description: '',
+      at: transfer.createdAt,
+    }
+    const event = encodeEvent({ type: 'WalletAccountDebited', data: debit }, context)
+    await store.append(`wallet-${accountNumber}`, 'no_stream', [event])
+    recovery(0)
+    await until(async () => (await transferOf(trackingId)).status === 'Completed')
+    t.equal(account.balanceMinor, 399_50n)
+  },
+)
+
+t.test('what a wallet did when it gave no answer is found out for the person who looks at the deposit', async (t) => {
+  const { collections, verifiedDeposit, transferOf, transfers, wallet } = await scene(t)
+  const unanswered = async (when: 'before' | 'after') => {
+    const { transfer, challengeId, trackingId } = await verifiedDeposit()
+    const collect = wallet.collect.bind(wallet)
+    wallet.collect = async (request) => {
+      if (when === 'after') await collect(request)
+      throw new WalletOutcomeUnknownError('no answer in time')
+    }
+    t.match(await collections.pay(transfer, challengeId, context), { ok: false, reason: 'manual-control' })
+    wallet.collect = collect
+    return trackingId
+  }
+  const taken = await unanswered('after')
+  const notTaken = await unanswered('before')
+  for (let n = 0; n < 2; n++) for (const trackingId of [taken, notTaken]) await collections.recover(trackingId, context)
+  t.match(await transferOf(taken), { status: 'ManualControl', transactionAmountMinor: 100_50n })
+  t.match(await transferOf(notTaken), { status: 'ManualControl', transactionAmountMinor: 0n })
+  t.match(await transfers.complete(taken, {}, context), { transfer: { transactionAmountMinor: 100_50n } })
+  t.equal(wallet.collects, 1)
+})
+
+t.test('the worker finishes what it finds in the log, and begins behind it after a restart', async (t) => {
+  const { cutOff, transferOf, recovery, until, readModels, wallet } = await scene(t)
+  const young = await cutOff('after')
+  const patient = recovery(600_000)
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  t.equal((await transferOf(young)).status, 'Pending', 'what moved a moment ago is left to its request')
+  await patient.stop()
+
+  const completed = async (trackingId: string) => (await transferOf(trackingId)).status === 'Completed'
+  const first = recovery(0)
+  await until(() => completed(young))
+  const second = await cutOff('after')
+  await until(() => completed(second))
+  const checkpoint = () => readModels.collection('payment_recovery').findOne({ _id: 'payments' })
+  await until(async () => (await checkpoint())?.stream === `payment-${second}`)
+  await first.stop()
+
+  let asked = 0
+  wallet.before = (call) => {
+    if (call === 'collectionOf' && ++asked === 1) throw new WalletUnavailableError('away')
+  }
+  const third = await cutOff('after')
+  // A minute a second, as a wallet that is away is asked again in ten seconds.
+  const startMs = Date.now()
+  const fast = () => new Date(startMs + (Date.now() - startMs) * 60).toISOString()
+  const last = recovery(0, fast)
+  await until(() => completed(third))
+  t.equal(asked, 2, 'the one that was away is asked again, and no other')
+  await last.stop()
+})
