@@ -25,9 +25,11 @@ const bounds: { readonly [name: string]: Bounds } = {
   fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
   'google-protobuf': { atLeast: '3.21.2', below: '4.0.0' },
   'ipaddr.js': { atLeast: '2.2.0' },
+  'lru-cache': { atLeast: '11.0.0' },
   mongodb: { atLeast: '7.0.0' },
   // Below 7.0.7 an address could be made to name another domain.
   nodemailer: { atLeast: '7.0.7' },
+  'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
   undici: { atLeast: '7.0.0', below: '8.0.0' },
