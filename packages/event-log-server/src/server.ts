@@ -3,23 +3,23 @@ import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/st
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '@transferd/event-log/groups'
 import type { StreamStore } from '@transferd/event-log/streams'
-import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access.js'
-import { appendCall } from './append-calls.js'
-import { batchAppendCall } from './batch-append.js'
-import { unary } from './calls.js'
+import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access/access.js'
+import { appendCall } from './calls/append.js'
+import { batchAppendCall } from './calls/batch-append.js'
+import { unary } from './calls/call.js'
+import { addNodeServices, type Endpoint } from './calls/node.js'
+import { readCall } from './calls/read.js'
+import { deleteStream, tombstoneStream } from './calls/remove.js'
+import { addUsers } from './calls/users.js'
+import { MatchingBudgets } from './filters/matching-budget.js'
 import { beginLog } from './first-event.js'
-import { streamsServices } from './generated.js'
-import { groupLogOf } from './group-log.js'
-import { sourceOf } from './group-source.js'
+import { addPersistentSubscriptions } from './groups/calls.js'
+import { type PersistentContext, restartGroups } from './groups/context.js'
+import { groupLogOf } from './groups/log.js'
+import { sourceOf } from './groups/source.js'
 import { Listener } from './listener.js'
-import { MatchingBudgets } from './matching-budget.js'
-import { addNodeServices } from './node-services.js'
-import { addPersistentSubscriptions } from './persistent-calls.js'
-import { type PersistentContext, restartGroups } from './persistent-context.js'
-import { readCall } from './read-call.js'
-import type { ResolvedEvent } from './recorded-event.js'
-import { deleteStream, tombstoneStream } from './removal-calls.js'
-import { addUsers } from './users.js'
+import { streamsServices } from './wire/generated.js'
+import type { ResolvedEvent } from './wire/recorded-event.js'
 
 const maxMessageBytes = 16 * 1024 * 1024
 const maxCallsOfConnection = 1_000
@@ -49,11 +49,6 @@ export interface ProtocolOptions {
    */
   readonly isOpenAsRecorded?: true
   readonly onFault: (error: unknown) => void
-}
-
-export interface Endpoint {
-  readonly host: string
-  readonly port: number
 }
 
 export interface ProtocolServer {
@@ -135,4 +130,5 @@ function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {
   return ServerCredentials.createSsl(null, [pair])
 }
 
-export type { Account, RefusedLogIn } from './access.js'
+export type { Account, RefusedLogIn } from './access/access.js'
+export type { Endpoint } from './calls/node.js'

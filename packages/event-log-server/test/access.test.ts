@@ -3,8 +3,8 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import type { StreamStore } from '@transferd/event-log/streams'
 import type { Message } from 'google-protobuf'
 import t, { type Test } from 'tap'
-import { persistent, shared, streams, users } from '../src/generated.js'
-import { addressOf, Guesses } from '../src/guesses.js'
+import { addressOf, Guesses } from '../src/access/guesses.js'
+import { persistent, shared, streams, users } from '../src/wire/generated.js'
 import { administrator, reservedPrefixes, serve } from './support/server-fixture.js'
 
 const waitMs = 60_000

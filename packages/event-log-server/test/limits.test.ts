@@ -15,8 +15,8 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import { until } from '@transferd/event-log/test/support/scene'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { shared, streams } from '../src/generated.js'
-import { MatchingBudget } from '../src/matching-budget.js'
+import { MatchingBudget } from '../src/filters/matching-budget.js'
+import { shared, streams } from '../src/wire/generated.js'
 import { makeCertificate } from './support/certificate.js'
 import { administrator, serve } from './support/server-fixture.js'
 

@@ -11,7 +11,7 @@ import { StreamStore } from '@transferd/event-log/streams'
 import { until } from '@transferd/event-log/test/support/scene'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { persistent, shared, streams } from '../src/generated.js'
+import { persistent, shared, streams } from '../src/wire/generated.js'
 import { ServerUnderTest } from './conformance/server-under-test.js'
 
 const logMegabytes = 200

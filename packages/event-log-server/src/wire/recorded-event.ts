@@ -3,7 +3,7 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StoredEvent, StreamReader } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import { persistent, streams } from './generated.js'
-import { identifierOf, revisionText, uuidOf } from './wire.js'
+import { identifierOf, revisionText, uuidOf } from './values.js'
 
 /** An event as it was found, and the link it was found by. One of them is there. */
 export interface ResolvedEvent {

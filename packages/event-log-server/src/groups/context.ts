@@ -8,9 +8,9 @@ import {
   PersistentSubscriptionMissingError,
 } from '@transferd/event-log'
 import type { GroupName, Groups } from '@transferd/event-log/groups'
-import { accessDenied, CallError } from './call-error.js'
-import type { ServerContext } from './calls.js'
-import type { ResolvedEvent } from './recorded-event.js'
+import type { ServerContext } from '../calls/call.js'
+import { accessDenied, CallError } from '../wire/call-error.js'
+import type { ResolvedEvent } from '../wire/recorded-event.js'
 
 export interface PersistentContext extends ServerContext {
   /** Undefined where this process may not run them: another one does, or the log is only read. */

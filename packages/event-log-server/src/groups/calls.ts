@@ -10,23 +10,16 @@ import type { Server } from '@grpc/grpc-js'
 import type { Groups as AnyGroups } from '@transferd/event-log/groups'
 import { type GroupName, type GroupSettings, type StrategyName, wholeLog } from '@transferd/event-log/groups'
 import { positionAtOrBehind } from '@transferd/event-log/streams'
-import { type Asking, admins, operators, type User } from './access.js'
-import { unforeseen } from './call-error.js'
-import { given, unary } from './calls.js'
-import { filterSpecOf, matcherOf } from './event-filter.js'
-import { persistent, persistentServices } from './generated.js'
-import { infoOf } from './group-info.js'
-import {
-  asGroupError,
-  groupMissing,
-  groupsOf,
-  mayChange,
-  type PersistentContext,
-  restartGroups,
-} from './persistent-context.js'
-import { consumeCall } from './persistent-read.js'
-import type { ResolvedEvent } from './recorded-event.js'
-import { empty, isMaxUint64, streamName } from './wire.js'
+import { type Asking, admins, operators, type User } from '../access/access.js'
+import { given, unary } from '../calls/call.js'
+import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
+import { unforeseen } from '../wire/call-error.js'
+import { persistent, persistentServices } from '../wire/generated.js'
+import type { ResolvedEvent } from '../wire/recorded-event.js'
+import { empty, isMaxUint64, streamName } from '../wire/values.js'
+import { consumeCall } from './consume.js'
+import { asGroupError, groupMissing, groupsOf, mayChange, type PersistentContext, restartGroups } from './context.js'
+import { infoOf } from './info.js'
 
 type Groups = AnyGroups<ResolvedEvent>
 

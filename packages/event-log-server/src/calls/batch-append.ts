@@ -5,12 +5,12 @@ import { maxAppendBytes, StoreUnavailableError } from '@transferd/event-log'
 import type { Outcome } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import type { Message } from 'google-protobuf'
-import type { User } from './access.js'
-import { CallError, toCallError } from './call-error.js'
-import { endWith, type ServerContext } from './calls.js'
-import { protobufAny, shared, status as statusMessages, streams } from './generated.js'
+import type { User } from '../access/access.js'
+import { CallError, toCallError } from '../wire/call-error.js'
+import { protobufAny, shared, status as statusMessages, streams } from '../wire/generated.js'
+import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from '../wire/values.js'
+import { endWith, type ServerContext } from './call.js'
 import { ProposedEvents } from './proposed-events.js'
-import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from './wire.js'
 
 /** Appends of one call that are being written, or whose answers the client has not taken; then reading from it pauses. */
 const maxWriting = 1_000

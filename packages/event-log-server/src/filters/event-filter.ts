@@ -2,7 +2,7 @@ import { createContext, Script } from 'node:vm'
 import { status } from '@grpc/grpc-js'
 import type { EventFilter } from '@transferd/event-log/groups'
 import type { StoredEvent } from '@transferd/event-log/streams'
-import { CallError, unforeseen } from './call-error.js'
+import { CallError, unforeseen } from '../wire/call-error.js'
 import type { MatchingBudget } from './matching-budget.js'
 
 const maxRegexLength = 4_096

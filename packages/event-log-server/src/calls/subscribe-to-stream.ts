@@ -1,22 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { asFollowed, type StreamView } from '@transferd/event-log/streams'
-import { streamDeleted } from './call-error.js'
-import { streams } from './generated.js'
-import type { Reading } from './read-call.js'
-import { isMaxUint64, revisionOf } from './wire.js'
-
-const pageEvents = 200
-
-export function confirmation(): ReadResp {
-  const confirmed = new streams.ReadResp.SubscriptionConfirmation().setSubscriptionId(randomUUID())
-  return new streams.ReadResp().setConfirmation(confirmed)
-}
-
-export function caughtUp(): ReadResp {
-  return new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp())
-}
+import { streamDeleted } from '../wire/call-error.js'
+import { isMaxUint64, revisionOf } from '../wire/values.js'
+import { caughtUp, confirmation, pageEvents, type Reading } from './reading.js'
 
 /** A stream's events from behind a revision on, and then those that come, until the client goes or the stream ends. */
 export async function subscribeToStream(

@@ -1,29 +1,15 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js'
-import type { Direction, StoredEvent, StreamReader } from '@transferd/event-log/streams'
-import { streamDeleted, toCallError, unforeseen } from './call-error.js'
-import { endWith, given, Outlet, type ServerContext, signalOf } from './calls.js'
-import { filterSpecOf, matcherOf } from './event-filter.js'
-import { streams } from './generated.js'
-import type { MatchingBudget } from './matching-budget.js'
-import { readResponse, resolve } from './recorded-event.js'
+import type { Direction } from '@transferd/event-log/streams'
+import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
+import { streamDeleted, toCallError, unforeseen } from '../wire/call-error.js'
+import { streams } from '../wire/generated.js'
+import { readResponse, resolve } from '../wire/recorded-event.js'
+import { identifierOf, isMaxUint64, placeOf, revisionOf, streamName } from '../wire/values.js'
+import { endWith, given, Outlet, type ServerContext, signalOf } from './call.js'
+import { pageEvents, type Reading } from './reading.js'
 import { subscribeToAll } from './subscribe-to-all.js'
 import { subscribeToStream } from './subscribe-to-stream.js'
-import { identifierOf, isMaxUint64, placeOf, revisionOf, streamName } from './wire.js'
-
-/** Events read at a time, so that other calls have their turn. */
-const pageEvents = 200
-
-/** What all kinds of reads and subscriptions have in common. */
-export interface Reading {
-  readonly reader: StreamReader
-  readonly outlet: Outlet<ReadResp>
-  readonly signal: AbortSignal
-  /** Of the connection. */
-  readonly matching: MatchingBudget
-  /** Sends an event. False when {@link Outlet.drained} must be waited for. */
-  readonly send: (event: StoredEvent) => boolean
-}
 
 /** `Streams.Read`: reads and subscriptions of a stream and of the whole log. */
 export function readCall(context: ServerContext): handleServerStreamingCall<ReadReq, ReadResp> {

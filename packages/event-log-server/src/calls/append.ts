@@ -3,11 +3,11 @@ import { type handleClientStreamingCall, type ServerReadableStream, status } fro
 import { maxAppendBytes } from '@transferd/event-log'
 import type { Outcome } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
-import { CallError, streamDeleted, toCallError, unforeseen } from './call-error.js'
-import { given, type ServerContext } from './calls.js'
-import { streams } from './generated.js'
+import { CallError, streamDeleted, toCallError, unforeseen } from '../wire/call-error.js'
+import { streams } from '../wire/generated.js'
+import { type ExpectedOnWire, empty, expectedOf, streamName } from '../wire/values.js'
+import { given, type ServerContext } from './call.js'
 import { ProposedEvents } from './proposed-events.js'
-import { type ExpectedOnWire, empty, expectedOf, streamName } from './wire.js'
 
 /** `Streams.Append`: one append per call. */
 export function appendCall(context: ServerContext): handleClientStreamingCall<AppendReq, AppendResp> {

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monitoring_pb.js'
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
 import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
-import { type Asking, admins, operators } from './access.js'
-import { CallError, toCallError } from './call-error.js'
-import { endWith, type ServerContext, signalOf, unary } from './calls.js'
+import { type Asking, admins, operators } from '../access/access.js'
+import { CallError, toCallError } from '../wire/call-error.js'
 import {
   features,
   featuresServices,
@@ -17,9 +16,9 @@ import {
   persistentServices,
   streamsServices,
   usersServices,
-} from './generated.js'
-import type { Endpoint } from './server.js'
-import { empty, uuidOf } from './wire.js'
+} from '../wire/generated.js'
+import { empty, uuidOf } from '../wire/values.js'
+import { endWith, type ServerContext, signalOf, unary } from './call.js'
 
 /** The server whose answers these are; clients decide by it what they may ask. */
 const followedVersion = '23.10.6'
@@ -27,6 +26,11 @@ const followedVersion = '23.10.6'
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
 const dayMs = 86_400_000
+
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
 
 /** What a node says of itself: its features, its cluster of one, its statistics, and the operations that make sense. */
 export function addNodeServices(

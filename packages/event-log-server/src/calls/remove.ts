@@ -2,11 +2,11 @@ import type { DeleteReq, DeleteResp, TombstoneReq, TombstoneResp } from '@events
 import { status } from '@grpc/grpc-js'
 import type { Outcome } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
-import type { Asking } from './access.js'
-import { CallError, streamDeleted } from './call-error.js'
-import { given, type ServerContext } from './calls.js'
-import { streams } from './generated.js'
-import { type ExpectedOnWire, expectedOf, streamName } from './wire.js'
+import type { Asking } from '../access/access.js'
+import { CallError, streamDeleted } from '../wire/call-error.js'
+import { streams } from '../wire/generated.js'
+import { type ExpectedOnWire, expectedOf, streamName } from '../wire/values.js'
+import { given, type ServerContext } from './call.js'
 
 /** `Streams.Delete` and `Streams.Tombstone`. */
 

@@ -2,10 +2,10 @@ import type { SubscriptionInfo } from '@eventstore/db-client/generated/persisten
 import type { GroupInfo, Membership } from '@transferd/event-log/groups'
 import { type GroupSettings, wholeLog } from '@transferd/event-log/groups'
 import { positionText } from '@transferd/event-log/streams'
-import { persistent } from './generated.js'
-import type { ClientConsumer } from './persistent-read.js'
-import type { ResolvedEvent } from './recorded-event.js'
-import { revisionText } from './wire.js'
+import { persistent } from '../wire/generated.js'
+import type { ResolvedEvent } from '../wire/recorded-event.js'
+import { revisionText } from '../wire/values.js'
+import type { ClientConsumer } from './consume.js'
 
 /** The real server measures how long acks take; where it is asked to, this one lists the same figures as unknown. */
 const measurements = [

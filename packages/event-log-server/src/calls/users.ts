@@ -11,10 +11,10 @@ import type {
   UpdateReq,
 } from '@eventstore/db-client/generated/users_pb.js'
 import { type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
-import { type Asking, admins, hashPassword, newSalt, type StoredUser, userStream } from './access.js'
-import { accessDenied, CallError, toCallError, unforeseen } from './call-error.js'
-import { endWith, given, type ServerContext, signalOf, unary } from './calls.js'
-import { users, usersServices } from './generated.js'
+import { type Asking, admins, hashPassword, newSalt, type StoredUser, userStream } from '../access/access.js'
+import { accessDenied, CallError, toCallError, unforeseen } from '../wire/call-error.js'
+import { users, usersServices } from '../wire/generated.js'
+import { endWith, given, type ServerContext, signalOf, unary } from './call.js'
 
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n

@@ -7,9 +7,9 @@ import type {
   sendUnaryData,
 } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
-import type { Access, Asking } from './access.js'
-import { type CallError, toCallError, unforeseen } from './call-error.js'
-import type { MatchingBudgets } from './matching-budget.js'
+import type { Access, Asking } from '../access/access.js'
+import type { MatchingBudgets } from '../filters/matching-budget.js'
+import { type CallError, toCallError, unforeseen } from '../wire/call-error.js'
 
 /** What every service works with. */
 export interface ServerContext {

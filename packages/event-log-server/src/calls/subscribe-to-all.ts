@@ -1,14 +1,12 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StoredEvent, StreamStore } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
-import { unforeseen } from './call-error.js'
-import { filterSpecOf, matcherOf } from './event-filter.js'
-import { streams } from './generated.js'
-import type { Reading } from './read-call.js'
-import { caughtUp, confirmation } from './subscribe-to-stream.js'
-import { placeOf } from './wire.js'
+import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
+import { unforeseen } from '../wire/call-error.js'
+import { streams } from '../wire/generated.js'
+import { placeOf } from '../wire/values.js'
+import { caughtUp, confirmation, pageEvents, type Reading } from './reading.js'
 
-const pageEvents = 200
 const defaultWindow = 32
 /** Matching events of one read of the recorded server. */
 const readMatches = 32

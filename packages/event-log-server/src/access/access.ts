@@ -2,8 +2,8 @@ import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { type Metadata, status } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { isMetadataStream, parseObject } from '@transferd/event-log/streams'
-import { accessDenied, CallError, notAuthenticated } from './call-error.js'
-import { epochStream } from './first-event.js'
+import { epochStream } from '../first-event.js'
+import { accessDenied, CallError, notAuthenticated } from '../wire/call-error.js'
 import { addressOf, Guesses } from './guesses.js'
 
 export interface Account {
