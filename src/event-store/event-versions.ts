@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { JsonObject } from './event-store.js'
 
 /** An event that does not have the stored format: damage, or a version newer than this program. */
@@ -38,12 +38,12 @@ export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upca
       if (versions.length !== steps.length + 1) {
         throw new Error(`${type} has ${versions.length} versions and ${steps.length} upcasters`)
       }
-      return [type, { checks: versions.map((schema) => TypeCompiler.Compile(schema)), steps }]
+      return [type, { checks: versions.map(compiledWhenUsed), steps }]
     }),
   )
 
   function check(type: string, version: number, data: unknown): void {
-    const schema = types.get(type)?.checks[version - 1]
+    const schema = types.get(type)?.checks[version - 1]?.()
     if (schema?.Check(data)) return
     // The path only: a value could be a customer's, and so could the name of a field that nobody knows.
     const path = schema?.Errors(data).First()?.path || '/'
@@ -70,5 +70,14 @@ export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upca
       check(type, known.checks.length, upcast)
       return upcast
     },
+  }
+}
+
+/** A command of the command line meets a few types only, and compiling all of them is a good part of its time. */
+function compiledWhenUsed(schema: TObject): () => TypeCheck<TObject> {
+  let compiled: TypeCheck<TObject> | undefined
+  return () => {
+    compiled ??= TypeCompiler.Compile(schema)
+    return compiled
   }
 }

@@ -57,9 +57,15 @@ export class AppendClient {
   #scheduled = false
   #ended: string | undefined
   #whenIdle: (() => void) | undefined
+  #whenFirstUsed: (() => void) | undefined
 
   constructor(onCommitted: (position: number) => void) {
     this.#onCommitted = onCommitted
+  }
+
+  /** Calls back once, before the first append is sent. */
+  whenFirstUsed(start: () => void): void {
+    this.#whenFirstUsed = start
   }
 
   /** A new writer. What the one before has not answered fails. */
@@ -104,6 +110,8 @@ export class AppendClient {
     message.size += size
     this.#waitingUnits += 1
     this.#waitingSize += size
+    this.#whenFirstUsed?.()
+    this.#whenFirstUsed = undefined
     this.#schedule()
     // Else the writer would idle for the turn, and the thread for the commit, when answers arrive all at once.
     if (message.units.length === earlyUnits && this.#inFlight.length === 0) this.#send()

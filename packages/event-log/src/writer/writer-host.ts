@@ -10,19 +10,24 @@ export interface WriterPort {
   readonly port: MessagePort
 }
 
-/** Runs the log writer of this process, replaces it if it crashes, and connects the threads to it. */
+/**
+ * Runs the log writer of this process, replaces it if it crashes, and connects the threads to it. It starts when something is
+ * appended or shared: a process that only reads need not wait for a thread.
+ */
 export class WriterHost {
   readonly #directory: string
   readonly #client: AppendClient
   readonly #shared = new Set<MessagePort>()
-  #worker: Worker
+  #worker: Worker | undefined
   #closing = false
   #restart: NodeJS.Timeout | undefined
 
   constructor(directory: string, client: AppendClient) {
     this.#directory = directory
     this.#client = client
-    this.#worker = this.#start()
+    client.whenFirstUsed(() => {
+      this.#worker ??= this.#start()
+    })
   }
 
   /** A handle for another thread of this process; transfer it. */
@@ -40,9 +45,10 @@ export class WriterHost {
     this.#closing = true
     clearTimeout(this.#restart)
     for (const shared of this.#shared) shared.close()
-    const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
-    if (this.#worker.threadId === -1) return
-    this.#worker.postMessage({ kind: 'close' } satisfies ToWriter)
+    const worker = this.#worker
+    if (worker === undefined || worker.threadId === -1) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    worker.postMessage({ kind: 'close' } satisfies ToWriter)
     await ended
   }
 
@@ -75,6 +81,7 @@ export class WriterHost {
   }
 
   #connectShared(shared: MessagePort): void {
+    this.#worker ??= this.#start()
     const port = this.#connect(this.#worker)
     shared.postMessage({ port } satisfies WriterPort, [port])
   }
