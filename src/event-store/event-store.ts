@@ -21,6 +21,7 @@ export {
   AppendTooLargeError,
   ConsumerDroppedError,
   comparePositions,
+  type Direction,
   defaultPersistentSubscriptionSettings,
   type ExpectedRevision,
   formatPosition,

@@ -10,6 +10,7 @@ import {
   type Page,
   type Position,
   type ReadAllOptions,
+  type ReadStreamOptions,
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../../src/event-store/event-store.js'
@@ -459,6 +460,27 @@ function readRules(t: Test, store: EventStore): void {
     }
   })
 
+  t.test('a stream reads backwards from its last event or from a revision, inclusive', async (t) => {
+    const letters = new Letters()
+    const stream = newStream()
+    t.same(await store.readStream(stream, { direction: 'backwards', maxCount: 1 }), [], 'there is no stream')
+    await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd', 'e'))
+    const reads: [options: Omit<ReadStreamOptions, 'direction'>, letters: string][] = [
+      [{}, '4:e 3:d 2:c 1:b 0:a'],
+      [{ maxCount: 1 }, '4:e'],
+      [{ maxCount: 5 }, '4:e 3:d 2:c 1:b 0:a'],
+      [{ fromRevision: 4, maxCount: 2 }, '4:e 3:d'],
+      [{ fromRevision: 2 }, '2:c 1:b 0:a'],
+      [{ fromRevision: 0 }, '0:a'],
+      [{ fromRevision: 5, maxCount: 2 }, '4:e 3:d'],
+      [{ fromRevision: 1_000, maxCount: 1 }, '4:e'],
+    ]
+    for (const [options, expected] of reads) {
+      const events = await store.readStream(stream, { direction: 'backwards', ...options })
+      t.equal(letters.show(events), expected, JSON.stringify(options))
+    }
+  })
+
   t.test('no event is lost or doubled where a long read is cut into pages', async (t) => {
     const stream = newStream()
     const events = Array.from({ length: 2_345 }, () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} }))
@@ -474,6 +496,11 @@ function readRules(t: Test, store: EventStore): void {
       t.equal(read.length, count)
       t.ok(read.every((event, i) => event.revision === fromRevision + i))
     }
+    const backwards = await store.readStream(stream, { direction: 'backwards' })
+    t.same(
+      backwards.map(({ revision }) => revision),
+      Array.from({ length: 2_345 }, (_, i) => 2_344 - i),
+    )
   })
 
   t.test('an event reads back as it was appended', async (t) => {

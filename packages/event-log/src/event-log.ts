@@ -120,18 +120,22 @@ class Log implements EmbeddedLog {
   }
 
   async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {
-    const { fromRevision = 0, maxCount = Number.MAX_SAFE_INTEGER } = options
+    const { direction = 'forwards', maxCount = Number.MAX_SAFE_INTEGER } = options
+    const { fromRevision = direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER } = options
     checkCount('fromRevision', fromRevision, 0)
     checkCount('maxCount', maxCount, 1)
     const events: RecordedEvent[] = []
+    let from = fromRevision
     for (;;) {
       const left = maxCount - events.length
       const page = this.#reader.readStream(stream, {
-        fromRevision: fromRevision + events.length,
+        direction,
+        fromRevision: from,
         maxCount: Math.min(left, streamPage),
       })
       for (const event of page.events) events.push(event)
       if (page.atEnd || events.length === maxCount) return events
+      from = page.next
       await nextTurn()
     }
   }

@@ -39,8 +39,12 @@ export interface AppendResult {
   readonly position: Position
 }
 
+export type Direction = 'forwards' | 'backwards'
+
 export interface ReadStreamOptions {
-  /** Inclusive; 0 when absent. */
+  /** Forwards when absent. */
+  readonly direction?: Direction
+  /** Inclusive; when absent, where the direction begins: the first event or the last one. */
   readonly fromRevision?: number
   /** At least 1; all when absent. */
   readonly maxCount?: number

@@ -7,10 +7,10 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
-import { newestEvent } from '../../event-store/newest-event.js'
 import { readEvent } from '../../event-store/read-event.js'
 
 const stream = 'callbacks-sweep'
+const newest = { direction: 'backwards', maxCount: 1 } as const
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000
 
@@ -37,7 +37,7 @@ export class SweepCheckpoint {
 
   /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
-    const last = await newestEvent(store, stream)
+    const [last] = await store.readStream(stream, newest)
     const kept = last ? keptIn(last) : null
     const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
     return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
@@ -78,7 +78,8 @@ export class SweepCheckpoint {
 }
 
 async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
-  return (await newestEvent(store, stream))?.revision ?? 'no_stream'
+  const [last] = await store.readStream(stream, newest)
+  return last?.revision ?? 'no_stream'
 }
 
 function keptIn(recorded: RecordedEvent): Kept {

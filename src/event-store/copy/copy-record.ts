@@ -7,7 +7,6 @@ import {
   parsePosition,
   WrongExpectedRevisionError,
 } from '../event-store.js'
-import { newestEvent } from '../newest-event.js'
 import type { EqualUpTo } from './compare-logs.js'
 
 /** System streams: no part of the log, so they are not copied on when the target becomes a source. */
@@ -37,7 +36,7 @@ export class CopyRecord {
 
   /** @throws StoreUnavailableError */
   static async load(target: EventStore, stream: string): Promise<CopyRecord> {
-    const newest = await newestEvent(target, stream)
+    const [newest] = await target.readStream(stream, { direction: 'backwards', maxCount: 1 })
     const data = newest?.data as { [name in keyof KeptCopy]: KeptCopy[name] } | undefined
     const source = parsePosition(String(newest?.data.source))
     const at = parsePosition(String(newest?.data.target))

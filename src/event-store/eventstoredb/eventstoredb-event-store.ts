@@ -70,14 +70,18 @@ class Log implements Omit<EventStore, 'persistentSubscriptions'> {
   }
 
   async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {
-    const { fromRevision = 0, maxCount = Number.MAX_SAFE_INTEGER } = options
-    checkCount('fromRevision', fromRevision, 0)
+    const { direction = 'forwards', fromRevision, maxCount = Number.MAX_SAFE_INTEGER } = options
+    if (fromRevision !== undefined) checkCount('fromRevision', fromRevision, 0)
     checkCount('maxCount', maxCount, 1)
     const { client, deadlineMs } = this.connection
     const what = 'reading a stream'
     const events: RecordedEvent[] = []
     try {
-      const call = await within(deadlineMs, what, client.read(readStreamRequest(stream, fromRevision, maxCount)))
+      const call = await within(
+        deadlineMs,
+        what,
+        client.read(readStreamRequest(stream, direction, fromRevision, maxCount)),
+      )
       const answers = new Incoming(call)
       try {
         while (await answers.more(what, deadlineMs)) {

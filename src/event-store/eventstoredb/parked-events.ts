@@ -16,7 +16,9 @@ export async function parkedEvents(
   deadlineMs: number,
 ): Promise<readonly ParkedEvent[]> {
   const stream = `$persistentsubscription-$all::${group}-parked`
-  const answers = new Incoming(await within(deadlineMs, what, client.read(readStreamRequest(stream, 0, maxCount))))
+  const answers = new Incoming(
+    await within(deadlineMs, what, client.read(readStreamRequest(stream, 'forwards', 0, maxCount))),
+  )
   const parked: ParkedEvent[] = []
   try {
     while (await answers.more(what, deadlineMs)) {

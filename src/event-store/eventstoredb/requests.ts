@@ -1,5 +1,5 @@
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
-import type { Position } from '../event-store.js'
+import type { Direction, Position } from '../event-store.js'
 import { shared, streams } from './generated.js'
 import type { StreamFilter } from './stream-filter.js'
 
@@ -18,10 +18,21 @@ export function identifierOf(stream: string) {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
 }
 
-/** Forwards, from a revision, inclusive. */
-export function readStreamRequest(stream: string, fromRevision: number, maxCount: number): ReadReq {
-  const source = new Options.StreamOptions().setStreamIdentifier(identifierOf(stream)).setRevision(`${fromRevision}`)
-  return request(plain().setStream(source).setReadDirection(forwards).setCount(`${maxCount}`).setNoFilter(empty()))
+/** From a revision, inclusive; from where the direction begins when it is undefined. */
+export function readStreamRequest(
+  stream: string,
+  direction: Direction,
+  fromRevision: number | undefined,
+  maxCount: number,
+): ReadReq {
+  const source = new Options.StreamOptions().setStreamIdentifier(identifierOf(stream))
+  if (fromRevision !== undefined) source.setRevision(`${fromRevision}`)
+  else if (direction === 'forwards') source.setStart(empty())
+  else source.setEnd(empty())
+  const options = plain()
+    .setStream(source)
+    .setReadDirection(direction === 'forwards' ? forwards : backwards)
+  return request(options.setCount(`${maxCount}`).setNoFilter(empty()))
 }
 
 /** The last event of all streams. */

@@ -2,7 +2,15 @@ import type { Database, Statement } from 'better-sqlite3'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
 import { ReadConnection } from '../file/read-connection.js'
 import { findStream, StreamNumbers } from '../file/stream-numbers.js'
-import type { JsonObject, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../types.js'
+import type {
+  Direction,
+  JsonObject,
+  Page,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+} from '../types.js'
 import { BrokenLogError } from '../writer/appender.js'
 import { decodeBody, parseObject } from './event-body.js'
 import { RecentEvents, type Stretch } from './recent-events.js'
@@ -16,6 +24,8 @@ const chunkRows = 256
 const pageSize = 8 * 1024 * 1024
 const maxPrefixes = 100
 const maxStatements = 100
+/** The highest an event that is read may have: the one that ends a stream is not read. */
+const lastRevision = tombstoneRevision - 1
 
 type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: string | Uint8Array]
 
@@ -26,12 +36,14 @@ const columns = 'position, revision, recorded_at, name, body'
 interface StreamPage {
   readonly events: readonly RecordedEvent[]
   readonly atEnd: boolean
+  /** Revision from which to read on. */
+  readonly next: number
 }
 
 interface Statements {
   readonly db: Database
   readonly numbers: StreamNumbers
-  readonly ofStream: Statement<[number, number, number], Row>
+  readonly ofStream: { readonly [direction in Direction]: Statement<[number, number, number], Row> }
   readonly lastPosition: Statement<[], number | null>
   /** By the condition on the name. */
   readonly ofAll: Map<string, Statement<(string | number)[], Row>>
@@ -54,27 +66,30 @@ export class LogReader {
   /** At most `maxCount` events, and only as many as fit a page. */
   readStream(stream: string, options: Required<ReadStreamOptions>): StreamPage {
     return this.#connection.read((statements) => {
-      const { ofStream } = statements
+      const ofStream = statements.ofStream[options.direction]
+      const step = options.direction === 'forwards' ? 1 : -1
       const number = findStream(statements.db, statements.numbers, stream)
-      if (number === undefined) return { events: [], atEnd: true }
       const events: RecordedEvent[] = []
       let size = 0
-      let revision = options.fromRevision
+      let next = Math.min(options.fromRevision, lastRevision)
+      if (number === undefined) return { events, atEnd: true, next }
       while (events.length < options.maxCount && size < pageSize) {
         const wanted = Math.min(chunkRows, options.maxCount - events.length)
-        const rows = ofStream.all(number, revision, wanted)
+        const rows = ofStream.all(number, next, wanted)
+        // Backwards from behind the end begins at the end.
+        if (step < 0 && events.length === 0) next = Math.min(next, rows[0]?.[1] ?? next)
         for (const row of rows) {
-          if (row[1] === tombstoneRevision) return { events, atEnd: true }
-          if (row[1] !== revision || row[3] !== stream) {
-            throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[3]}`)
+          if (row[1] === tombstoneRevision) return { events, atEnd: true, next }
+          if (row[1] !== next || row[3] !== stream) {
+            throw new BrokenLogError(`position ${row[0]}: expected ${next}@${stream}, found ${row[1]}@${row[3]}`)
           }
           events.push(toEvent(row))
           size += row[4].length
-          revision += 1
+          next += step
         }
-        if (rows.length < wanted) return { events, atEnd: true }
+        if (rows.length < wanted) return { events, atEnd: true, next }
       }
-      return { events, atEnd: false }
+      return { events, atEnd: false, next }
     })
   }
 
@@ -115,14 +130,17 @@ export class LogReader {
 }
 
 function prepared(db: Database): Statements {
+  const ofStream = (where: string) =>
+    db
+      .prepare<[number, number, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND ${where} LIMIT ?`)
+      .raw()
   return {
     db,
     numbers: new StreamNumbers(db),
-    ofStream: db
-      .prepare<[number, number, number], Row>(
-        `SELECT ${columns} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
-      )
-      .raw(),
+    ofStream: {
+      forwards: ofStream('revision >= ? ORDER BY revision'),
+      backwards: ofStream('revision <= ? ORDER BY revision DESC'),
+    },
     lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
     ofAll: new Map(),
   }
