@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { parseConnectionUrl } from '../src/event-store/eventstoredb/connection-url.js'
-import { configurationDefaults, readConfiguration } from '../src/runtime/configuration.js'
+import { environmentSchema, readConfiguration } from '../src/runtime/configuration.js'
 
 interface Service {
   readonly image?: string
@@ -153,7 +153,7 @@ t.test(
             name,
           )
           for (const variable of Object.keys(environment))
-            t.ok(variable.replace(/_FILE$/, '') in configurationDefaults, `${name} ${variable}`)
+            t.ok(variable.replace(/_FILE$/, '') in environmentSchema.properties, `${name} ${variable}`)
           const plain = Object.entries(environment).filter(([variable]) => !variable.endsWith('_FILE'))
           // As transferd gets it in the container: what the image says is there, too.
           t.same(namedTwice({ ...imageDefaults, ...environment }), [], name)
@@ -201,7 +201,11 @@ t.test(
     const [, workingDirectory = ''] = /^WORKDIR (\S+)$/m.exec(dockerfile.split(/^FROM .*$/m)[2]!) ?? []
     const [, volume] = /^VOLUME (\S+)$/m.exec(dockerfile) ?? []
     for (const name of ['EVENT_STORE_URL', 'READ_MODEL_URL', 'DATA_DIRECTORY'] as const)
-      t.equal(resolve(workingDirectory, configurationDefaults[name].replace('embedded:', '')), volume, name)
+      t.equal(
+        resolve(workingDirectory, environmentSchema.properties[name].default.replace('embedded:', '')),
+        volume,
+        name,
+      )
   },
 )
 

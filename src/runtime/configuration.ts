@@ -1,113 +1,146 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { isEverybody, rangeProblem } from '../commands/address-index.js'
+import { type StaticDecode, Type } from '@sinclair/typebox'
+import { TransformDecodeError, Value } from '@sinclair/typebox/value'
 import { defaultCompletionGuardFactor } from '../commands/transfers.js'
-import { type Currency, currencyOf } from '../domain/currency.js'
-import { parseAmount } from '../domain/money.js'
-import type { PaymentMethod } from '../domain/payment-method.js'
-import { hiddenCharacters, isVisible } from '../domain/text.js'
-
-export type EventStoreLocation =
-  /** `directory` is an absolute path. */
-  | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may hold a password. */
-  | { readonly engine: 'eventstoredb'; readonly url: string }
-
-export type ReadModelLocation =
-  /** `directory` is an absolute path. */
-  | { readonly engine: 'embedded'; readonly directory: string }
-  /** The URL may hold a password. */
-  | { readonly engine: 'mongodb'; readonly url: string }
+import * as parse from './configuration-values.js'
 
 /** What a node does: answers merchants and customers; keeps the read models and lets deposits expire; sends callbacks. */
 export const roles = ['api', 'projections', 'callbacks'] as const
 export type Role = (typeof roles)[number]
 
-export type WalletLocation =
-  | { readonly engine: 'built-in' }
-  /** A wallet core; `url` is without a slash at the end. */
-  | { readonly engine: 'http'; readonly url: string; readonly token: string; readonly timeoutMs: number }
-
-/** How customers of the built-in wallet are reached; undefined: not at all, or by the sandbox's outbox. */
-export interface MessageGateways {
-  /** `url` (smtp: or smtps:) may hold a password. */
-  readonly email: { readonly url: string; readonly from: string } | undefined
-  readonly sms: { readonly url: string; readonly token: string } | undefined
+interface Details {
+  /** As text; empty when absent, which `parse` then gets. */
+  readonly default?: string
+  /** Holds a secret, or may: `<name>_FILE` names a file to read it from instead. No problem repeats its value. */
+  readonly secret?: true
+  /** It must not be empty when another variable is set. */
+  readonly needed?: { readonly with: string; readonly problem: string }
 }
 
-export interface Configuration {
-  /** At least one. */
-  readonly roles: ReadonlySet<Role>
-  readonly host: string
-  /** 0: any free one. */
-  readonly port: number
-  /** Without a slash at the end; undefined: the address listened on. */
-  readonly publicUrl: string | undefined
-  readonly eventStore: EventStoreLocation
-  /** Absolute path of the directory that holds the master key and sandbox.json: that of the log where it has one. */
-  readonly dataDirectory: string
-  readonly readModels: ReadModelLocation
-  /** 32 bytes; undefined: the key file in the data directory. */
-  readonly masterKey: Buffer | undefined
-  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
-  readonly trustedProxies: readonly string[]
-  readonly maxConnections: number
-  /** Of one peer that is no trusted proxy. */
-  readonly maxConnectionsPerAddress: number
-  readonly logLevel: string
-  readonly currency: Currency
-  readonly paymentMethods: readonly PaymentMethod[]
-  /** `auto`: a sandbox merchant is offered as long as there is no live one. */
-  readonly sandbox: 'auto' | 'off'
-  readonly callbackTimeoutMs: number
-  /** How many times the requested amount, or which fraction, must be confirmed to complete a transfer with it. */
-  readonly completionGuardFactor: number
-  readonly wallet: WalletLocation
-  readonly messages: MessageGateways
+/** `description` is Markdown; `parse` throws a Problem at what it does not take. */
+function variable<Parsed>(description: string, parse: (text: string) => Parsed, details: Details = {}) {
+  return Type.Transform(Type.String({ default: '', description, ...details }))
+    .Decode(parse)
+    .Encode(String)
 }
 
-/** Every variable that is read, with its default as text; docs/reference/configuration.md lists the same. */
-export const configurationDefaults = {
-  ROLES: roles.join(),
-  HOST: '127.0.0.1',
-  PORT: '3000',
-  PUBLIC_URL: '',
-  EVENT_STORE_URL: 'embedded:./data',
-  READ_MODEL_URL: 'embedded:./data',
-  DATA_DIRECTORY: './data',
-  TRANSFERD_MASTER_KEY: '',
-  TRUSTED_PROXIES: '',
-  MAX_CONNECTIONS: '10000',
-  MAX_CONNECTIONS_PER_ADDRESS: '500',
-  LOG_LEVEL: 'info',
-  CURRENCY: 'TRY',
-  PAYMENT_METHODS: '',
-  SANDBOX: 'auto',
-  CALLBACK_TIMEOUT_MS: '15000',
-  COMPLETION_GUARD_FACTOR: String(defaultCompletionGuardFactor),
-  WALLET_URL: '',
-  WALLET_TOKEN: '',
-  WALLET_TIMEOUT_MS: '10000',
-  SMTP_URL: '',
-  MAIL_FROM: '',
-  SMS_URL: '',
-  SMS_TOKEN: '',
-} as const
+const token = (neededWith: string): Details => ({
+  secret: true,
+  needed: { with: neededWith, problem: 'must be set: it is sent as the bearer token' },
+})
 
-type Variable = keyof typeof configurationDefaults
+/** Every variable that is read. The table in docs/reference/configuration.md is made of it (npm run docs:configuration). */
+export const environmentSchema = Type.Object({
+  ROLES: variable(
+    'What this node does; `serve --roles` comes before it. See [several nodes](../operating/several-nodes.md)',
+    (text) => new Set(text.split(',').map((name) => parse.oneOf(roles)(name.trim()))),
+    { default: roles.join() },
+  ),
+  HOST: variable("Address to listen on. `0.0.0.0` or `::` for all of the machine's", parse.host, {
+    default: '127.0.0.1',
+  }),
+  PORT: variable(
+    'Port to listen on, 0 to 65535; 0 takes any free one, which the banner names',
+    parse.integer(0, 65_535),
+    { default: '3000' },
+  ),
+  PUBLIC_URL: variable(
+    "What merchants and customers reach the service under, such as `https://pay.example.com`: the payment pages' links are made of it. The address listened on when absent",
+    parse.optional(parse.publicUrl),
+  ),
+  EVENT_STORE_URL: variable(
+    'Where the event log is: `embedded:<directory>`, or an [EventStoreDB](eventstoredb.md): `esdb://<user>:<password>@<host>:2113`',
+    parse.eventStore,
+    { default: 'embedded:./data', secret: true },
+  ),
+  READ_MODEL_URL: variable(
+    'Where the read models are: `embedded:<directory>`, the same one or another, or a [MongoDB](mongodb.md): `mongodb://<host>/<database>`',
+    parse.readModels,
+    { default: 'embedded:./data', secret: true },
+  ),
+  DATA_DIRECTORY: variable(
+    'With a log on EventStoreDB: the directory for the files of this node, `sandbox.json` and a `master.key` you provide. With an embedded log they are in its directory',
+    (text) => resolve(text),
+    { default: './data' },
+  ),
+  TRANSFERD_MASTER_KEY: variable(
+    "32 bytes, as 64 hexadecimal digits or as base64: seals merchants' secrets in the log. The file `master.key` in the data directory when absent",
+    parse.optional(parse.masterKey),
+    { secret: true },
+  ),
+  TRUSTED_PROXIES: variable(
+    "Addresses and CIDR ranges, separated by commas, whose `X-Forwarded-For` is believed. Nobody's when absent. More than a sixteenth of all IPv4 or IPv6 addresses is refused: anybody could say then who calls",
+    parse.proxyRanges,
+  ),
+  MAX_CONNECTIONS: variable(
+    'Connections open at once; one more is closed as it comes in',
+    parse.integer(1, 1_000_000),
+    { default: '10000' },
+  ),
+  MAX_CONNECTIONS_PER_ADDRESS: variable(
+    'Of these, from one address (IPv6: one /64). Trusted proxies have no such bound: without `TRUSTED_PROXIES` a proxy is one caller',
+    parse.integer(1, 1_000_000),
+    { default: '500' },
+  ),
+  LOG_LEVEL: variable(
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; log lines are JSON on stderr',
+    parse.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    { default: 'info' },
+  ),
+  CURRENCY: variable('What all amounts are in, by ISO 4217: [below](#currency)', parse.currency, { default: 'TRY' }),
+  PAYMENT_METHODS: variable(
+    'The catalogue, as JSON (see below). `1` Wallet, paid by a wallet, `2` Bank transfer and `3` Card, both manual, when absent',
+    parse.paymentMethods,
+  ),
+  SANDBOX: variable(
+    '`auto`: a sandbox merchant is offered as long as the log holds no live one. `off`: never',
+    parse.oneOf(['auto', 'off']),
+    { default: 'auto' },
+  ),
+  CALLBACK_TIMEOUT_MS: variable(
+    "How long a merchant's endpoint may take to answer a callback, 100 to 120000",
+    parse.integer(100, 120_000),
+    { default: '15000' },
+  ),
+  COMPLETION_GUARD_FACTOR: variable(
+    '`transfers complete` wants an amount confirmed that is more than this many times the requested one, or less than that fraction of it; 1 to 1000000',
+    parse.integer(1, 1_000_000),
+    { default: String(defaultCompletionGuardFactor) },
+  ),
+  WALLET_URL: variable(
+    "A [wallet core](wallet-core.md) that keeps the customers' accounts: `https`, or `http` on this machine. The built-in wallet when absent",
+    parse.optional(parse.secretsUrl),
+  ),
+  WALLET_TOKEN: variable(
+    'The bearer token it is called with; needed with `WALLET_URL`',
+    parse.bearerToken,
+    token('WALLET_URL'),
+  ),
+  WALLET_TIMEOUT_MS: variable(
+    'How long the wallet core may take to answer, 100 to 120000',
+    parse.integer(100, 120_000),
+    { default: '10000' },
+  ),
+  SMTP_URL: variable(
+    "The mail server for the built-in wallet's e-mails: `smtp://` or `smtps://`, with user and password where it wants them. See [messages](messages.md)",
+    parse.optional(parse.smtpUrl),
+    { secret: true },
+  ),
+  MAIL_FROM: variable(
+    'Their sender, such as `Payments <no-reply@pay.example.com>`; needed with `SMTP_URL`',
+    parse.optional(parse.sender),
+    { needed: { with: 'SMTP_URL', problem: parse.senderProblem } },
+  ),
+  SMS_URL: variable(
+    "The gateway for the built-in wallet's SMS: `https`, or `http` on this machine. See [messages](messages.md)",
+    parse.optional(parse.secretsUrl),
+  ),
+  SMS_TOKEN: variable('The bearer token it is called with; needed with `SMS_URL`', parse.bearerToken, token('SMS_URL')),
+})
 
-/** What holds a secret, or may: `<name>_FILE` names a file to read it from instead. */
-export const secretVariables = [
-  'EVENT_STORE_URL',
-  'READ_MODEL_URL',
-  'TRANSFERD_MASTER_KEY',
-  'WALLET_TOKEN',
-  'SMTP_URL',
-  'SMS_TOKEN',
-] as const satisfies readonly Variable[]
-
-const secrets: ReadonlySet<string> = new Set(secretVariables)
 type Environment = { readonly [name: string]: string | undefined }
+export type Configuration = ReturnType<typeof arranged>
 
 /** The environment asks for something impossible; `problems` names all of it. */
 export class ConfigurationError extends Error {
@@ -117,277 +150,79 @@ export class ConfigurationError extends Error {
   }
 }
 
-const defaultPaymentMethods = (['Wallet', 'Bank transfer', 'Card'] as const).map(
-  (name, index): PaymentMethod => ({
-    code: index + 1,
-    name,
-    kinds: ['deposit', 'withdrawal'],
-    paidBy: name === 'Wallet' ? 'wallet' : 'manual',
-    minAmountMinor: 1_00n,
-    maxAmountMinor: 999_999_99n,
-  }),
-)
-
-type Read = <Value>(name: Variable, parse: (text: string) => Value) => Value
-
 /** An empty variable counts as absent. @throws ConfigurationError with every problem at once */
 export function readConfiguration(environment: Environment): Configuration {
+  const texts: { [name: string]: string } = {}
   const problems: string[] = []
-  const text = (name: Variable) =>
-    secretOfFile(environment, name) || environment[name]?.trim() || configurationDefaults[name]
-  const read: Read = (name, parse) => {
+  for (const [name, schema] of Object.entries(environmentSchema.properties)) {
+    const details: Details = schema
     try {
-      return parse(text(name))
+      texts[name] = (details.secret && secretOfFile(environment, name)) || environment[name]?.trim() || schema.default
+      if (texts[name] === '' && details.needed && texts[details.needed.with])
+        throw new parse.Problem(details.needed.problem)
+      Value.Decode(schema, texts[name])
     } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      problems.push(`${name} ${error.message}`)
-      // Never returned to the caller: the problem is thrown below.
-      return undefined as never
+      const cause = error instanceof TransformDecodeError ? error.error : error
+      if (!(cause instanceof parse.Problem)) throw cause
+      problems.push(`${name} ${cause.message}`)
     }
   }
-  const configuration: Omit<Configuration, 'dataDirectory'> = {
-    roles: read('ROLES', parseRoles),
-    host: read('HOST', parseHost),
-    port: read('PORT', (value) => parseInteger(value, 0, 65_535)),
-    publicUrl: read('PUBLIC_URL', parsePublicUrl),
-    eventStore: read('EVENT_STORE_URL', parseEventStore),
-    readModels: read('READ_MODEL_URL', parseReadModels),
-    masterKey: read('TRANSFERD_MASTER_KEY', parseMasterKey),
-    trustedProxies: read('TRUSTED_PROXIES', parseRanges),
-    maxConnections: read('MAX_CONNECTIONS', (value) => parseInteger(value, 1, 1_000_000)),
-    maxConnectionsPerAddress: read('MAX_CONNECTIONS_PER_ADDRESS', (value) => parseInteger(value, 1, 1_000_000)),
-    logLevel: read('LOG_LEVEL', (value) =>
-      parseOneOf(value, ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    ),
-    currency: read('CURRENCY', parseCurrency),
-    paymentMethods: read('PAYMENT_METHODS', (value) => (value === '' ? defaultPaymentMethods : parseCatalogue(value))),
-    sandbox: read('SANDBOX', (value) => parseOneOf(value, ['auto', 'off'])),
-    callbackTimeoutMs: read('CALLBACK_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000)),
-    completionGuardFactor: read('COMPLETION_GUARD_FACTOR', (value) => parseInteger(value, 1, 1_000_000)),
-    wallet: readWallet(read),
-    messages: readMessages(read),
-  }
   if (problems.length > 0) throw new ConfigurationError(problems)
-  const { eventStore } = configuration
-  const dataDirectory = eventStore.engine === 'embedded' ? eventStore.directory : resolve(text('DATA_DIRECTORY'))
-  return { ...configuration, dataDirectory }
+  return arranged(Value.Decode(environmentSchema, texts))
 }
 
-/** What is wrong with one variable, as the end of a sentence that begins with its name. */
-class Problem extends Error {}
-
-/** Undefined where the variable names no file. Never quotes what the file holds. */
-function secretOfFile(environment: Environment, name: Variable): string | undefined {
-  const path = secrets.has(name) && environment[`${name}_FILE`]?.trim()
+/** Undefined where the variable names no file. Never quotes what the file holds. @throws Problem */
+function secretOfFile(environment: Environment, name: string): string | undefined {
+  const path = environment[`${name}_FILE`]?.trim()
   if (!path) return undefined
-  if (environment[name]?.trim()) throw new Problem(`and ${name}_FILE are both set: which of them is meant?`)
+  if (environment[name]?.trim()) throw new parse.Problem(`and ${name}_FILE are both set: which of them is meant?`)
   let content: string
   try {
     content = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new Problem(`cannot be read from the file ${path}: ${(error as NodeJS.ErrnoException).code}`)
+    throw new parse.Problem(`cannot be read from the file ${path}: ${(error as NodeJS.ErrnoException).code}`)
   }
-  if (content === '') throw new Problem(`cannot be read from the file ${path}: it is empty`)
+  if (content === '') throw new parse.Problem(`cannot be read from the file ${path}: it is empty`)
   return content
 }
 
-/** Separated by commas. */
-function parseRoles(value: string): ReadonlySet<Role> {
-  return new Set(value.split(',').map((name) => parseOneOf(name.trim(), roles)))
-}
-
-function readWallet(read: Read): WalletLocation {
-  const url = read('WALLET_URL', parseSecretsUrl)
-  const token = read('WALLET_TOKEN', (value) => parseToken(value, url !== undefined))
-  const timeoutMs = read('WALLET_TIMEOUT_MS', (value) => parseInteger(value, 100, 120_000))
-  return url === undefined ? { engine: 'built-in' } : { engine: 'http', url, token, timeoutMs }
-}
-
-function readMessages(read: Read): MessageGateways {
-  const smtpUrl = read('SMTP_URL', parseSmtpUrl)
-  const from = read('MAIL_FROM', (value) => parseSender(value, smtpUrl !== undefined))
-  const smsUrl = read('SMS_URL', parseSecretsUrl)
-  const token = read('SMS_TOKEN', (value) => parseToken(value, smsUrl !== undefined))
+function arranged(values: StaticDecode<typeof environmentSchema>) {
+  const { EVENT_STORE_URL: eventStore, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
   return {
-    email: smtpUrl === undefined ? undefined : { url: smtpUrl, from },
-    sms: smsUrl === undefined ? undefined : { url: smsUrl, token },
+    /** At least one. */
+    roles: values.ROLES as ReadonlySet<Role>,
+    host: values.HOST,
+    /** 0: any free one. */
+    port: values.PORT,
+    /** Without a slash at the end; undefined: the address listened on. */
+    publicUrl: values.PUBLIC_URL,
+    eventStore,
+    /** Absolute path of the directory that holds the master key and sandbox.json: that of the log where it has one. */
+    dataDirectory: eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY,
+    readModels: values.READ_MODEL_URL,
+    /** 32 bytes; undefined: the key file in the data directory. */
+    masterKey: values.TRANSFERD_MASTER_KEY,
+    /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+    trustedProxies: values.TRUSTED_PROXIES,
+    maxConnections: values.MAX_CONNECTIONS,
+    /** Of one peer that is no trusted proxy. */
+    maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
+    logLevel: values.LOG_LEVEL,
+    currency: values.CURRENCY,
+    paymentMethods: values.PAYMENT_METHODS,
+    /** `auto`: a sandbox merchant is offered as long as there is no live one. */
+    sandbox: values.SANDBOX,
+    callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
+    /** How many times the requested amount, or which fraction, must be confirmed to complete a transfer with it. */
+    completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
+    /** A wallet core's `url` is without a slash at the end. */
+    wallet: WALLET_URL
+      ? ({ engine: 'http', url: WALLET_URL, token: values.WALLET_TOKEN, timeoutMs: values.WALLET_TIMEOUT_MS } as const)
+      : ({ engine: 'built-in' } as const),
+    /** How customers of the built-in wallet are reached; undefined: not at all, or by the sandbox's outbox. */
+    messages: {
+      email: SMTP_URL && MAIL_FROM ? { url: SMTP_URL, from: MAIL_FROM } : undefined,
+      sms: SMS_URL ? { url: SMS_URL, token: values.SMS_TOKEN } : undefined,
+    },
   }
-}
-
-function parseHost(value: string): string {
-  if (/[\s/]/.test(value)) throw new Problem('must be an IP address or a host name')
-  return value
-}
-
-function parseInteger(value: string, min: number, max: number): number {
-  const number = Number(value)
-  if (!/^\d+$/.test(value) || number < min || number > max) {
-    throw new Problem(`must be a whole number from ${min} to ${max}, not ${JSON.stringify(value)}`)
-  }
-  return number
-}
-
-function parseOneOf<Value extends string>(value: string, allowed: readonly Value[]): Value {
-  const found = allowed.find((candidate) => candidate === value)
-  if (!found) throw new Problem(`must be one of ${allowed.join(', ')}, not ${JSON.stringify(value)}`)
-  return found
-}
-
-function parsePublicUrl(value: string): string | undefined {
-  if (value === '') return undefined
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new Problem('must be an http or https URL without query, such as https://pay.example.com')
-  }
-  return url.href.replace(/\/+$/, '')
-}
-
-/** Where passwords, codes and a token are sent to: nothing but TLS, unless it is this machine. */
-function parseSecretsUrl(value: string): string | undefined {
-  if (value === '') return undefined
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
-  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash) {
-    throw new Problem('must be an https URL without query (http on this machine only)')
-  }
-  if (url.username || url.password) throw new Problem('must not hold a user: there is a variable for the token')
-  return url.href.replace(/\/+$/, '')
-}
-
-function parseToken(value: string, isNeeded: boolean): string {
-  if (value === '' && isNeeded) throw new Problem('must be set: it is sent as the bearer token')
-  // What a header can hold (RFC 6750). Not a character of the value: it is a secret.
-  if (!/^[A-Za-z0-9._~+/-]*=*$/.test(value))
-    throw new Problem('must be a bearer token of A-Z a-z 0-9 . _ ~ + / - and =')
-  return value
-}
-
-function parseSmtpUrl(value: string): string | undefined {
-  if (value === '') return undefined
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  // Without query: one could switch TLS off, or have every message written to the log. Not a character of the value is
-  // repeated, as it may hold a password.
-  if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || url.pathname.length > 1 || url.search || url.hash) {
-    throw new Problem('must be a mail server without path and query, such as smtps://user:password@mail.example.com')
-  }
-  return value
-}
-
-function parseSender(value: string, isNeeded: boolean): string {
-  if (value === '' && !isNeeded) return value
-  if (!/^(?:[^<>"\p{Cc}]{0,64}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@,]+@[^\s<>@,]+)$/u.test(value)) {
-    throw new Problem('must be an address such as Payments <no-reply@pay.example.com>')
-  }
-  return value
-}
-
-/** The rest of a mongodb: URL is the driver's to judge, which is not loaded unless it is needed. */
-function parseReadModels(value: string): ReadModelLocation {
-  if (/^mongodb(\+srv)?:/i.test(value)) {
-    // Not a character of the value: it may hold a password.
-    if (!/^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(value))
-      throw new Problem('must name a server and a database, such as mongodb://127.0.0.1:27017/transferd')
-    return { engine: 'mongodb', url: value }
-  }
-  const scheme = schemeOf(value)
-  if (scheme !== 'embedded')
-    throw new Problem(`is ${asked(scheme)}: use embedded:<directory> or mongodb://<host>/<database>`)
-  return { engine: 'embedded', directory: directoryOf(value) }
-}
-
-/** The rest of an esdb: URL is the adapter's to judge, which is not loaded unless it is needed. */
-function parseEventStore(value: string): EventStoreLocation {
-  // Not a character of the value: it may hold a password.
-  if (/^esdb(\+discover)?:/i.test(value)) return { engine: 'eventstoredb', url: value }
-  const scheme = schemeOf(value)
-  if (scheme !== 'embedded') throw new Problem(`is ${asked(scheme)}: use embedded:<directory> or esdb://<host>:<port>`)
-  return { engine: 'embedded', directory: directoryOf(value) }
-}
-
-function schemeOf(value: string): string | undefined {
-  return /^([a-z+]+):/i.exec(value)?.[1]?.toLowerCase()
-}
-
-function asked(scheme: string | undefined): string {
-  return scheme ? `${scheme}:` : 'a value without a scheme'
-}
-
-function directoryOf(value: string): string {
-  const path = value.slice('embedded:'.length)
-  // embedded://data reads like a relative path and would be /data.
-  if (path === '' || /^\/\/(?!\/)/.test(path))
-    throw new Problem('must be embedded:<directory>, such as embedded:./data')
-  return resolve(path)
-}
-
-/** 32 bytes as 64 hexadecimal digits or as base64; undefined for an empty text. */
-function parseMasterKey(value: string): Buffer | undefined {
-  if (value === '') return undefined
-  const key = decodeMasterKey(value)
-  // Not a character of the value: it is a secret, even when mistyped.
-  if (!key) throw new Problem('must be 32 bytes, as 64 hexadecimal digits or as base64')
-  return key
-}
-
-export function decodeMasterKey(text: string): Buffer | undefined {
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
-  return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
-}
-
-function parseRanges(value: string): string[] {
-  const ranges = value.split(',').flatMap((range) => range.trim() || [])
-  const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
-  if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
-  if (isEverybody(ranges))
-    throw new Problem('trusts so many addresses that anybody could say who calls: name your proxies')
-  return ranges
-}
-
-function parseCurrency(value: string): Currency {
-  const currency = currencyOf(value)
-  if (typeof currency === 'string') throw new Problem(`${JSON.stringify(value)} ${currency}`)
-  return currency
-}
-
-function parseCatalogue(value: string): PaymentMethod[] {
-  let entries: unknown
-  try {
-    entries = JSON.parse(value)
-  } catch {
-    entries = undefined
-  }
-  if (!Array.isArray(entries) || entries.length === 0) throw new Problem('must be a JSON array of payment methods')
-  const methods = entries.map(parsePaymentMethod)
-  if (new Set(methods.map(({ code }) => code)).size < methods.length) throw new Problem('names a code twice')
-  return methods
-}
-
-function parsePaymentMethod(entry: unknown, index: number): PaymentMethod {
-  const wrong = (what: string) => new Problem(`entry ${index + 1}: ${what}`)
-  if (entry === null || typeof entry !== 'object') throw wrong('must be an object')
-  const {
-    code,
-    name,
-    kinds,
-    paidBy = 'wallet',
-    minAmount = 1,
-    maxAmount = 999_999.99,
-  } = entry as Record<string, unknown>
-  if (!Number.isInteger(code) || (code as number) < 1 || (code as number) > 9999) throw wrong('code must be 1 to 9999')
-  if (typeof name !== 'string' || name === '' || name.length > 64) throw wrong('name must be 1 to 64 characters')
-  if (!isVisible(name)) throw wrong(`name ${hiddenCharacters}`)
-  if (
-    !Array.isArray(kinds) ||
-    kinds.length === 0 ||
-    !kinds.every((kind) => kind === 'deposit' || kind === 'withdrawal')
-  ) {
-    throw wrong('kinds must list deposit, withdrawal or both')
-  }
-  if (paidBy !== 'wallet' && paidBy !== 'manual') throw wrong('paidBy must be wallet or manual')
-  const minAmountMinor = parseAmount(JSON.stringify(minAmount))
-  const maxAmountMinor = parseAmount(JSON.stringify(maxAmount))
-  if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor) {
-    throw wrong('minAmount and maxAmount must be amounts with at most two decimals, the first not above the second')
-  }
-  return { code: code as number, name, kinds, paidBy, minAmountMinor, maxAmountMinor }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodeMasterKey } from './configuration.js'
+import { decodeMasterKey } from './configuration-values.js'
 import { createFileDurably } from './durable-file.js'
 
 /** There is no usable key for the secrets in the log. */

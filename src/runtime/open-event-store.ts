@@ -1,6 +1,7 @@
 import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
-import { ConfigurationError, type EventStoreLocation } from './configuration.js'
+import { ConfigurationError } from './configuration.js'
+import type { EventStoreLocation } from './configuration-values.js'
 
 export interface OpenedEventStore {
   readonly eventStore: EventStore

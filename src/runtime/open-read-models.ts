@@ -1,6 +1,7 @@
 import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { ConfigurationError, type ReadModelLocation } from './configuration.js'
+import { ConfigurationError } from './configuration.js'
+import type { ReadModelLocation } from './configuration-values.js'
 
 /**
  * Those on MongoDB need not be reachable yet.

@@ -70,7 +70,7 @@ export const areas: { readonly [folder: string]: Area } = {
       ],
       ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages'],
     ],
-    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'ipaddr.js', 'pino', 'prom-client'],
+    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'pino', 'prom-client', ...typebox],
   },
   // Adapters reach it through runtime; transfers are shown as the API shows them.
   cli: {
