@@ -1,7 +1,7 @@
 /** Streams with metadata, deletion, access lists and system events, as EventStoreDB has them: what its protocol stands on. */
-export { decodeBody, type EventContent, encodeBody, parseObject } from './reader/event-body.js'
-export { positionAtOrBehind, positionScale, positionText } from './reader/shown-position.js'
-export { isMetadataStream, tombstoneRevision } from './reader/stream-metadata.js'
+export { decodeBody, type EventContent, encodeBody, parseObject } from './file/event-body.js'
+export { positionAtOrBehind, positionScale, positionText } from './file/shown-position.js'
+export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
 export {
   asFollowed,
   type Direction,

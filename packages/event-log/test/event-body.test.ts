@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeBody, encodeBody, idOfBody } from '../src/reader/event-body.js'
+import { decodeBody, encodeBody, idOfBody } from '../src/file/event-body.js'
 
 const bytes = fc.uint8Array({ maxLength: 200 })
 const json = fc.oneof(fc.object(), fc.jsonValue()).map((value) => Buffer.from(JSON.stringify(value) ?? 'null'))

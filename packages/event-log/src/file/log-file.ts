@@ -7,6 +7,11 @@ export class CannotOpenLogError extends Error {
   override readonly name = 'CannotOpenLogError'
 }
 
+/** The log is not what it was written as. Names the place. */
+export class BrokenLogError extends Error {
+  override readonly name = 'BrokenLogError'
+}
+
 /** 'tfrd': written into the file's header, so that another program's SQLite file is never taken for a log. */
 const applicationId = 0x74667264
 const schemaVersion = 1

@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { tombstoneRevision } from '../reader/stream-metadata.js'
 import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
+import { tombstoneRevision } from './stream-metadata.js'
 
 /** Streams younger than the index on names, before they are merged into it. */
 const mergeAt = 65_536

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { parseObject } from '../reader/event-body.js'
-import { positionAtOrBehind, positionText } from '../reader/shown-position.js'
+import { parseObject } from '../file/event-body.js'
+import { positionAtOrBehind, positionText } from '../file/shown-position.js'
 import { groupStream, type StoredGroup, wholeLog } from './group-definition.js'
 import { expectedAfter, type GroupLog, jsonContent } from './group-log.js'
 

@@ -1,5 +1,5 @@
+import type { EventContent } from '../file/event-body.js'
 import type { ProcessLock } from '../file/process-lock.js'
-import type { EventContent } from '../reader/event-body.js'
 import type { StreamReader } from '../reader/stream-reader.js'
 import type { ExpectedRevision } from '../types.js'
 

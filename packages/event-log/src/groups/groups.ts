@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { metadataStream, softDeletedText } from '../reader/stream-metadata.js'
+import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
 import {
   ConsumerDroppedError,
   GroupHeldElsewhereError,

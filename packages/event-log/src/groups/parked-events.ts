@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type EventContent, parseObject } from '../reader/event-body.js'
-import { metadataStream } from '../reader/stream-metadata.js'
+import { type EventContent, parseObject } from '../file/event-body.js'
+import { metadataStream } from '../file/stream-metadata.js'
 import { asFollowed, type StoredEvent } from '../reader/stream-reader.js'
 import type { ParkedEvent } from '../types.js'
 import { WrongExpectedRevisionError } from '../types.js'

@@ -1,4 +1,4 @@
-import type { EmbeddedLog } from '../event-log.js'
+import type { Log } from '../log.js'
 import {
   InvalidSettingsError,
   type ParkedEvent,
@@ -20,7 +20,7 @@ const ofAll = (group: string) => ({ source: wholeLog, group })
 export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions {
   #opened: Groups<RecordedEvent> | undefined
 
-  constructor(private readonly log: EmbeddedLog) {}
+  constructor(private readonly log: Log) {}
 
   /** Most threads and commands have nothing to do with groups: what these need is opened by the first that has. */
   get #groups(): Groups<RecordedEvent> {

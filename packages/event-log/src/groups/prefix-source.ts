@@ -1,4 +1,4 @@
-import type { EmbeddedLog } from '../event-log.js'
+import type { Log } from '../log.js'
 import type { StoredEvent } from '../reader/stream-reader.js'
 import type { Position, RecordedEvent } from '../types.js'
 import type { GroupSource, SourcePage } from './group-source.js'
@@ -11,7 +11,7 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   readonly isOver = false
 
   constructor(
-    private readonly log: EmbeddedLog,
+    private readonly log: Log,
     private readonly prefixes: readonly string[],
   ) {}
 

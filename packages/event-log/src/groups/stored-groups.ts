@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { parseObject } from '../reader/event-body.js'
+import { parseObject } from '../file/event-body.js'
 import {
   InvalidSettingsError,
   PersistentSubscriptionExistsError,

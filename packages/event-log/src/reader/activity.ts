@@ -1,4 +1,4 @@
-import type { Commits } from '../writer/commits.js'
+import type { Commits } from './commits.js'
 import type { StreamReader } from './stream-reader.js'
 
 const namesAtOnce = 1_000

@@ -1,6 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { decodeBody, parseObject } from '../file/event-body.js'
+import { BrokenLogError } from '../file/log-file.js'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
 import { ReadConnection } from '../file/read-connection.js'
+import { tombstoneRevision } from '../file/stream-metadata.js'
 import { findStream, StreamNumbers } from '../file/stream-numbers.js'
 import type {
   Direction,
@@ -11,10 +14,7 @@ import type {
   ReadStreamOptions,
   RecordedEvent,
 } from '../types.js'
-import { BrokenLogError } from '../writer/appender.js'
-import { decodeBody, parseObject } from './event-body.js'
 import { RecentEvents, type Stretch } from './recent-events.js'
-import { tombstoneRevision } from './stream-metadata.js'
 
 /** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
 export const scanWindow = 10_000

@@ -1,8 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { Statement } from 'better-sqlite3'
+import { type Body, decodeBody, type EventContent } from '../file/event-body.js'
 import { ReadConnection } from '../file/read-connection.js'
-import { findStream, StreamNumbers } from '../file/stream-numbers.js'
-import { type Body, decodeBody, type EventContent } from './event-body.js'
 import {
   isMetadataStream,
   metadataStream,
@@ -10,7 +9,8 @@ import {
   parseMetadata,
   type StreamMetadata,
   tombstoneRevision,
-} from './stream-metadata.js'
+} from '../file/stream-metadata.js'
+import { findStream, StreamNumbers } from '../file/stream-numbers.js'
 
 /** Bytes of bodies after which a page ends. */
 const pageBytes = 1024 * 1024

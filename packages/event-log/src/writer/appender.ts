@@ -1,14 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { BrokenLogError } from '../file/log-file.js'
 import { LogTransaction } from '../file/log-transaction.js'
 import { RowInserter } from '../file/row-inserter.js'
 import type { StreamNumbers } from '../file/stream-numbers.js'
 import { judgeAppend, noRevision } from './append-rules.js'
 import { answered, type Batch, idInBody } from './messages.js'
-
-/** The log is not what it was written as. Names the place. */
-export class BrokenLogError extends Error {
-  override readonly name = 'BrokenLogError'
-}
 
 /** Reads a batch from front to back. */
 class Cursor {

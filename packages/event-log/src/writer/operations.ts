@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { Body } from '../reader/event-body.js'
+import type { Body } from '../file/event-body.js'
 import type { Expected } from './stream-rules.js'
 
 /** What travels between the protocol's thread and its log writer. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Database, Statement } from 'better-sqlite3'
+import { type Body, decodeBody, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
 import { LogTransaction } from '../file/log-transaction.js'
-import type { StreamNumbers } from '../file/stream-numbers.js'
-import { type Body, decodeBody, encodeBody, idOfBody, parseObject } from '../reader/event-body.js'
 import {
   isMetadataStream,
   metadataStream,
@@ -11,7 +10,8 @@ import {
   type StreamMetadata,
   softDeletedText,
   tombstoneRevision,
-} from '../reader/stream-metadata.js'
+} from '../file/stream-metadata.js'
+import type { StreamNumbers } from '../file/stream-numbers.js'
 import type { Operation, Outcome } from './operations.js'
 import { RecentIds } from './recent-ids.js'
 import { judgeDelete, judgeStreamAppend, judgeTombstone, type StoredIds, type StreamState } from './stream-rules.js'

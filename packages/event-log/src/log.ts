@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseObject } from './file/event-body.js'
+import { isProcessLocked, tryProcessLock } from './file/process-lock.js'
+import type { GroupLog } from './groups/group-log.js'
+import { Commits } from './reader/commits.js'
+import { LogReader, scanWindow } from './reader/log-reader.js'
+import { StreamReader } from './reader/stream-reader.js'
+import type {
+  Append,
+  AppendResult,
+  EventLog,
+  ExpectedRevision,
+  JsonObject,
+  NewEvent,
+  Page,
+  Position,
+  ReadAllOptions,
+  ReadStreamOptions,
+  RecordedEvent,
+  SubscribeToAllOptions,
+} from './types.js'
+import { AppendClient } from './writer/append-client.js'
+
+const defaultPageSize = 500
+/** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
+const emptyPagePauseMs = 20
+
+/** One thread's connection to the log: what it appends goes to the process's writer, what it reads it reads itself. */
+export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
+  readonly client: AppendClient
+  readonly #directory: string
+  readonly #reader: LogReader
+  readonly #commits: Commits
+  #groupLog: GroupLog | undefined
+
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#reader = new LogReader(directory)
+    this.#commits = new Commits(() => this.#reader.lastPosition())
+    this.client = new AppendClient((position) => this.#commits.committed(position))
+  }
+
+  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
+    return new Promise((resolve, reject) => {
+      this.client.append([{ stream, expectedRevision, events }], ([result]) => resolve(result as AppendResult), reject)
+    })
+  }
+
+  appendInOrder(appends: readonly Append[]): Promise<readonly AppendResult[]> {
+    return new Promise((resolve, reject) => this.client.append(appends, resolve, reject))
+  }
+
+  async readStream(stream: string, options: ReadStreamOptions = {}): Promise<readonly RecordedEvent[]> {
+    const { direction = 'forwards', maxCount = Number.MAX_SAFE_INTEGER } = options
+    const { fromRevision = direction === 'forwards' ? 0 : Number.MAX_SAFE_INTEGER } = options
+    checkCount('fromRevision', fromRevision, 0)
+    checkCount('maxCount', maxCount, 1)
+    const events: RecordedEvent[] = []
+    let from = fromRevision
+    for (;;) {
+      const left = maxCount - events.length
+      const page = this.#reader.readStream(stream, {
+        direction,
+        fromRevision: from,
+        maxCount: Math.min(left, streamPage),
+      })
+      for (const event of page.events) events.push(event)
+      if (page.atEnd || events.length === maxCount) return events
+      from = page.next
+      await nextTurn()
+    }
+  }
+
+  async readAll(options: ReadAllOptions): Promise<Page> {
+    checkCount('maxCount', options.maxCount, 1)
+    // A caller that reads page after page would otherwise never let the thread do anything else.
+    await nextTurn()
+    return this.#reader.readAll(options)
+  }
+
+  subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page> {
+    const { after, signal, streamPrefixes, pageSize = defaultPageSize } = options
+    // The end is that of this moment, not of the first page: what is appended between the two belongs to the subscriber.
+    const from = after === 'end' ? this.lastPosition() : after
+    const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
+    return this.#pages(from, { ...filter, maxCount: pageSize }, signal)
+  }
+
+  async *#pages(from: Position | undefined, options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<Page> {
+    let after = from
+    let endReached = false
+    let passedOver = 0
+    while (!signal.aborted) {
+      const page = await this.readAll(after === undefined ? options : { ...options, after })
+      if (signal.aborted) return
+      passedOver += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
+      after = page.checkpoint
+      // Pages without events carry a checkpoint past what was filtered out; not for each of those, or a subscriber that
+      // notes its checkpoint in the log would wake itself for ever.
+      if (page.events.length > 0 || passedOver >= scanWindow || (page.atEnd && !endReached)) {
+        passedOver = 0
+        endReached ||= page.atEnd
+        yield page
+      }
+      if (!page.atEnd) continue
+      // Woken by every group commit, a reader of rare streams would cost as much as one of all: it looks at them in lots.
+      if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
+      await this.waitForCommit(after, signal)
+    }
+  }
+
+  lastPosition(): Position | undefined {
+    const position = this.#reader.lastPosition()
+    return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
+  }
+
+  waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void> {
+    return this.#commits.beyond(Number(after?.commit ?? 0n), signal)
+  }
+
+  /** Its reader has a connection of its own, opened when somebody consumes a group here. */
+  get groupLog(): GroupLog {
+    this.#groupLog ??= {
+      reader: new StreamReader(this.#directory),
+      append: async (stream, expected, { id, type, data, metadata }) => {
+        await this.append(stream, expected, [{ id, type, data: object(data), metadata: object(metadata) }])
+      },
+      tryLock: (name) => tryProcessLock(this.#directory, name),
+      isLocked: (name) => isProcessLocked(this.#directory, name),
+    }
+    return this.#groupLog
+  }
+
+  async close(): Promise<void> {
+    this.#commits.close()
+    await this.client.close()
+    this.#reader.close()
+    this.#groupLog?.reader.close()
+  }
+}
+
+/** Events of a stream read before other work of the thread has its turn. */
+const streamPage = 1_000
+
+/** What groups append has the form of the service's own events; what has none (no metadata) is an empty object. */
+function object(bytes: Uint8Array): JsonObject {
+  return parseObject(bytes) ?? {}
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function checkCount(what: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${what} must be a whole number from ${least}`)
+}
