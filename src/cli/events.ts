@@ -59,7 +59,7 @@ async function passOverEvent(
 }
 
 async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {
-  const { transferStream } = await import('../commands/ids.js')
+  const { transferStream } = await import('../domain/streams.js')
   const { formatPosition } = await import('../event-store/event-store.js')
   const events = await eventStore.readStream(transferStream(trackingId))
   if (events.length === 0) throw new Refused('There is no such transfer.')

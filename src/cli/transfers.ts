@@ -41,7 +41,7 @@ async function showTransfer(workplace: Workplace, _options: object, trackingId: 
 /** Whose account paid, as the log has it: whoever gives money back must know whom. In the order the wallet was asked. */
 async function walletCollections({ eventStore }: Workplace, trackingId: string) {
   const { loadStream } = await import('../commands/handle-command.js')
-  const { paymentStream } = await import('../commands/ids.js')
+  const { paymentStream } = await import('../domain/streams.js')
   const { paymentDecider } = await import('../domain/payment/payment.js')
   const { state } = await loadStream(eventStore, paymentDecider, paymentStream(trackingId))
   return state.collections.map(

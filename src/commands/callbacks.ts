@@ -8,6 +8,7 @@ import {
 } from '../domain/callback/callback.js'
 import { endpointDecider } from '../domain/callback/endpoint.js'
 import type { CallbackEvent, CallbackPayload } from '../domain/callback/events.js'
+import { callbackStream, endpointStream } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import {
   type Clock,
@@ -18,7 +19,7 @@ import {
   loadStream,
   readHistory,
 } from './handle-command.js'
-import { callbackStream, derivedEventId, endpointStream } from './ids.js'
+import { derivedEventId } from './ids.js'
 
 export interface CallbackRequest {
   /** The id of the transfer's event. */

@@ -3,6 +3,7 @@ import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
 import { validSecretKeys } from '../domain/merchant/secret-keys.js'
+import { merchantStream, passedOverStream, streamPrefix } from '../domain/streams.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
 import {
   comparePositions,
@@ -13,19 +14,17 @@ import {
 } from '../event-store/event-store.js'
 import { decisionOf } from '../event-store/passing-over.js'
 import { foldEvent } from '../event-store/read-event.js'
-import { passedOverStream } from '../event-store/stream-kinds.js'
 import { findByApiKey, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { AddressIndex } from './address-index.js'
 import type { Clock } from './handle-command.js'
-import { merchantStream } from './ids.js'
 import { type RotatingSecret, secretOwner } from './merchants.js'
 
 const retryDelayMs = 500
 const catchUpPage = 500
-const streamPrefix = merchantStream('')
+const merchantPrefix = streamPrefix.merchant
 /** With what is decided about events that cannot be read, so that a merchant is back in service at once. */
-const streamPrefixes = [streamPrefix, passedOverStream]
+const streamPrefixes = [merchantPrefix, passedOverStream]
 
 /** All merchants in memory, folded from the log and kept up with it: what authentication and delivery decide by. */
 export class MerchantDirectory {
@@ -235,12 +234,12 @@ export class MerchantDirectory {
 
   private noteDecision(recorded: RecordedEvent): void {
     const { stream = '' } = decisionOf(recorded) ?? {}
-    const merchantId = stream.slice(streamPrefix.length)
-    if (stream.startsWith(streamPrefix) && this.outOfService.has(merchantId)) this.freed.add(merchantId)
+    const merchantId = stream.slice(merchantPrefix.length)
+    if (stream.startsWith(merchantPrefix) && this.outOfService.has(merchantId)) this.freed.add(merchantId)
   }
 
   private take(recorded: RecordedEvent): void {
-    const merchantId = recorded.stream.slice(streamPrefix.length)
+    const merchantId = recorded.stream.slice(merchantPrefix.length)
     if (this.outOfService.has(merchantId)) this.skipped.add(merchantId)
     else if (recorded.revision > (this.foldedTo.get(merchantId) ?? -1))
       this.fold(merchantId, this.merchants.get(merchantId) ?? initialState, [recorded])

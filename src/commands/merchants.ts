@@ -4,11 +4,12 @@ import type { ApiKey } from '../domain/merchant/api-key.js'
 import { type MerchantCommand, merchantDecider } from '../domain/merchant/decide.js'
 import type { MerchantEvent, MerchantSettings } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import { merchantStream } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { type Clock, type CommandContext, handleCommand, loadStream, readHistory } from './handle-command.js'
-import { derivedEventId, merchantStream } from './ids.js'
+import { derivedEventId } from './ids.js'
 
 /** Shown once, never again. */
 export interface IssuedCredentials {

@@ -1,13 +1,9 @@
 import { callbackDecider } from '../domain/callback/callback.js'
-import { endpointDecider } from '../domain/callback/endpoint.js'
 import { type Refusal, refuse } from '../domain/decision.js'
 import { merchantDecider } from '../domain/merchant/decide.js'
-import { codeCapDecider } from '../domain/payment/code-cap.js'
-import { logInDecider } from '../domain/payment/log-in-lock.js'
-import { paymentDecider } from '../domain/payment/payment.js'
+import { passedOverStream, streamKind, streamPrefix } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import { walletAccountDecider } from '../domain/wallet/account.js'
-import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import {
   type EventStore,
@@ -16,17 +12,7 @@ import {
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
-import { passedOverStream, streamKind } from '../event-store/stream-kinds.js'
 import { type Clock, type CommandContext, TooMuchContentionError } from './handle-command.js'
-import {
-  callbackStream,
-  endpointStream,
-  merchantStream,
-  paymentStream,
-  transferStream,
-  walletEmailStream,
-  walletLogInsStream,
-} from './ids.js'
 
 export type PassOverResult =
   | { readonly accepted: true; readonly problem: string; readonly changed: boolean }
@@ -40,18 +26,13 @@ interface Folded<State, Event> {
 /** Folds a stream's events; throws at the first that does not fit. */
 type Fold = (events: readonly RecordedEvent[]) => void
 
-/** By how the stream's name begins; what is not here is never folded. */
-const folds: readonly (readonly [prefix: string, Fold])[] = [
-  [transferStream(''), foldWith(transferDecider)],
-  [merchantStream(''), foldWith(merchantDecider)],
-  [callbackStream(''), foldWith(callbackDecider)],
-  [endpointStream(''), foldWith(endpointDecider)],
-  [paymentStream(''), foldWith(paymentDecider)],
-  ['wallet-', foldWith(walletAccountDecider)],
-  ['walletcodes-', foldWith(codeCapDecider)],
-  [walletLogInsStream(''), foldWith(logInDecider)],
-  [walletEmailStream(''), foldWith(emailReservationDecider)],
-]
+/** By how the stream's name begins. What is not here fits whatever is before it. */
+const folds = new Map<string | undefined, Fold>([
+  [streamPrefix.transfer, foldWith(transferDecider)],
+  [streamPrefix.merchant, foldWith(merchantDecider)],
+  [streamPrefix.callback, foldWith(callbackDecider)],
+  [streamPrefix.wallet, foldWith(walletAccountDecider)],
+])
 
 const maxAttempts = 10
 
@@ -99,9 +80,8 @@ function whyUnfitting(
   { revision, isPassedOver }: RecordedEvent,
 ): string | undefined {
   if (isPassedOver) return 'it does not fit what is before it'
-  const fold = folds.find(([prefix]) => stream.startsWith(prefix))?.[1]
   try {
-    fold?.(events)
+    folds.get(streamKind(stream))?.(events)
     return undefined
   } catch (error) {
     // An earlier one must be decided on first: whether this one fits depends on that.

@@ -3,6 +3,7 @@ import { type HashCodeSeen, type HashedRequest, hashedTexts, requestsIn } from '
 import type { MerchantSettings } from '../domain/merchant/events.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../domain/money.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
+import { hashStream, paymentStream, transferStream } from '../domain/streams.js'
 import type { CreateDeposit, CreateWithdrawal, MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { DepositChannel, TransferEvent, TransferKind } from '../domain/transfer/events.js'
@@ -19,15 +20,7 @@ import {
   loadStream,
   readHistory,
 } from './handle-command.js'
-import {
-  derivedEventId,
-  hashCodeStream,
-  hashedTextStream,
-  hashIdOf,
-  paymentStream,
-  trackingIdOf,
-  transferStream,
-} from './ids.js'
+import { derivedEventId, hashedTextStream, hashIdOf, trackingIdOf } from './ids.js'
 
 /** A hashCode and the amount text it was made of, or is said to be. */
 export interface HashOfRequest {
@@ -307,7 +300,7 @@ export class TransferCommands {
       parseAmount(claimed.amountText) === amountMinor &&
       // An older claim is found by the hashCode alone, and knows no kind.
       (claimed.kind === null || (claimed.kind === kind && claimed.hashId === hashId))
-    const claims = [hashCodeStream(merchantId, hashCode), ...streams].map(async (stream) => {
+    const claims = [hashStream(hashId), ...streams].map(async (stream) => {
       const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
       return claimed !== undefined && isThis((claimed as HashCodeSeen).data)
     })

@@ -1,13 +1,14 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { type StreamPrefix, streamPrefix } from '../domain/streams.js'
 
 /**
  * The storage format: one schema for each event type and version. A version is never edited once released; a new one is
- * added with an upcaster from the one before (event-codec.ts). Golden JSON of each is in test/fixtures/events.
+ * added with an upcaster from the one before (event-upcasters.ts). Golden JSON of each is in test/fixtures/events.
  */
 
 /** An amount in minor units, as decimal digits: JSON has no 64-bit integers. Fields that hold one end in `Minor`. */
 const Minor = Type.String({ pattern: '^(0|[1-9]\\d{0,14})$' })
-/** Where nothing is no amount: the last guard against a transfer of 0. */
+/** Of a field that is never 0: the last guard against a transfer of nothing. */
 const PositiveMinor = Type.String({ pattern: '^[1-9]\\d{0,14}$' })
 const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Text = Type.String({ maxLength: 2048 })
@@ -86,168 +87,199 @@ const payment = { trackingId: Id, merchantId: Id, at: At }
 const challenge = { ...payment, challengeId: Id }
 const CollectionNumber = Type.Integer({ minimum: 1 })
 
-/** Every version of every event type, oldest first. */
-export const eventSchemas = {
-  DepositCreated: [
-    event({ ...transfer, ...customer, ...deposit }),
-    event({ ...transfer, ...customer, told: Type.Boolean(), ...deposit }),
-  ],
-  WithdrawalCreated: [
-    event({ ...transfer, ...customer, ...withdrawal }),
-    event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal }),
-  ],
-  TransferCompleted: [
-    event({ ...transfer, ...completion }),
-    event({ ...transfer, ...completion, reason: Nullable(Text) }),
-  ],
-  TransferSentToManualControl: [event({ ...transfer, message: Nullable(Text) })],
-  TransferCancelled: [
-    event({ ...transfer, ...cancellation }),
-    event({
-      ...transfer,
-      ...cancellation,
-      receiptUrl: Nullable(Text),
-      autoCancelledAmountMinor: Nullable(PositiveMinor),
-    }),
-  ],
-  TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
-  LateFundsReceived: [
-    event({ ...transfer, ...receipt }),
-    event({ ...transfer, ...receipt, hasAmountMismatch: Type.Boolean() }),
-  ],
-  TransferReopened: [event({ ...transfer, reason: Text })],
-  FundsReturned: [
-    event({ ...transfer, returnedAmountMinor: PositiveMinor, receiptUrl: Text, hasAmountMismatch: Type.Boolean() }),
-  ],
-  AttentionResolved: [event({ ...transfer, resolvedAmountMinor: Minor, reason: Text })],
-  MerchantRegistered: [
-    event({ ...merchant, settings: event(settingsV1), ...credentials }),
-    event({ ...merchant, settings: event(settingsV2), ...credentials }),
-    event({ ...merchant, settings: event(settings), ...credentials, requestsClaimed: Type.Boolean() }),
-  ],
-  MerchantSettingsChanged: [
-    event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
-    event({ ...merchant, changes: Type.Partial(event(settingsV2), { additionalProperties: false }) }),
-    event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
-  ],
-  ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
-  ApiKeyCreated: [
-    event({
-      ...merchant,
-      name: Text,
-      apiKeySha256: Sha256,
-      scopes: Type.Array(Type.Union([Type.Literal('read'), Type.Literal('deposits'), Type.Literal('withdrawals')]), {
-        minItems: 1,
-        uniqueItems: true,
-      }),
-      validUntil: Nullable(At),
-    }),
-  ],
-  ApiKeyRevoked: [event({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) })],
-  SecretKeyRotated: [
-    event({ ...rotation, secretKey: Sealed }),
-    event({ ...rotation, secretKey: Sealed, gradual: Type.Boolean() }),
-  ],
-  SecretKeyTakenUp: [event({ ...merchant, number: Type.Integer({ minimum: 0 }) })],
-  WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
-  MerchantSuspended: [event(merchant)],
-  MerchantResumed: [event(merchant)],
-  CallbackEndpointDisabled: [event({ ...merchant, reason: Text })],
-  CallbackEndpointEnabled: [event(merchant)],
-  CallbackRecorded: [
-    event({
-      ...callback,
-      transferRevision: Type.Integer({ minimum: 0 }),
-      payload: event({
-        status: Type.Integer({ minimum: 1, maximum: 5 }),
-        referenceId: Id,
-        message: Nullable(Text),
-        amountMinor: PositiveMinor,
-        transactionAmountMinor: Minor,
-        hasAmountMismatch: Type.Boolean(),
+/** Every version of every event type, oldest first, by how the names of the streams begin that hold it. */
+export const schemasByStream = {
+  [streamPrefix.transfer]: {
+    DepositCreated: [
+      event({ ...transfer, ...customer, ...deposit }),
+      event({ ...transfer, ...customer, told: Type.Boolean(), ...deposit }),
+    ],
+    WithdrawalCreated: [
+      event({ ...transfer, ...customer, ...withdrawal }),
+      event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal }),
+    ],
+    TransferCompleted: [
+      event({ ...transfer, ...completion }),
+      event({ ...transfer, ...completion, reason: Nullable(Text) }),
+    ],
+    TransferSentToManualControl: [event({ ...transfer, message: Nullable(Text) })],
+    TransferCancelled: [
+      event({ ...transfer, ...cancellation }),
+      event({
+        ...transfer,
+        ...cancellation,
         receiptUrl: Nullable(Text),
+        autoCancelledAmountMinor: Nullable(PositiveMinor),
       }),
-    }),
-  ],
-  CallbackDelivered: [event(attempt)],
-  CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
-  CallbackParked: [event({ ...attempt, reason: Text })],
-  CallbackRequeued: [event(callback)],
-  CallbackSweepAdvanced: [
-    event({ position: Type.String({ pattern: '^\\d{1,19}(/\\d{1,19})?$' }), at: At }),
-    event({
-      event: Type.Union([
-        event({ stream: Type.String({ minLength: 1 }), revision: Type.Integer({ minimum: 0 }) }),
-        Type.Null(),
-      ]),
-      at: At,
-    }),
-  ],
-  CallbackEndpointFailing: [event({ ...merchant, since: At })],
-  CallbackEndpointRecovered: [event(merchant)],
-  WalletLoggedIn: [event({ ...challenge, accountNumber: AccountNumber })],
-  WalletCodeAttempted: [event({ ...challenge, attempt: Type.Integer({ minimum: 1 }) })],
-  WalletCodeVerified: [event(challenge)],
-  WalletDeviceQuestioned: [event({ ...challenge, expiresAt: At })],
-  WalletDeviceConfirmed: [event(challenge)],
-  WalletCollectionStarted: [
-    event({ ...challenge, collection: CollectionNumber, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
-  ],
-  WalletCollectionEnded: [
-    event({
-      ...payment,
-      collection: CollectionNumber,
-      outcome: Type.Union([
-        Type.Literal('collected'),
-        Type.Literal('refused'),
-        Type.Literal('unknown'),
-        Type.Literal('not-taken'),
-      ]),
-      collectedAmountMinor: Minor,
-      receiptUrl: Nullable(Text),
-      reason: Nullable(Text),
-    }),
-  ],
-  WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
-  WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Type.Integer({ minimum: 1 }) })],
-  WalletLogInDeviceKnown: [event({ ...payment, device: Id })],
-  HashCodeSeen: [
-    event({ merchantId: Id, amountText: Text, referenceId: Id, at: At }),
-    event({
-      merchantId: Id,
-      kind: Type.Union([Kind, Type.Null()]),
-      amountText: Text,
-      referenceId: Id,
-      hashId: Nullable(Id),
-      at: At,
-    }),
-  ],
-  WalletAccountOpened: [
-    event({
-      ...walletAccount,
-      emailMac: Id,
-      email: Sealed,
-      phone: Sealed,
-      passwordHash: Type.String({ pattern: '^\\$argon2id\\$' }),
-      sandbox: Type.Boolean(),
-    }),
-  ],
-  WalletAccountCredited: [event({ ...walletAccount, reference: Id, amountMinor: PositiveMinor })],
-  WalletAccountDebited: [event(walletPayment)],
-  WalletDebitRefused: [event(walletPayment)],
-  WalletDeviceTrusted: [event({ ...walletAccount, device: Id })],
-  WalletEmailReserved: [event(walletAccount)],
-  EventPassedOver: [
-    event({
-      stream: Type.String({ minLength: 1 }),
-      revision: Type.Integer({ minimum: 0 }),
-      eventId: Id,
-      eventType: Text,
-      problem: Text,
-      reason: Text,
-      at: At,
-    }),
-  ],
-} as const satisfies { readonly [type: string]: readonly TObject[] }
+    ],
+    TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
+    LateFundsReceived: [
+      event({ ...transfer, ...receipt }),
+      event({ ...transfer, ...receipt, hasAmountMismatch: Type.Boolean() }),
+    ],
+    TransferReopened: [event({ ...transfer, reason: Text })],
+    FundsReturned: [
+      event({ ...transfer, returnedAmountMinor: PositiveMinor, receiptUrl: Text, hasAmountMismatch: Type.Boolean() }),
+    ],
+    AttentionResolved: [event({ ...transfer, resolvedAmountMinor: Minor, reason: Text })],
+  },
+  [streamPrefix.merchant]: {
+    MerchantRegistered: [
+      event({ ...merchant, settings: event(settingsV1), ...credentials }),
+      event({ ...merchant, settings: event(settingsV2), ...credentials }),
+      event({ ...merchant, settings: event(settings), ...credentials, requestsClaimed: Type.Boolean() }),
+    ],
+    MerchantSettingsChanged: [
+      event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
+      event({ ...merchant, changes: Type.Partial(event(settingsV2), { additionalProperties: false }) }),
+      event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
+    ],
+    ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
+    ApiKeyCreated: [
+      event({
+        ...merchant,
+        name: Text,
+        apiKeySha256: Sha256,
+        scopes: Type.Array(Type.Union([Type.Literal('read'), Type.Literal('deposits'), Type.Literal('withdrawals')]), {
+          minItems: 1,
+          uniqueItems: true,
+        }),
+        validUntil: Nullable(At),
+      }),
+    ],
+    ApiKeyRevoked: [event({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) })],
+    SecretKeyRotated: [
+      event({ ...rotation, secretKey: Sealed }),
+      event({ ...rotation, secretKey: Sealed, gradual: Type.Boolean() }),
+    ],
+    SecretKeyTakenUp: [event({ ...merchant, number: Type.Integer({ minimum: 0 }) })],
+    WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
+    MerchantSuspended: [event(merchant)],
+    MerchantResumed: [event(merchant)],
+    CallbackEndpointDisabled: [event({ ...merchant, reason: Text })],
+    CallbackEndpointEnabled: [event(merchant)],
+  },
+  [streamPrefix.callback]: {
+    CallbackRecorded: [
+      event({
+        ...callback,
+        transferRevision: Type.Integer({ minimum: 0 }),
+        payload: event({
+          status: Type.Integer({ minimum: 1, maximum: 5 }),
+          referenceId: Id,
+          message: Nullable(Text),
+          amountMinor: PositiveMinor,
+          transactionAmountMinor: Minor,
+          hasAmountMismatch: Type.Boolean(),
+          receiptUrl: Nullable(Text),
+        }),
+      }),
+    ],
+    CallbackDelivered: [event(attempt)],
+    CallbackAttemptFailed: [event({ ...attempt, reason: Text, nextAttemptAt: At })],
+    CallbackParked: [event({ ...attempt, reason: Text })],
+    CallbackRequeued: [event(callback)],
+  },
+  [streamPrefix.callbacks]: {
+    CallbackSweepAdvanced: [
+      event({ position: Type.String({ pattern: '^\\d{1,19}(/\\d{1,19})?$' }), at: At }),
+      event({
+        event: Type.Union([
+          event({ stream: Type.String({ minLength: 1 }), revision: Type.Integer({ minimum: 0 }) }),
+          Type.Null(),
+        ]),
+        at: At,
+      }),
+    ],
+    CallbackEndpointFailing: [event({ ...merchant, since: At })],
+    CallbackEndpointRecovered: [event(merchant)],
+  },
+  [streamPrefix.payment]: {
+    WalletLoggedIn: [event({ ...challenge, accountNumber: AccountNumber })],
+    WalletCodeAttempted: [event({ ...challenge, attempt: Type.Integer({ minimum: 1 }) })],
+    WalletCodeVerified: [event(challenge)],
+    WalletDeviceQuestioned: [event({ ...challenge, expiresAt: At })],
+    WalletDeviceConfirmed: [event(challenge)],
+    WalletCollectionStarted: [
+      event({ ...challenge, collection: CollectionNumber, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
+    ],
+    WalletCollectionEnded: [
+      event({
+        ...payment,
+        collection: CollectionNumber,
+        outcome: Type.Union([
+          Type.Literal('collected'),
+          Type.Literal('refused'),
+          Type.Literal('unknown'),
+          Type.Literal('not-taken'),
+        ]),
+        collectedAmountMinor: Minor,
+        receiptUrl: Nullable(Text),
+        reason: Nullable(Text),
+      }),
+    ],
+  },
+  [streamPrefix.walletCodes]: {
+    WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
+  },
+  [streamPrefix.walletLogIns]: {
+    WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Type.Integer({ minimum: 1 }) })],
+    WalletLogInDeviceKnown: [event({ ...payment, device: Id })],
+  },
+  [streamPrefix.hash]: {
+    HashCodeSeen: [
+      event({ merchantId: Id, amountText: Text, referenceId: Id, at: At }),
+      event({
+        merchantId: Id,
+        kind: Type.Union([Kind, Type.Null()]),
+        amountText: Text,
+        referenceId: Id,
+        hashId: Nullable(Id),
+        at: At,
+      }),
+    ],
+  },
+  [streamPrefix.wallet]: {
+    WalletAccountOpened: [
+      event({
+        ...walletAccount,
+        emailMac: Id,
+        email: Sealed,
+        phone: Sealed,
+        passwordHash: Type.String({ pattern: '^\\$argon2id\\$' }),
+        sandbox: Type.Boolean(),
+      }),
+    ],
+    WalletAccountCredited: [event({ ...walletAccount, reference: Id, amountMinor: PositiveMinor })],
+    WalletAccountDebited: [event(walletPayment)],
+    WalletDebitRefused: [event(walletPayment)],
+    WalletDeviceTrusted: [event({ ...walletAccount, device: Id })],
+  },
+  [streamPrefix.walletEmail]: {
+    WalletEmailReserved: [event(walletAccount)],
+  },
+  [streamPrefix.problems]: {
+    EventPassedOver: [
+      event({
+        stream: Type.String({ minLength: 1 }),
+        revision: Type.Integer({ minimum: 0 }),
+        eventId: Id,
+        eventType: Text,
+        problem: Text,
+        reason: Text,
+        at: At,
+      }),
+    ],
+  },
+} as const satisfies { readonly [prefix in StreamPrefix]: { readonly [type: string]: readonly TObject[] } }
 
-export type EventType = keyof typeof eventSchemas
+/** All kinds of streams as one. */
+type Merged<Groups> = (Groups extends Groups ? (group: Groups) => void : never) extends (all: infer All) => void
+  ? All
+  : never
+
+export type EventSchemas = Merged<(typeof schemasByStream)[StreamPrefix]>
+export type EventType = keyof EventSchemas
+
+/** `eventSchemas[type][n]` is version n + 1. */
+export const eventSchemas: EventSchemas = Object.assign({}, ...Object.values(schemasByStream))

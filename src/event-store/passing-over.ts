@@ -1,7 +1,7 @@
 import type { EventPassedOver } from '../domain/problem/passed-over.js'
+import { passedOverStream } from '../domain/streams.js'
 import { decodeEvent, UnreadableEventError } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent } from './event-store.js'
-import { passedOverStream } from './stream-kinds.js'
 
 /**
  * The same store, its events marked that a person decided to pass over. What was decided before is known at the first read; what

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { type Clock, TooMuchContentionError } from '../commands/handle-command.js'
-import { paymentStream } from '../commands/ids.js'
-import type { WalletCollections } from '../commands/wallet-collections.js'
+import type { WalletCollections } from '../commands/wallet/collections.js'
+import { streamPrefix } from '../domain/streams.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
@@ -17,9 +17,9 @@ const parallel = 10
 /** Beyond it the log waits: each is a payment that moved within the grace, or one whose wallet is away. */
 const maxWaiting = 50_000
 const againAfterMs = 10_000
-const prefix = paymentStream('')
+const prefix = streamPrefix.payment
 /** Of the built-in wallet's accounts. */
-const accountPrefix = 'wallet-'
+const accountPrefix = streamPrefix.wallet
 const checkpointId = 'payments'
 
 export interface PaymentRecoveryDependencies {

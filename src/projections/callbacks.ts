@@ -1,4 +1,5 @@
 import type { CallbackEvent } from '../domain/callback/events.js'
+import { streamPrefix } from '../domain/streams.js'
 import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
 import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, unexpectedEvent } from './projection.js'
 
@@ -6,7 +7,7 @@ import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, un
 export const callbacksProjection: Projection = {
   name: 'callbacks',
   version: 2,
-  streamPrefixes: ['callback-'],
+  streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
 

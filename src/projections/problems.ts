@@ -1,7 +1,7 @@
+import { passedOverStream, streamKind, streamPrefixes } from '../domain/streams.js'
 import type { RecordedEvent } from '../event-store/event-store.js'
 import { decisionOf } from '../event-store/passing-over.js'
 import { whyUnreadable } from '../event-store/read-event.js'
-import { passedOverStream, streamKind, streamPrefixes } from '../event-store/stream-kinds.js'
 import { collections, indexes, type ProblemDocument, problemId } from '../read-models/documents.js'
 import type { WriteOperation } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'

@@ -1,3 +1,4 @@
+import { streamPrefix } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import type { Status } from '../domain/transfer/transfer.js'
 import { collections, indexes, sortablePosition, type TotalDocument, totalId } from '../read-models/documents.js'
@@ -7,7 +8,7 @@ import { type ProjectedEvent, type Projection, unexpectedEvent } from './project
 export const totalsProjection: Projection = {
   name: 'totals',
   version: 1,
-  streamPrefixes: ['transfer-'],
+  streamPrefixes: [streamPrefix.transfer],
   collection: collections.totals,
   indexes: indexes.totals,
 

@@ -1,3 +1,4 @@
+import { streamPrefix } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { formatPosition } from '../event-store/event-store.js'
 import { collections, feedId, indexes, type TransferEventDocument } from '../read-models/documents.js'
@@ -7,7 +8,7 @@ import type { ProjectedEvent, Projection } from './projection.js'
 export const transferEventsProjection: Projection = {
   name: 'transfer-events',
   version: 2,
-  streamPrefixes: ['transfer-'],
+  streamPrefixes: [streamPrefix.transfer],
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,
 

@@ -1,3 +1,4 @@
+import { streamPrefix } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { evolve, initialState } from '../domain/transfer/transfer.js'
 import { collections, indexes, type TransferDocument } from '../read-models/documents.js'
@@ -8,7 +9,7 @@ import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder } f
 export const transfersProjection: Projection = {
   name: 'transfers',
   version: 2,
-  streamPrefixes: ['transfer-'],
+  streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,
 

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../commands/handle-command.js'
-import type { WalletAccounts } from '../commands/wallet-accounts.js'
+import type { WalletAccounts } from '../commands/wallet/accounts.js'
 import { toJsonNumber } from '../domain/money.js'
 import type { SecretBox } from '../security/secret-box.js'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../commands/handle-command.js'
-import { WalletAccounts } from '../commands/wallet-accounts.js'
+import { WalletAccounts } from '../commands/wallet/accounts.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { SecretBox } from '../security/secret-box.js'

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { derivedEventId, hashCodeStream } from '../../src/commands/ids.js'
+import { derivedEventId, hashIdOf } from '../../src/commands/ids.js'
 import { TransferCommands, type TransferRequest, type TransferResult } from '../../src/commands/transfers.js'
 import { requestsIn } from '../../src/domain/hash-code.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
+import { hashStream } from '../../src/domain/streams.js'
 import type { TransferKind } from '../../src/domain/transfer/events.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { hashCode } from '../../src/security/hash-code.js'
@@ -202,7 +203,7 @@ async function createdByTheVersionBefore(store: EventStore, made: Create): Promi
     const id = derivedEventId(merchantId, `hashCode:${hash}:${amountText}|${referenceId}`)
     const seen = { merchantId, amountText, referenceId, at }
     const event = { id, type: 'HashCodeSeen', data: seen, metadata: { ...context, schemaVersion: 1 } }
-    await store.append(hashCodeStream(merchantId, hash), 'no_stream', [event]).catch(() => {})
+    await store.append(hashStream(hashIdOf(merchantId, hash)), 'no_stream', [event]).catch(() => {})
   }
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type, data, metadata }])
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { merchantStream } from '../../src/commands/ids.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { MerchantCommands } from '../../src/commands/merchants.js'
+import { merchantStream } from '../../src/domain/streams.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { createSecretBox, type SecretBox } from '../../src/security/secret-box.js'

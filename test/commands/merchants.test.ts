@@ -1,6 +1,6 @@
 import t from 'tap'
-import { merchantStream } from '../../src/commands/ids.js'
 import { MerchantCommands, secretOwner } from '../../src/commands/merchants.js'
+import { merchantStream } from '../../src/domain/streams.js'
 import { digestApiKey, findByApiKey } from '../../src/security/credentials.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'

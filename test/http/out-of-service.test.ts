@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { merchantStream, transferStream } from '../../src/commands/ids.js'
 import { passOver } from '../../src/commands/problems.js'
+import { merchantStream, passedOverStream, transferStream } from '../../src/domain/streams.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
-import { passedOverStream } from '../../src/event-store/stream-kinds.js'
 import { feedId } from '../../src/read-models/documents.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 

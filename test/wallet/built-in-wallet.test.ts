@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { walletAccountStream } from '../../src/commands/ids.js'
 import {
   InvalidWalletAccountError,
   type Passwords,
   TooManyPasswordsError,
   WalletAccounts,
-} from '../../src/commands/wallet-accounts.js'
+} from '../../src/commands/wallet/accounts.js'
+import { walletAccountStream } from '../../src/domain/streams.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'

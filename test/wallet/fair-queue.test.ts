@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TooManyPasswordsError } from '../../src/commands/wallet-accounts.js'
+import { TooManyPasswordsError } from '../../src/commands/wallet/accounts.js'
 import { FairQueue } from '../../src/wallet/built-in/fair-queue.js'
 
 /** Work that ends when it is told to. */

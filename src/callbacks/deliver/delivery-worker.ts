@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { nextDelivery } from '../../domain/callback/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore, Position } from '../../event-store/event-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type AttemptDependencies, attempt } from './attempt.js'
@@ -61,7 +62,11 @@ export class DeliveryWorker {
     let after: Position | 'end' = 'end'
     while (!this.stop.aborted) {
       try {
-        for await (const page of store.subscribeToAll({ after, streamPrefixes: ['callback-'], signal: this.stop })) {
+        for await (const page of store.subscribeToAll({
+          after,
+          streamPrefixes: [streamPrefix.callback],
+          signal: this.stop,
+        })) {
           backOff.succeeded()
           for (const { type, data } of page.events) this.nudge(type, data)
           after = page.checkpoint ?? after

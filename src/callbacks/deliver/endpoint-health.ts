@@ -1,5 +1,5 @@
 import type { CallbackCommands } from '../../commands/callbacks.js'
-import { merchantStream } from '../../commands/ids.js'
+import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { disableAfterMs } from './schedule.js'
 

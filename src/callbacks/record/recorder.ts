@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { streamPrefix } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   defaultPersistentSubscriptionSettings,
@@ -26,7 +27,7 @@ const retryAfterMs = 1_000
 const bufferSize = 1_000
 const settings: PersistentSubscriptionSettings = {
   ...defaultPersistentSubscriptionSettings,
-  streamPrefixes: ['transfer-'],
+  streamPrefixes: [streamPrefix.transfer],
   liveBufferSize: 5_000,
   readBatchSize: 1_000,
   historyBufferSize: 5_000,

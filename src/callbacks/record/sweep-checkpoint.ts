@@ -1,4 +1,5 @@
 import type { CallbackSweepAdvanced } from '../../domain/callback/events.js'
+import { callbackSweepStream } from '../../domain/streams.js'
 import { encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   type EventStore,
@@ -9,7 +10,7 @@ import {
 } from '../../event-store/event-store.js'
 import { readEvent } from '../../event-store/read-event.js'
 
-const stream = 'callbacks-sweep'
+const stream = callbackSweepStream
 const newest = { direction: 'backwards', maxCount: 1 } as const
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000

@@ -1,10 +1,9 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { transferStream } from '../../commands/ids.js'
+import { passedOverStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { decisionOf } from '../../event-store/passing-over.js'
-import { passedOverStream } from '../../event-store/stream-kinds.js'
 import { BackOff, pause } from '../deliver/back-off.js'
 import type { CallbackMetrics } from '../deliver/metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
@@ -12,7 +11,7 @@ import type { SweepCheckpoint } from './sweep-checkpoint.js'
 
 const pageSize = 500
 const maxRecordingsInFlight = 32
-const streamPrefixes = ['transfer-', passedOverStream]
+const streamPrefixes = [streamPrefix.transfer, passedOverStream]
 
 /**
  * Reads the log behind the persistent subscription and records what that has missed: a subscription is a convenience that

@@ -1,7 +1,8 @@
+import { copiedStream, verifiedStream } from '../../domain/streams.js'
 import { endOfLog } from '../end-of-log.js'
 import { type EventStore, type Position, type RecordedEvent, WrongExpectedRevisionError } from '../event-store.js'
 import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize } from './compare-logs.js'
-import { CopyRecord, copiedStream, verifiedStream } from './copy-record.js'
+import { CopyRecord } from './copy-record.js'
 
 /** The copy cannot be made, or go on, as things are; the message says what to change. */
 export class CopyRefusedError extends Error {

@@ -9,10 +9,6 @@ import {
 } from '../event-store.js'
 import type { EqualUpTo } from './compare-logs.js'
 
-/** System streams: no part of the log, so they are not copied on when the target becomes a source. */
-export const copiedStream = '$transferd-copy'
-export const verifiedStream = '$transferd-copy-verified'
-
 export interface KeptCopy {
   readonly events: number
   readonly streams: number

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DeviceConfirmation } from '../../commands/wallet-payments.js'
+import type { DeviceConfirmation } from '../../commands/wallet/payments.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { failures, RequestError } from '../errors.js'

@@ -1,4 +1,4 @@
-import type { DeviceConfirmation } from '../../commands/wallet-payments.js'
+import type { DeviceConfirmation } from '../../commands/wallet/payments.js'
 import type { Currency } from '../../domain/currency.js'
 import { html } from './html.js'
 import { fill, formatMoney, type Language, languages } from './language.js'

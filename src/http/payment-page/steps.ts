@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CommandContext } from '../../commands/handle-command.js'
-import type { WalletFailure, WalletFailureReason } from '../../commands/wallet-failure.js'
+import type { WalletFailure, WalletFailureReason } from '../../commands/wallet/failure.js'
 import type { Deposit } from '../../domain/transfer/transfer.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'

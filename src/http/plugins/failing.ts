@@ -1,9 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { TooMuchContentionError } from '../../commands/handle-command.js'
-import { merchantStream } from '../../commands/ids.js'
+import { streamKind, streamPrefix } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
-import { streamKind } from '../../event-store/stream-kinds.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
@@ -64,7 +63,7 @@ function toRequestError(error: unknown): RequestError {
 
 /** Nothing that repeating the request soon would mend. */
 function unreadable({ stream }: UnreadableEventError): RequestError {
-  const failure = streamKind(stream) === merchantStream('') ? failures.merchantOutOfService : failures.unreadable
+  const failure = streamKind(stream) === streamPrefix.merchant ? failures.merchantOutOfService : failures.unreadable
   return new RequestError(failure, { retryAfterSeconds: unreadableRetryAfterSeconds })
 }
 

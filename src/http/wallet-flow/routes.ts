@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { WalletFailure } from '../../commands/wallet-failure.js'
+import type { WalletFailure } from '../../commands/wallet/failure.js'
 import type { App } from '../app.js'
 import type { HttpDependencies } from '../dependencies.js'
 import { walletFailures } from '../envelope.js'

@@ -1,7 +1,7 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, TooMuchContentionError } from '../../commands/handle-command.js'
-import { TooManyPasswordsError, type WalletAccounts } from '../../commands/wallet-accounts.js'
+import { TooManyPasswordsError, type WalletAccounts } from '../../commands/wallet/accounts.js'
 import type { Currency } from '../../domain/currency.js'
 import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/account.js'
 import { isCode } from '../../domain/wallet/credentials.js'

@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
-import { type Passwords, TooManyPasswordsError } from '../../commands/wallet-accounts.js'
+import { type Passwords, TooManyPasswordsError } from '../../commands/wallet/accounts.js'
 import { FairQueue } from './fair-queue.js'
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes. */

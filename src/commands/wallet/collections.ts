@@ -1,5 +1,5 @@
-import type { MerchantSettings } from '../domain/merchant/events.js'
-import type { CollectionOutcome, PaymentEvent } from '../domain/payment/events.js'
+import type { MerchantSettings } from '../../domain/merchant/events.js'
+import type { CollectionOutcome, PaymentEvent } from '../../domain/payment/events.js'
 import {
   isCollectedFrom,
   latestCollection,
@@ -9,17 +9,18 @@ import {
   type PaymentCommand,
   type PaymentRefusal,
   paymentDecider,
-} from '../domain/payment/payment.js'
-import { hasExpired } from '../domain/transfer/expiry.js'
-import type { Transfer } from '../domain/transfer/transfer.js'
-import type { EventStore } from '../event-store/event-store.js'
+} from '../../domain/payment/payment.js'
+import { paymentStream } from '../../domain/streams.js'
+import { hasExpired } from '../../domain/transfer/expiry.js'
+import type { Transfer } from '../../domain/transfer/transfer.js'
+import type { EventStore } from '../../event-store/event-store.js'
 import {
   type Collect,
   type Collection,
   type Wallet,
   WalletOutcomeUnknownError,
   WalletUnavailableError,
-} from '../wallet/wallet.js'
+} from '../../wallet/wallet.js'
 import {
   type Clock,
   type CommandContext,
@@ -27,10 +28,9 @@ import {
   handleCommand,
   loadStream,
   TooMuchContentionError,
-} from './handle-command.js'
-import { paymentStream } from './ids.js'
-import type { TransferCommands } from './transfers.js'
-import { type WalletFailure, walletFailure } from './wallet-failure.js'
+} from '../handle-command.js'
+import type { TransferCommands } from '../transfers.js'
+import { type WalletFailure, walletFailure } from './failure.js'
 
 export interface CollectionDependencies {
   readonly store: EventStore

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { isServiceStream } from '../../../src/domain/streams.js'
-import { belongs, streamKind, streamPrefixes } from '../../../src/event-store/stream-kinds.js'
+import { isServiceStream, streamKind, streamPrefixes } from '../../../src/domain/streams.js'
+import { belongs } from '../../../src/event-store/event-codec.js'
 
 t.test('every kind of stream that the service has is closed to everybody else', async (t) => {
   for (const prefix of streamPrefixes) t.ok(isServiceStream(`${prefix}x`), prefix)

@@ -1,12 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { type LogInCommand, type LogIns, logInDecider, logInLockedUntilMs } from '../domain/payment/log-in-lock.js'
-import { normalEmail } from '../domain/wallet/credentials.js'
-import type { EventStore } from '../event-store/event-store.js'
-import type { SecretBox } from '../security/secret-box.js'
-import type { LogIn } from '../wallet/wallet.js'
-import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from './handle-command.js'
-import { walletLogInsStream } from './ids.js'
-import { KeyedQueue } from './keyed-queue.js'
+import { type LogInCommand, type LogIns, logInDecider, logInLockedUntilMs } from '../../domain/payment/log-in-lock.js'
+import { walletLogInsStream } from '../../domain/streams.js'
+import { normalEmail } from '../../domain/wallet/credentials.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import type { LogIn } from '../../wallet/wallet.js'
+import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
+import { KeyedQueue } from '../keyed-queue.js'
 
 export interface LogInAttempt {
   readonly email: string

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../src/commands/wallet-log-ins.js'
-import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { createSecretBox } from '../../src/security/secret-box.js'
-import { type LogIn, WalletUnavailableError } from '../../src/wallet/wallet.js'
-import { context, openTestStore } from '../support/embedded-store.js'
+import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../../src/commands/wallet/log-ins.js'
+import { type EventStore, StoreUnavailableError } from '../../../src/event-store/event-store.js'
+import { createSecretBox } from '../../../src/security/secret-box.js'
+import { type LogIn, WalletUnavailableError } from '../../../src/wallet/wallet.js'
+import { context, openTestStore } from '../../support/embedded-store.js'
 
 const email = 'ada@example.com'
 const accepted: LogIn = { outcome: 'accepted', sandbox: true, accountNumber: 7 }

@@ -1,6 +1,6 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
-import type { MerchantSettings } from '../domain/merchant/events.js'
-import { codeCapDecider, codesLockedUntilMs } from '../domain/payment/code-cap.js'
+import type { MerchantSettings } from '../../domain/merchant/events.js'
+import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
   type Challenge,
   findChallenge,
@@ -9,33 +9,34 @@ import {
   type Payment,
   type PaymentRefusal,
   paidFrom,
-} from '../domain/payment/payment.js'
-import type { DepositChannel } from '../domain/transfer/events.js'
-import { hasExpired } from '../domain/transfer/expiry.js'
-import type { Deposit } from '../domain/transfer/transfer.js'
-import type { EventStore } from '../event-store/event-store.js'
-import type { SecretBox } from '../security/secret-box.js'
+} from '../../domain/payment/payment.js'
+import { walletCodesStream } from '../../domain/streams.js'
+import type { DepositChannel } from '../../domain/transfer/events.js'
+import { hasExpired } from '../../domain/transfer/expiry.js'
+import type { Deposit } from '../../domain/transfer/transfer.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { SecretBox } from '../../security/secret-box.js'
 import {
   createWalletTokens,
   tokenLifetimeSeconds,
   type WalletStep,
   type WalletTokens,
-} from '../security/wallet-tokens.js'
+} from '../../security/wallet-tokens.js'
 import {
   type CodeChallenge,
   type LogIn,
   type PaymentTold,
   type Wallet,
   WalletUnavailableError,
-} from '../wallet/wallet.js'
-import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
-import { deviceIdOf, walletCodesStream } from './ids.js'
-import { KeyedQueue } from './keyed-queue.js'
-import { RecentAnswers } from './recent-answers.js'
-import type { TransferCommands } from './transfers.js'
-import { type WalletCollections, whyNotPayable } from './wallet-collections.js'
-import { type WalletFailure, walletFailure } from './wallet-failure.js'
-import type { WalletLogIns } from './wallet-log-ins.js'
+} from '../../wallet/wallet.js'
+import { type Clock, type CommandContext, handleCommand, loadStream } from '../handle-command.js'
+import { deviceIdOf } from '../ids.js'
+import { KeyedQueue } from '../keyed-queue.js'
+import { RecentAnswers } from '../recent-answers.js'
+import type { TransferCommands } from '../transfers.js'
+import { type WalletCollections, whyNotPayable } from './collections.js'
+import { type WalletFailure, walletFailure } from './failure.js'
+import type { WalletLogIns } from './log-ins.js'
 
 /** One step of one deposit. */
 interface Step {

@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Refusal, refuse } from '../domain/decision.js'
+import { type Refusal, refuse } from '../../domain/decision.js'
+import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
   debitOf,
   type Movement,
@@ -8,12 +9,12 @@ import {
   type WalletAccountCommand,
   type WalletAccountState,
   walletAccountDecider,
-} from '../domain/wallet/account.js'
-import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
-import { emailReservationDecider } from '../domain/wallet/email-reservation.js'
-import { encodeEvent } from '../event-store/event-codec.js'
-import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
-import type { SecretBox } from '../security/secret-box.js'
+} from '../../domain/wallet/account.js'
+import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../../domain/wallet/credentials.js'
+import { emailReservationDecider } from '../../domain/wallet/email-reservation.js'
+import { encodeEvent } from '../../event-store/event-codec.js'
+import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { SecretBox } from '../../security/secret-box.js'
 import {
   type Clock,
   type CommandContext,
@@ -21,9 +22,8 @@ import {
   type Loaded,
   loadStream,
   TooMuchContentionError,
-} from './handle-command.js'
-import { walletAccountStream, walletEmailStream } from './ids.js'
-import { KeyedQueue } from './keyed-queue.js'
+} from '../handle-command.js'
+import { KeyedQueue } from '../keyed-queue.js'
 
 export interface OpenWalletAccount {
   readonly email: string
