@@ -1,6 +1,7 @@
 // npm test [-- word… option…]: every test, or those whose path has one of the words. What begins with `-` is passed on to tap.
+// TEST_LONG=1, which `npm run test:long` sets, finds test/long as well.
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 
 const given = process.argv.slice(2)
 const words = given.filter((word) => !word.startsWith('-'))
@@ -10,8 +11,22 @@ const packages = readdirSync('packages').map((name) => `packages/${name}/dist/te
 const files = ['dist/test', ...packages]
   .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((file) => `${root}/${file}`))
   .filter((file) => file.endsWith('.test.js') && words.some((word) => file.includes(word)))
+  .filter((file) => process.env.TEST_LONG || !file.startsWith('dist/test/long/'))
 if (words.length > 0 && files.length === 0) {
   console.error(`no test has ${words.join(' or ')} in its path`)
   process.exit(1)
 }
-process.exit(spawnSync('tap', [...options, ...files], { stdio: 'inherit' }).status ?? 1)
+
+/** Exits where the command fails. */
+function tap(...args) {
+  const { status } = spawnSync('tap', args, { stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}
+
+// Once for each installation (docs/decisions/0001-dependencies.md).
+const changedAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
+  tap('build')
+  writeFileSync('.tap/built', '')
+}
+tap(...options, ...files)
