@@ -54,7 +54,7 @@ async function listCallbacks(workplace: Workplace, options: ListOptions) {
   await checkOwner(workplace, options)
   if (transfer !== undefined) return listLane(workplace, transfer, options)
   const queries = await import('../queries/callbacks.js')
-  const page = await queries.listCallbacks(workplace.readModels, { merchantId, status, limit, cursor })
+  const page = await queries.listCallbacks(await workplace.readModels(), { merchantId, status, limit, cursor })
   return { ...page, items: page.items.map(callbackView) }
 }
 
@@ -145,9 +145,10 @@ async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
 }
 
 /** The transfers that have parked callbacks, page by page: there may be very many after a long outage. */
-async function parkedTransfers({ readModels }: Workplace, merchantId: string | undefined): Promise<Set<string>> {
+async function parkedTransfers(workplace: Workplace, merchantId: string | undefined): Promise<Set<string>> {
   const { listCallbacks } = await import('../queries/callbacks.js')
   const { parseCursor } = await import('../queries/list-page.js')
+  const readModels = await workplace.readModels()
   const found = new Set<string>()
   let cursor: Place | undefined
   do {

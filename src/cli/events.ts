@@ -4,7 +4,7 @@ import { addEventsBackupCommand } from './events-backup.js'
 import { addEventsCopyCommand } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { reason, trackingId } from './options.js'
-import { merchantDirectory, type Workplace } from './workplace.js'
+import type { Workplace } from './workplace.js'
 
 export function addEventCommands(program: Command): void {
   const events = program.command('events').description('the log itself')
@@ -37,9 +37,10 @@ function place(text: string): string {
 
 async function listProblems(workplace: Workplace) {
   const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
-  const { eventStore, readModels } = workplace
+  const { eventStore } = workplace
+  const readModels = await workplace.readModels()
   const problems = new Map<string, string>()
-  for (const problem of await openProblems(readModels, await merchantDirectory(workplace)))
+  for (const problem of await openProblems(readModels, await workplace.merchantDirectory()))
     if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
   for await (const problem of problemsNotFoundYet(eventStore, readModels))
     problems.set(placeOf(problem), problem.reason)

@@ -13,7 +13,7 @@ import { pageOfAll } from '../queries/list-page.js'
 import { accepted, answer, answerPage, findMerchant, type PageOptions, Refused, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, text, tolerance, visible } from './options.js'
-import { allMerchants, type Workplace } from './workplace.js'
+import type { Workplace } from './workplace.js'
 
 const defaultOverlapMinutes = 1440
 
@@ -227,7 +227,7 @@ async function goLive(workplace: Workplace): Promise<void> {
   const { messageWarnings } = await import('../runtime/going-live.js')
   for (const warning of messageWarnings(configuration)) console.error(`transferd: ${warning}`)
   try {
-    const closed = await closeSandbox(configuration.dataDirectory, merchants, await allMerchants(workplace), context)
+    const closed = await closeSandbox(configuration.dataDirectory, merchants, await workplace.allMerchants(), context)
     for (const merchantId of closed)
       console.error(`transferd: the sandbox is over: its merchant ${merchantId} is suspended`)
   } catch (error) {
@@ -250,7 +250,7 @@ async function showMerchant(workplace: Workplace, _options: object, id: string) 
 }
 
 async function listMerchants(workplace: Workplace, options: PageOptions) {
-  const merchants = await allMerchants(workplace)
+  const merchants = await workplace.allMerchants()
   const { items, nextCursor } = pageOfAll(merchants, options, ({ createdAt, merchantId }) => ({
     time: createdAt,
     id: merchantId,

@@ -15,7 +15,7 @@ export function addProjectionCommands(program: Command): void {
 
 async function showStatus({ eventStore: store, readModels }: Workplace) {
   const { projectionStatus } = await import('../projections/status.js')
-  return projectionStatus({ store, readModels })
+  return projectionStatus({ store, readModels: await readModels() })
 }
 
 /** Progress goes to stderr, as it is no part of the answer. */
@@ -24,7 +24,7 @@ async function rebuild({ eventStore: store, readModels, clock }: Workplace, _opt
   const { createLogger } = await import('../runtime/logger.js')
   const interrupted = new AbortController()
   process.once('SIGINT', () => interrupted.abort())
-  const deps = { store, readModels, clock, logger: createLogger('error', 'cli') }
+  const deps = { store, readModels: await readModels(), clock, logger: createLogger('error', 'cli') }
   for await (const { state, position, end, reason } of rebuildProjection(deps, name, interrupted.signal)) {
     if (state === 'failed') throw new Refused(`the rebuild of ${name} failed: ${reason}`)
     if (state === 'done') return { name, state, position: position ?? null }

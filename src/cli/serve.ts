@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import { banner } from '../runtime/banner.js'
-import { readConfiguration } from '../runtime/configuration.js'
 import { UsageError } from './command.js'
 import { askedToStop } from './stop-signal.js'
 
@@ -19,8 +17,10 @@ export function addServeCommand(program: Command): void {
 async function serve(options: { roles?: string; json?: true }): Promise<void> {
   const { roles } = options
   if (roles?.trim() === '') throw new UsageError('--roles names no role')
+  const { readConfiguration } = await import('../runtime/configuration.js')
   const configuration = readConfiguration(roles === undefined ? process.env : { ...process.env, ROLES: roles })
   const { startService } = await import('../runtime/service.js')
+  const { banner } = await import('../runtime/banner.js')
   const { createLogger } = await import('../runtime/logger.js')
   const logger = createLogger(configuration.logLevel, 'main')
   const stopAsked = askedToStop()

@@ -6,7 +6,7 @@ import { answer, answerPage, type PageOptions, Refused, UsageError } from './com
 import { moment, trackingId } from './options.js'
 import { addSettlingCommands } from './settle-transfers.js'
 import { shownTransfer } from './shown-transfer.js'
-import { allMerchants, type Workplace } from './workplace.js'
+import type { Workplace } from './workplace.js'
 
 export function addTransferCommands(program: Command): void {
   const transfers = program.command('transfers').description('look at transfers and settle them')
@@ -78,9 +78,10 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
     throw new UsageError('--needs-attention goes with no other filter')
   }
   if (referenceId === undefined) {
+    const readModels = await workplace.readModels()
     const { items, nextCursor } = needsAttention
-      ? await queries.listNeedingAttention(workplace.readModels, filter)
-      : await queries.listTransfers(workplace.readModels, merchant, filter)
+      ? await queries.listNeedingAttention(readModels, filter)
+      : await queries.listTransfers(readModels, merchant, filter)
     const { viewOfDocument } = await import('../http/v1/transfer-view.js')
     const currency = workplace.configuration.currency.code
     return {
@@ -88,7 +89,7 @@ async function listTransfers(workplace: Workplace, options: ListOptions) {
       nextCursor,
     }
   }
-  const merchantIds = merchant ? [merchant] : (await allMerchants(workplace)).map(({ merchantId }) => merchantId)
+  const merchantIds = merchant ? [merchant] : (await workplace.allMerchants()).map(({ merchantId }) => merchantId)
   const { items, nextCursor } = await queries.listByReferenceId(workplace.transfers, merchantIds, referenceId, filter)
   return { items: await Promise.all(items.map((each) => shownTransfer(workplace, each))), nextCursor }
 }

@@ -1,18 +1,19 @@
-import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { ConfigurationError } from './configuration.js'
 import type { ReadModelLocation } from './configuration-values.js'
 
 /**
- * Those on MongoDB need not be reachable yet.
+ * Either implementation is loaded when it is chosen: the driver costs start time and memory, and a command that reads nothing but
+ * the log needs neither. Those on MongoDB need not be reachable yet.
  * @throws ReadModelsUnavailableError where a directory cannot be used, ConfigurationError where a URL makes no sense
  */
 export async function openReadModels(location: ReadModelLocation): Promise<ReadModels> {
   switch (location.engine) {
-    case 'embedded':
+    case 'embedded': {
+      const { openEmbeddedReadModels } = await import('../read-models/embedded/embedded-read-models.js')
       return openEmbeddedReadModels(location)
+    }
     case 'mongodb': {
-      // The driver costs start time and memory that the embedded mode has no use for.
       const { openMongodbReadModels } = await import('../read-models/mongodb/mongodb-read-models.js')
       try {
         return openMongodbReadModels(location)

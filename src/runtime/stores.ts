@@ -10,16 +10,20 @@ import { loadMasterKey, requireMasterKey } from './master-key.js'
 import { openEventStore } from './open-event-store.js'
 import { openReadModels } from './open-read-models.js'
 
-export interface Stores {
+/** The log, and the key of what is sealed in it. */
+export interface OpenedLog {
   readonly eventStore: EventStore
   /** For the background thread; undefined where it makes a connection of its own. */
   readonly shareEventStore: () => EventStoreHandle | undefined
-  readonly readModels: ReadModels
   readonly box: SecretBox
   readonly masterKey: Buffer
   /** What the operator should be told about the files. */
   readonly notices: readonly string[]
   close(): Promise<void>
+}
+
+export interface Stores extends OpenedLog {
+  readonly readModels: ReadModels
 }
 
 /** There is no log where the configuration says. */
@@ -37,30 +41,49 @@ export function requireLog({ eventStore }: Configuration): void {
 
 /**
  * Opens both stores and the master key, making what is not there yet. Other processes may have them open as well.
- * @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ReadModelsUnavailableError, ConfigurationError
+ * @throws what {@link openLog} and {@link openReachableReadModels} do
  */
 export async function openStores(configuration: Configuration): Promise<Stores> {
+  const log = await openLog(configuration)
+  try {
+    const readModels = await openReachableReadModels(configuration)
+    const close = async () => {
+      await readModels.close()
+      await log.close()
+    }
+    return { ...log, readModels, close }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
+export async function openLog(configuration: Configuration): Promise<OpenedLog> {
   // Before the log exists: a log without its key cannot be told from a lost key.
   const { key, notices } = masterKey(configuration)
   const { eventStore: log, share } = await openEventStore(configuration.eventStore)
   const eventStore = passingOver(log)
+  const opened = { eventStore, shareEventStore: share, box: createSecretBox(key), masterKey: key, notices }
   try {
-    const readModels = await openReadModels(configuration.readModels)
-    try {
-      // A wrong address or password is better told now than as a list that never fills, or a create that fails.
-      await eventStore.readAll({ maxCount: 1 })
-      await readModels.listCollections()
-    } catch (error) {
-      await readModels.close()
-      throw error
-    }
-    const close = async () => {
-      await readModels.close()
-      await eventStore.close()
-    }
-    return { eventStore, shareEventStore: share, readModels, box: createSecretBox(key), masterKey: key, notices, close }
+    // A wrong address or password is better told now than as a create that fails.
+    await eventStore.readAll({ maxCount: 1 })
+    return { ...opened, close: () => eventStore.close() }
   } catch (error) {
     await eventStore.close()
+    throw error
+  }
+}
+
+/** @throws ReadModelsUnavailableError, ConfigurationError */
+export async function openReachableReadModels(configuration: Configuration): Promise<ReadModels> {
+  const readModels = await openReadModels(configuration.readModels)
+  try {
+    // A wrong address or password is better told now than as a list that never fills.
+    await readModels.listCollections()
+    return readModels
+  } catch (error) {
+    await readModels.close()
     throw error
   }
 }
