@@ -1,0 +1,61 @@
+// npm run trace-create: the files that one create crosses, in the order in which a function of theirs is first called, from the request to
+// the delivered callback. A service of its own serves it; what another one does that serves nothing in the meantime does not count.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MerchantClient } from '../../dist/examples/merchant/client.js'
+import { startReceiver } from '../../dist/examples/merchant/receiver.js'
+import { startService } from '../../dist/examples/service.js'
+
+const settlesWithinMs = 3_000
+const idleForMs = 15_000
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** What is called while `act` runs: name and nanopause, in order. */
+async function calls(act) {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-trace-'))
+  process.env.TRACE_FILE = join(directory, 'calls')
+  process.env.NODE_OPTIONS = `--import=${new URL('calls.js', import.meta.url).href}`
+  const service = await startService()
+  try {
+    let tell
+    const callback = new Promise((resolve) => {
+      tell = resolve
+    })
+    const receiver = await startReceiver(tell)
+    receiver.trust(service.sandbox)
+    const { merchantId } = service.sandbox
+    await service.cli('merchants', 'set', merchantId, '--callback-url', receiver.url, '--callback-on-create')
+    await pause(settlesWithinMs)
+    const begin = Date.now()
+    await act(new MerchantClient(service.baseUrl, service.sandbox), callback)
+    const end = Date.now()
+    receiver.close()
+    return readFileSync(process.env.TRACE_FILE, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(' '))
+      .filter(([at]) => begin <= at && at <= end)
+      .map(([, at, name]) => ({ name, at: BigInt(at) }))
+      .sort((a, b) => (a.at < b.at ? -1 : 1))
+  } finally {
+    await service.stop()
+    rmSync(directory, { recursive: true })
+  }
+}
+
+const idle = new Set((await calls(() => pause(idleForMs))).map(({ name }) => name))
+const served = await calls(async (merchant, callback) => {
+  const { status } = await merchant.nativeDeposit('trace-1', '100.00')
+  if (status !== 200) throw new Error(`the create was answered with ${status}`)
+  await callback
+  // Delivered, and recorded as such.
+  await pause(500)
+})
+const files = new Map()
+for (const { name, at } of served) {
+  const file = name.slice(0, name.lastIndexOf(':'))
+  if (!idle.has(name) && !files.has(file)) files.set(file, Number(at - served[0].at) / 1e6)
+}
+for (const [file, ms] of files) console.log(`${ms.toFixed(1).padStart(8)} ms  ${file}`)
+console.log(`${files.size} files`)
