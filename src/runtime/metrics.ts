@@ -1,5 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import type { CallbackMetrics } from '../callbacks/deliver/metrics.js'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
@@ -21,42 +20,7 @@ export class ServiceRegistry extends Registry {
   }
 }
 
-/** Labels are outcomes only, never an id. */
-export function callbackMetrics(registry: Registry): CallbackMetrics {
-  const registers = [registry]
-  const attempts = new Histogram({
-    name: 'transferd_callback_attempt_duration_seconds',
-    help: 'From the beginning of an attempt to the end of the answer.',
-    labelNames: ['outcome'],
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
-    registers,
-  })
-  const waits = new Histogram({
-    name: 'transferd_callback_wait_seconds',
-    help: 'How long after it was due a callback was attempted.',
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300],
-    registers,
-  })
-  const recorded = new Counter({
-    name: 'transferd_callbacks_recorded_total',
-    help: 'Callbacks recorded, by the subscription or by the sweep that looks for what it missed.',
-    labelNames: ['by'],
-    registers,
-  })
-  const disabled = new Counter({
-    name: 'transferd_callback_endpoints_disabled_total',
-    help: 'Endpoints that the service stopped sending to.',
-    registers,
-  })
-  return {
-    attempted: (outcome, durationMs) => attempts.observe({ outcome }, durationMs / 1000),
-    waited: (ms) => waits.observe(ms / 1000),
-    recorded: (by, count) => recorded.inc({ by }, count),
-    disabled: () => disabled.inc(),
-  }
-}
-
-/** What waits for somebody or something, looked up at every scrape; absent while a store is away. */
+/** What waits for somebody or something, looked up at every scrape; absent while a store is unavailable. */
 export function backlogMetrics(
   registry: Registry,
   deps: { store: EventStore; readModels: ReadModels; directory: Pick<MerchantDirectory, 'problems'> },
@@ -125,7 +89,7 @@ export function backlogMetrics(
   })
 }
 
-/** A store that is away must not take the other metrics along, nor leave figures that no longer hold. */
+/** An unavailable store must not take the other metrics along, nor leave figures that no longer hold. */
 async function setOrReset(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   try {
     await set()

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { EndpointConnection } from '../../src/callbacks/deliver/connection.js'
 import { AddressRefusedError, callbackUrlProblem, checkedAddresses } from '../../src/callbacks/deliver/guard.js'
+import { EndpointConnection } from '../../src/callbacks/deliver/send.js'
 import { startReceiver } from './receiver.js'
 
 const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']
@@ -106,7 +106,6 @@ t.test('a name that leads elsewhere at the second attempt is refused then', asyn
     resolve: async () => answers.shift()!,
     timeoutMs: 2_000,
     maxConnections: 2,
-    nowMs: Date.now,
   })
   t.teardown(() => connection.close())
   const request = { url: `http://rebinding.example:${port}/`, sandbox: true, headers: {}, body: '{}' }
@@ -126,7 +125,6 @@ t.test('the connection goes to the address that was checked, not to what the nam
     resolve: async () => (asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
     timeoutMs: 2_000,
     maxConnections: 2,
-    nowMs: Date.now,
   })
   t.teardown(() => connection.close())
   const url = `http://shop.invalid:${new URL(receiver.url).port}/`

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/deliver/body.js'
+import { callbackBody } from '../../src/callbacks/deliver/sign.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 

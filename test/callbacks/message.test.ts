@@ -1,7 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/deliver/body.js'
-import { webhookSignature } from '../../src/callbacks/deliver/signature.js'
+import { callbackBody, webhookSignature } from '../../src/callbacks/deliver/sign.js'
 
 const payload = {
   status: 2,

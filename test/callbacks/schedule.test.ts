@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { outcomeOf } from '../../src/callbacks/deliver/outcome.js'
-import { parseRetryAfterMs, retryDelayMs, retryDelaysMs } from '../../src/callbacks/deliver/schedule.js'
+import { outcomeOf, parseRetryAfterMs, retryDelayMs, retryDelaysMs } from '../../src/callbacks/deliver/schedule.js'
 
 const hour = 3_600_000
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })

@@ -41,7 +41,7 @@ export const areas: { readonly [folder: string]: Area } = {
   },
   callbacks: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
-    packages: ['ipaddr.js', 'pino', 'prom-client', 'undici'],
+    packages: ['ipaddr.js', 'p-retry', 'pino', 'prom-client', 'undici'],
   },
   // What acts by itself when something has happened, or has not for too long.
   processes: {

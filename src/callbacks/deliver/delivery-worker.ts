@@ -6,10 +6,10 @@ import type { EventStore, Position } from '../../event-store/event-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type AttemptDependencies, attempt } from './attempt.js'
 import { BackOff, pause } from './back-off.js'
-import { AttemptAbortedError, EndpointConnection } from './connection.js'
 import { Endpoint, maxAttemptsPerEndpoint } from './endpoint.js'
 import { EndpointHealth } from './endpoint-health.js'
 import type { ResolveHost } from './guard.js'
+import { EndpointConnection } from './send.js'
 import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
@@ -35,12 +35,12 @@ const afterErrorMs = 30_000
  * from new events of `callback-` streams and, for what it missed or could not remember, from the read model.
  */
 export class DeliveryWorker {
-  private readonly endpoints = new Map<string, Endpoint>()
-  private readonly attempts = new Set<Promise<void>>()
-  private readonly searches = new Set<string>()
-  private readonly crowdedOut = new Set<Endpoint>()
+  readonly #endpoints = new Map<string, Endpoint>()
+  readonly #attempts = new Set<Promise<void>>()
+  readonly #searches = new Set<string>()
+  readonly #crowdedOut = new Set<Endpoint>()
   /** Where the next search goes on among the merchants. */
-  private searchFrom = 0
+  #searchFrom = 0
 
   /** `stop`: nothing new is begun. `abort`: what is in flight is cut off, and will be repeated. */
   constructor(
@@ -51,12 +51,12 @@ export class DeliveryWorker {
 
   /** Until `stop` aborts and everything in flight has ended. */
   async run(): Promise<void> {
-    await Promise.all([this.followNudges(), this.search(), this.tick()])
-    await Promise.all(this.attempts)
-    await Promise.all([...this.endpoints.values()].map((endpoint) => endpoint.connection.close()))
+    await Promise.all([this.#followNudges(), this.#search(), this.#tick()])
+    await Promise.all(this.#attempts)
+    await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.connection.close()))
   }
 
-  private async followNudges(): Promise<void> {
+  async #followNudges(): Promise<void> {
     const { store, logger } = this.deps
     const backOff = new BackOff()
     let after: Position | 'end' = 'end'
@@ -68,7 +68,7 @@ export class DeliveryWorker {
           signal: this.stop,
         })) {
           backOff.succeeded()
-          for (const { type, data } of page.events) this.nudge(type, data)
+          for (const { type, data } of page.events) this.#nudge(type, data)
           after = page.checkpoint ?? after
         }
       } catch (error) {
@@ -78,35 +78,35 @@ export class DeliveryWorker {
     }
   }
 
-  private nudge(type: string, data: { readonly [name: string]: unknown }): void {
+  #nudge(type: string, data: { readonly [name: string]: unknown }): void {
     const { merchantId, trackingId } = data
     if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return
     if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return
-    const endpoint = this.endpointOf(merchantId)
+    const endpoint = this.#endpointOf(merchantId)
     // Whoever asks for it to be sent again expects it at once.
     if (type === 'CallbackRequeued') endpoint.breaker.probeNow()
     endpoint.lanes.offer(trackingId)
-    this.pump(endpoint)
+    this.#pump(endpoint)
   }
 
-  private async tick(): Promise<void> {
+  async #tick(): Promise<void> {
     while (!this.stop.aborted) {
-      const nowMs = this.nowMs()
-      for (const endpoint of this.endpoints.values()) {
+      const nowMs = this.#nowMs()
+      for (const endpoint of this.#endpoints.values()) {
         endpoint.lanes.offerDue(nowMs)
-        this.pump(endpoint)
+        this.#pump(endpoint)
       }
       await pause(tickMs, this.stop)
     }
   }
 
-  private async search(): Promise<void> {
+  async #search(): Promise<void> {
     const { merchants, logger } = this.deps
     while (!this.stop.aborted) {
       const ids = [...merchants.ids()]
       try {
         for (let i = 0; i < Math.min(ids.length, merchantsPerSearch) && !this.stop.aborted; i++) {
-          await this.searchFor(ids[this.searchFrom++ % ids.length]!)
+          await this.#searchFor(ids[this.#searchFrom++ % ids.length]!)
         }
       } catch (error) {
         logger.warn({ err: error }, 'callbacks: the search for waiting callbacks failed')
@@ -115,137 +115,137 @@ export class DeliveryWorker {
     }
   }
 
-  private async searchFor(merchantId: string): Promise<void> {
-    const endpoint = this.endpoints.get(merchantId)
-    if (!this.deliverable(merchantId)) {
-      if (endpoint) this.forget(endpoint)
+  async #searchFor(merchantId: string): Promise<void> {
+    const endpoint = this.#endpoints.get(merchantId)
+    if (!this.#deliverable(merchantId)) {
+      if (endpoint) this.#forget(endpoint)
     } else if (endpoint) {
-      await this.refill(endpoint)
-      if (endpoint.isIdle) this.forget(endpoint)
+      await this.#refill(endpoint)
+      if (endpoint.isIdle) this.#forget(endpoint)
     } else if (await hasDueCallbacks(this.deps.readModels, merchantId, this.deps.clock())) {
-      await this.refill(this.endpointOf(merchantId))
+      await this.#refill(this.#endpointOf(merchantId))
     }
   }
 
   /** Takes lanes from the read model while there is room for them. */
-  private async refill(endpoint: Endpoint): Promise<void> {
+  async #refill(endpoint: Endpoint): Promise<void> {
     const { merchantId, lanes, waiting } = endpoint
-    if (lanes.room === 0 || this.searches.has(merchantId)) return
-    this.searches.add(merchantId)
+    if (lanes.room === 0 || this.#searches.has(merchantId)) return
+    this.#searches.add(merchantId)
     endpoint.refilledAt(performance.now())
     try {
-      if (lanes.hasOverflowed) waiting.restart()
-      lanes.forgetOverflow()
+      if (lanes.overflowed) waiting.restart()
+      lanes.overflowed = false
       const found = await waiting.next(this.deps.clock(), lanes.room)
       for (const trackingId of found) if (!lanes.knows(trackingId)) lanes.offer(trackingId)
     } finally {
-      this.searches.delete(merchantId)
+      this.#searches.delete(merchantId)
     }
     // Not at once: page after page of lanes that are known already would keep everything else from its turn.
-    setImmediate(() => this.pump(endpoint))
+    setImmediate(() => this.#pump(endpoint))
   }
 
-  private pump(endpoint: Endpoint): void {
-    while (!this.stop.aborted && this.mayAttempt(endpoint)) {
+  #pump(endpoint: Endpoint): void {
+    while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
       const trackingId = endpoint.lanes.take()
       if (trackingId === undefined) break
-      const running = this.serve(endpoint, trackingId).finally(() => this.attempts.delete(running))
-      this.attempts.add(running)
+      const running = this.#serve(endpoint, trackingId).finally(() => this.#attempts.delete(running))
+      this.#attempts.add(running)
     }
     if (endpoint.lanes.readyCount >= refillBelow || !endpoint.wantsRefill(performance.now()) || this.stop.aborted)
       return
-    this.refill(endpoint).catch((error) => {
+    this.#refill(endpoint).catch((error) => {
       this.deps.logger.warn({ err: error }, 'callbacks: the search for waiting callbacks failed')
     })
   }
 
-  private mayAttempt(endpoint: Endpoint): boolean {
-    if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt(this.nowMs())) return false
-    if (!this.deliverable(endpoint.merchantId)) return false
+  #mayAttempt(endpoint: Endpoint): boolean {
+    if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt(this.#nowMs())) return false
+    if (!this.#deliverable(endpoint.merchantId)) return false
     const limit = endpoint.lanes.inFlightCount === 0 ? maxAttemptsWithReserve : maxAttempts
-    const free = this.attempts.size < limit
-    if (!free) this.crowdedOut.add(endpoint)
+    const free = this.#attempts.size < limit
+    if (!free) this.#crowdedOut.add(endpoint)
     return free
   }
 
   /** Those who found no place come first, or the endpoint whose attempt has ended would always take the place again. */
-  private pumpAfter(endpoint: Endpoint): void {
-    const [first] = this.crowdedOut
+  #pumpAfter(endpoint: Endpoint): void {
+    const [first] = this.#crowdedOut
     if (first) {
-      this.crowdedOut.delete(first)
-      this.pump(first)
+      this.#crowdedOut.delete(first)
+      this.#pump(first)
     }
-    this.pump(endpoint)
+    this.#pump(endpoint)
   }
 
   /** The merchant, unless its callbacks are held back. */
-  private deliverable(merchantId: string): Merchant | undefined {
+  #deliverable(merchantId: string): Merchant | undefined {
     const merchant = this.deps.merchants.byId(merchantId)
     return merchant && merchant.callbacksDisabled === null ? merchant : undefined
   }
 
   /** One turn of a lane: at most one attempt, then the next lane. Never rejects. */
-  private async serve(endpoint: Endpoint, trackingId: string): Promise<void> {
+  async #serve(endpoint: Endpoint, trackingId: string): Promise<void> {
     const { lanes } = endpoint
     let again = false
     try {
-      again = await this.sendNext(endpoint, trackingId)
+      again = await this.#sendNext(endpoint, trackingId)
     } catch (error) {
-      if (!(error instanceof AttemptAbortedError)) {
+      if (!this.abort.aborted) {
         this.deps.logger.error({ err: error, trackingId }, 'callbacks: a callback could not be attempted')
-        lanes.postpone(trackingId, this.nowMs() + afterErrorMs)
+        lanes.postpone(trackingId, this.#nowMs() + afterErrorMs)
       }
     }
     lanes.release(trackingId)
     if (again) lanes.offer(trackingId)
     // After this promise has left the set of attempts, or the limit would count it still.
-    setImmediate(() => this.pumpAfter(endpoint))
+    setImmediate(() => this.#pumpAfter(endpoint))
   }
 
   /** True when the lane may have something more to send now. */
-  private async sendNext(endpoint: Endpoint, trackingId: string): Promise<boolean> {
+  async #sendNext(endpoint: Endpoint, trackingId: string): Promise<boolean> {
     const { commands } = this.deps
     const loaded = await commands.load(trackingId)
     const delivery = nextDelivery(loaded.state)
-    const merchant = this.deliverable(endpoint.merchantId)
+    const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
     const dueMs = Date.parse(delivery.nextAttemptAt)
-    if (dueMs > this.nowMs()) {
+    if (dueMs > this.#nowMs()) {
       endpoint.lanes.postpone(trackingId, dueMs)
       return false
     }
-    const { outcome, lane } = await attempt(this.deps, endpoint, merchant, trackingId, loaded, delivery, this.abort)
+    const attempted = { endpoint, merchant, trackingId, lane: loaded, delivery }
+    const { outcome, lane } = await attempt(this.deps, attempted, this.abort)
     if (outcome.result !== 'failed') return nextDelivery(lane) !== undefined
     endpoint.lanes.postpone(trackingId, Date.parse(outcome.nextAttemptAt))
     return false
   }
 
-  private endpointOf(merchantId: string): Endpoint {
-    let endpoint = this.endpoints.get(merchantId)
+  #endpointOf(merchantId: string): Endpoint {
+    let endpoint = this.#endpoints.get(merchantId)
     if (!endpoint) {
       const { store, readModels, commands, resolve, attemptTimeoutMs: timeoutMs } = this.deps
-      const maxConnections = maxAttemptsPerEndpoint
       endpoint = new Endpoint(
         merchantId,
-        new EndpointConnection({ resolve, timeoutMs, maxConnections, nowMs: () => this.nowMs() }),
+        new EndpointConnection({ resolve, timeoutMs, maxConnections: maxAttemptsPerEndpoint }),
         new EndpointHealth(store, commands, merchantId),
         new WaitingCallbacks(readModels, merchantId),
       )
-      this.endpoints.set(merchantId, endpoint)
+      this.#endpoints.set(merchantId, endpoint)
     }
     return endpoint
   }
 
   /** The read model brings it back when there is something to send. */
-  private forget(endpoint: Endpoint): void {
+  #forget(endpoint: Endpoint): void {
     endpoint.lanes.clear()
     endpoint.waiting.restart()
     if (endpoint.lanes.inFlightCount > 0) return
-    this.endpoints.delete(endpoint.merchantId)
+    this.#endpoints.delete(endpoint.merchantId)
     void endpoint.connection.close()
   }
 
-  private nowMs(): number {
+  #nowMs(): number {
     return Date.parse(this.deps.clock())
   }
 }

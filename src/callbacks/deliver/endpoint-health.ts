@@ -11,9 +11,9 @@ const noteAfterMs = 10 * 60_000
  * what is remembered, so losing the last minutes at a crash postpones the end by minutes.
  */
 export class EndpointHealth {
-  private failingSinceMs: number | undefined
+  #failingSinceMs: number | undefined
   /** Whether the log says that it fails; undefined until that was read. */
-  private noted: boolean | undefined
+  #noted: boolean | undefined
 
   constructor(
     private readonly store: EventStore,
@@ -22,16 +22,16 @@ export class EndpointHealth {
   ) {}
 
   get isFailing(): boolean {
-    return this.failingSinceMs !== undefined
+    return this.#failingSinceMs !== undefined
   }
 
   /** @throws StoreUnavailableError, TooMuchContentionError */
   async succeeded(): Promise<void> {
-    if (this.noted === undefined) await this.load()
-    this.failingSinceMs = undefined
-    if (!this.noted) return
-    await this.commands.noteEndpointRecovered(this.merchantId, this.context())
-    this.noted = false
+    if (this.#noted === undefined) await this.#load()
+    this.#failingSinceMs = undefined
+    if (!this.#noted) return
+    await this.commands.noteEndpointRecovered(this.merchantId, this.#context())
+    this.#noted = false
   }
 
   /**
@@ -39,32 +39,32 @@ export class EndpointHealth {
    * last enabled. @throws StoreUnavailableError, TooMuchContentionError
    */
   async failed(atMs: number): Promise<boolean> {
-    if (this.noted === undefined) await this.load()
-    this.failingSinceMs ??= atMs
-    if (atMs - this.failingSinceMs >= noteAfterMs && !this.noted) {
-      const since = new Date(this.failingSinceMs).toISOString()
-      await this.commands.noteEndpointFailing(this.merchantId, since, this.context())
-      this.noted = true
+    if (this.#noted === undefined) await this.#load()
+    this.#failingSinceMs ??= atMs
+    if (atMs - this.#failingSinceMs >= noteAfterMs && !this.#noted) {
+      const since = new Date(this.#failingSinceMs).toISOString()
+      await this.commands.noteEndpointFailing(this.merchantId, since, this.#context())
+      this.#noted = true
     }
-    if (atMs - this.failingSinceMs < disableAfterMs) return false
-    this.failingSinceMs = Math.max(this.failingSinceMs, await this.enabledAtMs())
-    return atMs - this.failingSinceMs >= disableAfterMs
+    if (atMs - this.#failingSinceMs < disableAfterMs) return false
+    this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#enabledAtMs())
+    return atMs - this.#failingSinceMs >= disableAfterMs
   }
 
-  private async load(): Promise<void> {
+  async #load(): Promise<void> {
     const since = await this.commands.endpointFailingSince(this.merchantId)
-    this.noted = since !== null
+    this.#noted = since !== null
     if (since !== null)
-      this.failingSinceMs = Math.min(Date.parse(since), this.failingSinceMs ?? Number.POSITIVE_INFINITY)
+      this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
   }
 
-  private async enabledAtMs(): Promise<number> {
+  async #enabledAtMs(): Promise<number> {
     const events = await this.store.readStream(merchantStream(this.merchantId))
     const enabled = events.findLast((event) => event.type === 'CallbackEndpointEnabled')
     return enabled ? Date.parse(String(enabled.data.at)) : 0
   }
 
-  private context() {
+  #context() {
     return { actor: 'system:callbacks', $correlationId: this.merchantId, $causationId: this.merchantId }
   }
 }

@@ -1,7 +1,7 @@
 import { Breaker } from './breaker.js'
-import type { EndpointConnection } from './connection.js'
 import type { EndpointHealth } from './endpoint-health.js'
 import { LaneQueue } from './lane-queue.js'
+import type { EndpointConnection } from './send.js'
 import type { WaitingCallbacks } from './waiting-callbacks.js'
 
 export const maxAttemptsPerEndpoint = 16
@@ -16,8 +16,8 @@ const restartEveryMs = 100
 export class Endpoint {
   readonly lanes = new LaneQueue()
   readonly breaker = new Breaker(maxAttemptsPerEndpoint)
-  private heldUntilMs = 0
-  private refilledMs = Number.NEGATIVE_INFINITY
+  #heldUntilMs = 0
+  #refilledMs = Number.NEGATIVE_INFINITY
 
   constructor(
     readonly merchantId: string,
@@ -27,22 +27,22 @@ export class Endpoint {
   ) {}
 
   mayAttempt(nowMs: number): boolean {
-    return nowMs >= this.heldUntilMs && this.breaker.allows(this.lanes.inFlightCount, nowMs)
+    return nowMs >= this.#heldUntilMs && this.breaker.allows(this.lanes.inFlightCount, nowMs)
   }
 
   /** There is more in the read model than in memory, by a monotonic clock. */
   wantsRefill(monotonicMs: number): boolean {
-    if (this.lanes.hasOverflowed) return monotonicMs - this.refilledMs >= restartEveryMs
+    if (this.lanes.overflowed) return monotonicMs - this.#refilledMs >= restartEveryMs
     return this.waiting.hasMore
   }
 
   refilledAt(monotonicMs: number): void {
-    this.refilledMs = monotonicMs
+    this.#refilledMs = monotonicMs
   }
 
   /** It was disabled just now, which the merchant directory may not know yet. */
   holdUntilKnownDisabled(nowMs: number): void {
-    this.heldUntilMs = nowMs + directoryLagMs
+    this.#heldUntilMs = nowMs + directoryLagMs
   }
 
   /** Nothing would be lost by forgetting it. */

@@ -1,3 +1,6 @@
+import type { AttemptOutcome } from '../../domain/callback/callback.js'
+import type { Answer } from './send.js'
+
 const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
@@ -43,4 +46,22 @@ export function parseRetryAfterMs(header: string, nowMs: number): number | undef
 /** `Date.parse` reads much that is no HTTP date, such as `-1` or `1.5`. */
 function httpDateMs(text: string): number {
   return /^[A-Z][a-z]{2,8}, .* GMT$/.test(text) ? Date.parse(text) : Number.NaN
+}
+
+/**
+ * What an answer means for the callback. `failuresBefore`: since it was recorded or requeued; `atMs`: now; `random` in [0, 1).
+ * After a 410 it waits for the endpoint to be enabled, whatever its number of failures.
+ */
+export function outcomeOf(answer: Answer, failuresBefore: number, atMs: number, random: number): AttemptOutcome {
+  const { failure: reason } = answer
+  if (reason === null) return { result: 'delivered' }
+  const retryAfterMs = answer.retryAfter === undefined ? undefined : parseRetryAfterMs(answer.retryAfter, atMs)
+  const delayMs = isGone(answer) ? 0 : retryDelayMs(failuresBefore + 1, random, retryAfterMs)
+  if (delayMs === undefined) return { result: 'parked', reason }
+  return { result: 'failed', reason, nextAttemptAt: new Date(atMs + delayMs).toISOString() }
+}
+
+/** The endpoint wants no more callbacks. */
+export function isGone(answer: Answer): boolean {
+  return answer.httpStatus === 410
 }

@@ -14,11 +14,11 @@ const overlapEveryMs = 5_000
  * decides what really is to be sent.
  */
 export class WaitingCallbacks {
-  private after: { readonly dueAt: string; readonly id: string } | undefined
-  private beganMs = 0
-  private steppedBackMs = 0
+  #after: { readonly dueAt: string; readonly id: string } | undefined
+  #beganMs = 0
+  #steppedBackMs = 0
   /** The last page was full. */
-  private more = true
+  #more = true
 
   constructor(
     private readonly readModels: ReadModels,
@@ -26,41 +26,41 @@ export class WaitingCallbacks {
   ) {}
 
   get hasMore(): boolean {
-    return this.more
+    return this.#more
   }
 
   /** From the earliest again. */
   restart(): void {
-    this.after = undefined
-    this.more = true
+    this.#after = undefined
+    this.#more = true
   }
 
   /** The trackingIds of the next callbacks that are due, some perhaps twice. @throws ReadModelsUnavailableError */
   async next(at: string, limit: number): Promise<string[]> {
     const atMs = Date.parse(at)
-    if (!this.more) this.goBack(atMs)
-    if (!this.after) this.beganMs = atMs
+    if (!this.#more) this.#goBack(atMs)
+    if (!this.#after) this.#beganMs = atMs
     // Also when the read model is away: the next search will tell.
-    this.more = false
-    const found = (await this.readModels.collection(collections.callbacks).find(this.filter(at), {
+    this.#more = false
+    const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
       sort: { dueAt: 1, _id: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
-    if (last?.dueAt) this.after = { dueAt: last.dueAt, id: last._id }
-    this.more = found.length === limit
+    if (last?.dueAt) this.#after = { dueAt: last.dueAt, id: last._id }
+    this.#more = found.length === limit
     return found.map(({ trackingId }) => trackingId)
   }
 
-  private goBack(atMs: number): void {
-    if (atMs - this.beganMs >= rescanEveryMs) this.restart()
-    if (!this.after || atMs - this.steppedBackMs < overlapEveryMs) return
-    this.steppedBackMs = atMs
-    this.after = { dueAt: new Date(Date.parse(this.after.dueAt) - overlapMs).toISOString(), id: '' }
+  #goBack(atMs: number): void {
+    if (atMs - this.#beganMs >= rescanEveryMs) this.restart()
+    if (!this.#after || atMs - this.#steppedBackMs < overlapEveryMs) return
+    this.#steppedBackMs = atMs
+    this.#after = { dueAt: new Date(Date.parse(this.#after.dueAt) - overlapMs).toISOString(), id: '' }
   }
 
-  private filter(at: string): Filter {
-    const { after } = this
+  #filter(at: string): Filter {
+    const after = this.#after
     const merchantId = this.merchantId
     if (!after) return { merchantId, dueAt: { $lte: at } }
     const { dueAt, id } = after

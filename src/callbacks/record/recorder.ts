@@ -12,7 +12,7 @@ import {
   type Position,
 } from '../../event-store/event-store.js'
 import { BackOff, pause } from '../deliver/back-off.js'
-import type { CallbackMetrics } from '../deliver/metrics.js'
+import type { CallbackMetrics } from '../metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
 
 export const callbackGroup = 'callbacks'

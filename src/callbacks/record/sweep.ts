@@ -5,7 +5,7 @@ import { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { decisionOf } from '../../event-store/passing-over.js'
 import { BackOff, pause } from '../deliver/back-off.js'
-import type { CallbackMetrics } from '../deliver/metrics.js'
+import type { CallbackMetrics } from '../metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
 import type { SweepCheckpoint } from './sweep-checkpoint.js'
 

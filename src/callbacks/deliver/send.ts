@@ -1,8 +1,6 @@
-import type { LookupFunction } from 'node:net'
-import { isIPv6 } from 'node:net'
+import { isIPv6, type LookupFunction } from 'node:net'
 import { type Dispatcher, errors, Pool } from 'undici'
 import { AddressRefusedError, checkedAddresses, type ResolveHost } from './guard.js'
-import { parseRetryAfterMs } from './schedule.js'
 
 const maxAnswerBytes = 65_536
 /** The status has come; reading on only saves the connection. */
@@ -22,19 +20,14 @@ export interface Answer {
   readonly httpStatus: number | null
   /** Why it is no delivery, as a short code without anything of the answer; null when it is one. */
   readonly failure: string | null
-  /** What a 429 or 503 asked for. */
-  readonly retryAfterMs?: number
+  /** The header of a 429 or 503. */
+  readonly retryAfter?: string
   readonly durationMs: number
-}
-
-/** The attempt was cut off from outside: nothing is known about it. */
-export class AttemptAbortedError extends Error {
-  override readonly name = 'AttemptAbortedError'
 }
 
 /** The connections to one merchant's endpoint, bound to the addresses that were checked. */
 export class EndpointConnection {
-  private pool: { readonly key: string; readonly pool: Pool } | undefined
+  #pool: { readonly key: string; readonly pool: Pool } | undefined
 
   constructor(
     private readonly options: {
@@ -42,25 +35,26 @@ export class EndpointConnection {
       /** For everything: resolving, connecting, TLS and the answer's head. */
       readonly timeoutMs: number
       readonly maxConnections: number
-      readonly nowMs: () => number
     },
   ) {}
 
-  /** @throws AttemptAbortedError when `signal` aborts; every other failure is an answer */
+  /** @throws the signal's reason when it aborts: nothing is known then; every other failure is an answer */
   async send(request: CallbackRequest, signal: AbortSignal): Promise<Answer> {
     const startedMs = performance.now()
+    const elapsedMs = () => Math.round(performance.now() - startedMs)
+    // Not AbortSignal.any, which leaves something behind in a signal that lives as long as the worker.
     const ending = new AbortController()
-    const onAbort = () => ending.abort(new AttemptAbortedError('the attempt was cut off'))
-    const timer = setTimeout(() => ending.abort(new TimeoutError()), this.options.timeoutMs)
+    const onAbort = () => ending.abort()
+    const timer = setTimeout(onAbort, this.options.timeoutMs)
     signal.addEventListener('abort', onAbort)
     if (signal.aborted) onAbort()
     try {
-      return { ...(await this.exchange(request, ending.signal)), durationMs: elapsedMs(startedMs) }
+      return { ...(await this.#exchange(request, ending.signal)), durationMs: elapsedMs() }
     } catch (error) {
+      signal.throwIfAborted()
       // undici wraps or renames the reason now and then; the signal knows which it was.
-      const reason = ending.signal.aborted ? ending.signal.reason : error
-      if (reason instanceof AttemptAbortedError) throw reason
-      return { httpStatus: null, failure: failureCode(reason), durationMs: elapsedMs(startedMs) }
+      const failure = ending.signal.aborted ? 'timeout' : failureCode(error)
+      return { httpStatus: null, failure, durationMs: elapsedMs() }
     } finally {
       clearTimeout(timer)
       signal.removeEventListener('abort', onAbort)
@@ -68,14 +62,14 @@ export class EndpointConnection {
   }
 
   async close(): Promise<void> {
-    await this.pool?.pool.destroy()
+    await this.#pool?.pool.destroy()
   }
 
-  private async exchange(request: CallbackRequest, signal: AbortSignal): Promise<Omit<Answer, 'durationMs'>> {
+  async #exchange(request: CallbackRequest, signal: AbortSignal): Promise<Omit<Answer, 'durationMs'>> {
     const { url, sandbox, headers, body } = request
     const addresses = await unlessAborted(checkedAddresses(url, sandbox, this.options.resolve), signal)
     const { origin, pathname, search } = new URL(url)
-    const response = await this.poolOf(origin, addresses).request({
+    const response = await this.#poolOf(origin, addresses).request({
       method: 'POST',
       path: `${pathname}${search}`,
       headers,
@@ -85,19 +79,20 @@ export class EndpointConnection {
     const { statusCode } = response
     await discard(response.body)
     if (statusCode >= 200 && statusCode < 300) return { httpStatus: statusCode, failure: null }
-    const failed = { httpStatus: statusCode, failure: `http ${statusCode}` }
-    const retryAfter = response.headers['retry-after']
-    if ((statusCode !== 429 && statusCode !== 503) || typeof retryAfter !== 'string') return failed
-    const retryAfterMs = parseRetryAfterMs(retryAfter, this.options.nowMs())
-    return retryAfterMs === undefined ? failed : { ...failed, retryAfterMs }
+    const retryAfter = statusCode === 429 || statusCode === 503 ? response.headers['retry-after'] : undefined
+    return {
+      httpStatus: statusCode,
+      failure: `http ${statusCode}`,
+      ...(typeof retryAfter === 'string' && { retryAfter }),
+    }
   }
 
   /** Connections are kept while the name leads to the same addresses, so that none outlives the check it passed. */
-  private poolOf(origin: string, addresses: readonly string[]): Pool {
+  #poolOf(origin: string, addresses: readonly string[]): Pool {
     const key = `${origin} ${[...addresses].sort().join(' ')}`
-    if (this.pool?.key === key) return this.pool.pool
+    if (this.#pool?.key === key) return this.#pool.pool
     // Lets what is in flight end.
-    this.pool?.pool.close().catch(() => undefined)
+    this.#pool?.pool.close().catch(() => undefined)
     const { timeoutMs, maxConnections } = this.options
     const pool = new Pool(origin, {
       connections: maxConnections,
@@ -106,12 +101,10 @@ export class EndpointConnection {
       keepAliveTimeout: 2_000,
       connect: { lookup: pinned(addresses), timeout: timeoutMs },
     })
-    this.pool = { key, pool }
+    this.#pool = { key, pool }
     return pool
   }
 }
-
-class TimeoutError extends Error {}
 
 async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
   const timer = setTimeout(() => body.destroy(), maxAnswerReadMs)
@@ -137,10 +130,6 @@ function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Pro
   })
 }
 
-function elapsedMs(sinceMs: number): number {
-  return Math.round(performance.now() - sinceMs)
-}
-
 const failureCodes: readonly (readonly [RegExp, string])[] = [
   [/^(ECONNREFUSED)$/, 'connection refused'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'connection reset'],
@@ -153,7 +142,6 @@ const failureCodes: readonly (readonly [RegExp, string])[] = [
 
 /** A short code and never the message, which may quote the answer. */
 function failureCode(error: unknown): string {
-  if (error instanceof TimeoutError) return 'timeout'
   if (error instanceof AddressRefusedError) return 'address refused'
   // Has a code now and then only.
   if (error instanceof errors.HTTPParserError) return 'bad answer'
