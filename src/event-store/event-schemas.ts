@@ -1,5 +1,6 @@
-import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+import type { TObject, TProperties } from '@sinclair/typebox'
 import { type StreamPrefix, streamPrefix } from '../domain/streams.js'
+import { Type } from '../schema/typebox.js'
 
 /**
  * The storage format: one schema for each event type and version. A version is never edited once released; a new one is

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path'
-import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
 import { type Currency, currencyOf } from '../domain/currency.js'
 import { parseAmount } from '../domain/money.js'
 import type { PaymentMethod } from '../domain/payment-method.js'
 import { hiddenCharacters, isVisible } from '../domain/text.js'
+import { Type, Value } from '../schema/typebox.js'
 
 /** What is wrong with one variable, as the end of a sentence that begins with its name. */
 export class Problem extends Error {}

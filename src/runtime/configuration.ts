@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type StaticDecode, Type } from '@sinclair/typebox'
-import { TransformDecodeError, Value } from '@sinclair/typebox/value'
+import type { StaticDecode } from '@sinclair/typebox'
 import { defaultCompletionGuardFactor } from '../commands/transfers.js'
+import { TransformDecodeError, Type, Value } from '../schema/typebox.js'
 import * as parse from './configuration-values.js'
 
 /** What a node does: answers merchants and customers; keeps the read models and lets deposits expire; sends callbacks. */

@@ -16,7 +16,9 @@ const eventLog = '@transferd/event-log'
 /** The arrows of the architecture: what each folder of src may import. A folder that is not here is not allowed. */
 export const areas: { readonly [folder: string]: Area } = {
   domain: { areas: [], packages: [], node: false },
-  'event-store': { areas: ['domain'], packages: [eventLog, ...typebox] },
+  // TypeBox as one file.
+  schema: { areas: [], packages: typebox },
+  'event-store': { areas: ['domain', 'schema'], packages: [eventLog, ...typebox] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
@@ -31,7 +33,7 @@ export const areas: { readonly [folder: string]: Area } = {
     areas: ['commands', 'domain', 'event-store', 'security', 'wallet'],
     packages: ['@node-rs/argon2'],
   },
-  'wallet/http': { areas: ['domain', 'wallet'], packages: ['undici', ...typebox] },
+  'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: ['undici', ...typebox] },
   'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
   commands: { areas: ['domain', 'event-store', 'security', 'wallet'], packages: ['ipaddr.js'] },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
@@ -65,6 +67,7 @@ export const areas: { readonly [folder: string]: Area } = {
         'read-models',
         'read-models/embedded',
         'read-models/mongodb',
+        'schema',
         'security',
         'subscriptions',
       ],

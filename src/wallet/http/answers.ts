@@ -1,5 +1,6 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { Type, TypeCompiler } from '../../schema/typebox.js'
 
 /** What a wallet core answers (docs/reference/wallet-core.openapi.yaml). More fields than these are ignored. */
 
