@@ -21,6 +21,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },
   cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
+  denque: { atLeast: '2.1.0' },
   'fast-jwt': { atLeast: '6.3.6', everywhere: true },
   fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
   'google-protobuf': { atLeast: '3.21.2', below: '4.0.0' },

@@ -67,7 +67,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     new Groups<ResolvedEvent>({
       log: groupLogOf(store),
       sourceOf: (stored) => sourceOf(store, stored, matching.ofGroups),
-      runsProtocolGroups: true,
+      isServer: true,
       onFault,
     })
   const context: PersistentContext = {

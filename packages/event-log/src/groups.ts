@@ -12,6 +12,7 @@ export {
 } from './groups/group-definition.js'
 export type { GroupLog } from './groups/group-log.js'
 export type { GroupSource, Item, SourcePage } from './groups/group-source.js'
-export { type GroupInfo, Groups, protocolLock } from './groups/groups.js'
+export { type GroupInfo, Groups } from './groups/groups.js'
+export { protocolLock } from './groups/rules.js'
 export type { GroupConsumer, Membership } from './groups/running-group.js'
 export { configStream } from './groups/stored-groups.js'

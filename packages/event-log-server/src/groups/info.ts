@@ -31,7 +31,7 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
   const isOfAll = source === wholeLog
   const text = (place: number) => (isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : revisionText(place))
   const members = running?.members ?? []
-  const known = running?.state.known
+  const known = running?.state.lastRead
   const info = new persistent.SubscriptionInfo()
     .setEventSource(source)
     .setGroupName(group)

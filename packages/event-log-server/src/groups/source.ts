@@ -83,20 +83,20 @@ class WholeLogSource extends Source {
     const wanted = await this.#matches(events)
     const items: Item<ResolvedEvent>[] = []
     let through = after
-    let passed = 0
+    let unmatched = 0
     for (const [i, event] of events.entries()) {
       if (!isNeverGiven(event) && wanted[i]) {
         if (items.length === maxCount) {
           this.#ahead = { from: event.position, events: events.slice(i) }
-          return { items, through, passed, atEnd: false }
+          return { items, through, unmatched, atEnd: false }
         }
-        items.push({ ...this.itemOf(event, event.position), passedOver: { count: passed, through } })
+        items.push({ ...this.itemOf(event, event.position), unmatchedBefore: { count: unmatched, through } })
       } else if (!isNeverGiven(event) && event.stream !== configStream) {
-        passed += 1 // what groups cause must not count, or it would go round for ever
+        unmatched += 1 // what groups cause must not count, or it would go round for ever
       }
       through = event.position
     }
-    return { items, through, passed, atEnd: through >= this.store.reader.lastPosition() }
+    return { items, through, unmatched, atEnd: through >= this.store.reader.lastPosition() }
   }
 
   #from(from: number): Ahead {
@@ -129,7 +129,7 @@ class StreamSource extends Source {
     const { reader } = this.store
     const { source } = this.stored
     const view = reader.view(source)
-    if (this.isOver) return { items: [], through: after, passed: 0, atEnd: true }
+    if (this.isOver) return { items: [], through: after, unmatched: 0, atEnd: true }
     if (view.isTombstoned) return this.#tombstone(after)
     // What is hidden when the group comes to it stays so; once it follows the stream it is given everything.
     const shown = this.#isCaughtUp ? asFollowed(view) : view
@@ -138,14 +138,14 @@ class StreamSource extends Source {
     const through = items.length > 0 ? items.at(-1)!.place : Math.max(after, view.current)
     const atEnd = items.length === 0 || through >= view.current
     this.#isCaughtUp ||= atEnd
-    return { items, through, passed: 0, atEnd }
+    return { items, through, unmatched: 0, atEnd }
   }
 
   /** The event that ended the stream is the last that comes. */
   #tombstone(after: number): SourcePage<ResolvedEvent> {
     const end = after < tombstoneRevision ? this.store.reader.tombstone(this.stored.source) : undefined
     const items = end ? [this.itemOf(end, tombstoneRevision)] : []
-    return { items, through: tombstoneRevision, passed: 0, atEnd: true }
+    return { items, through: tombstoneRevision, unmatched: 0, atEnd: true }
   }
 
   listen(wake: () => void, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
+import Denque from 'denque'
 import type { NackAction, PersistentConsumer, PersistentDelivery, RecordedEvent } from '../types.js'
-import { Deque } from './deque.js'
 import type { Delivered } from './group.js'
 import type { GroupConsumer, Membership } from './running-group.js'
 
@@ -12,7 +12,7 @@ const finished: IteratorResult<PersistentDelivery> = { done: true, value: undefi
 
 /** Holds at most its buffer size of deliveries: the group never has more of them in flight. */
 export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDelivery>, GroupConsumer<RecordedEvent> {
-  readonly #queue = new Deque<PersistentDelivery>()
+  readonly #queue = new Denque<PersistentDelivery>()
   #membership: Membership<RecordedEvent> | undefined
   #waiting: Waiting | undefined
   #stopListening: (() => void) | undefined
@@ -49,7 +49,7 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
     this.#ended = true
     this.#error = error
     this.#stopListening?.()
-    this.#queue.replace([])
+    this.#queue.clear()
     const waiting = this.#waiting
     this.#waiting = undefined
     if (error) waiting?.reject(error)

@@ -1,5 +1,5 @@
 import type { StreamReader } from '../reader/stream-reader.js'
-import { InvalidSettingsError } from '../types.js'
+import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../types.js'
 
 /** What a group of the whole log has for a stream. */
 export const wholeLog = '$all'
@@ -7,24 +7,16 @@ export const wholeLog = '$all'
 export const strategies = ['RoundRobin', 'DispatchToSingle', 'Pinned', 'PinnedByCorrelation'] as const
 export type StrategyName = (typeof strategies)[number]
 
+type Common = Omit<PersistentSubscriptionSettings, 'startFrom' | 'streamPrefixes' | 'consumerStrategy'>
+
 /** A group's settings. Numbers are kept as they were given, sensible or not. */
-export interface GroupSettings {
+export interface GroupSettings extends Common {
   /** Where a group without a checkpoint begins, inclusive: a position of the log, or a revision of the group's stream. */
   readonly startFrom: 'start' | 'end' | number
   /** The same as a client of the protocol wrote it: it need be no event's place, nor fit into a double. */
   readonly startText?: string
   readonly resolveLinks: boolean
   readonly extraStatistics: boolean
-  readonly messageTimeoutMs: number
-  readonly maxRetryCount: number
-  readonly checkpointAfterMs: number
-  readonly minCheckpointCount: number
-  readonly maxCheckpointCount: number
-  /** 0: any number. */
-  readonly maxSubscriberCount: number
-  readonly liveBufferSize: number
-  readonly readBatchSize: number
-  readonly historyBufferSize: number
   readonly strategy: StrategyName
 }
 
@@ -35,24 +27,21 @@ export interface EventFilter {
   readonly prefixes: readonly string[]
 }
 
-/**
- * Who made a group says by which rules it goes. The service's run where they are consumed and lose nothing; those of the
- * protocol's clients run in the server, all the time, and go by what EventStoreDB was seen to do: a start at the end is
- * that of each load, what was replayed is done when it is delivered, and their streams hold what its streams hold.
- */
+/** Who made a group says by which {@link Rules} it goes. */
 export type Maker = 'service' | 'protocol'
 
-export interface GroupDefinition {
+/** A group by its name: two sources may each have one of the same. */
+export interface GroupName {
   /** A stream, or {@link wholeLog}. */
   readonly source: string
   readonly group: string
+}
+
+export interface GroupDefinition extends GroupName {
   readonly madeBy: Maker
   readonly filter?: EventFilter
   readonly settings: GroupSettings
 }
-
-/** A group by its name: two sources may each have one of the same. */
-export type GroupName = Pick<GroupDefinition, 'source' | 'group'>
 
 export interface StoredGroup extends GroupDefinition {
   /** Made anew with each creation: what was written for a deleted group of the same name means nothing to this one. */
@@ -74,13 +63,17 @@ export function groupStream({ source, group }: GroupName, kind: 'checkpoint' | '
 }
 
 /** What EventStoreDB refuses. All else is taken as it comes, and must do no harm. @throws InvalidSettingsError */
-export function checkSettings({ readBatchSize, historyBufferSize, strategy }: GroupSettings): void {
+export function checkSettings({ source, settings }: GroupDefinition, reader: StreamReader): void {
+  const { readBatchSize, historyBufferSize, strategy, startFrom } = settings
   if (readBatchSize >= historyBufferSize) {
     throw new InvalidSettingsError(
       `readBatchSize (${readBatchSize}) must be smaller than historyBufferSize (${historyBufferSize})`,
     )
   }
   if (!strategies.includes(strategy)) throw new InvalidSettingsError(`unknown consumer strategy ${strategy}`)
+  if (source === wholeLog && typeof startFrom === 'number' && startFrom > reader.lastPosition()) {
+    throw new InvalidSettingsError('startFrom is beyond the end of the log')
+  }
 }
 
 /** The place behind which a group without a checkpoint begins. */

@@ -11,8 +11,8 @@ export interface Item<E> {
   readonly lane: string
   /** Bytes it takes in memory, about. */
   readonly size: number
-  /** How many events of its page were passed over before it, and up to where; none when absent. */
-  readonly passedOver?: { readonly count: number; readonly through: number }
+  /** How many events of its page before it did not match, and up to where; none when absent. */
+  readonly unmatchedBefore?: { readonly count: number; readonly through: number }
 }
 
 export interface SourcePage<E> {
@@ -20,7 +20,7 @@ export interface SourcePage<E> {
   /** Everything up to this place has been looked at, matching or not. */
   readonly through: number
   /** Of what was looked at, how many events count towards a checkpoint though they do not match. */
-  readonly passed: number
+  readonly unmatched: number
   readonly atEnd: boolean
 }
 
@@ -31,8 +31,8 @@ export interface GroupSource<E> {
   read(after: number, maxCount: number): Promise<SourcePage<E>>
   /** Calls `wake` whenever there may be more, until the signal aborts. @throws StoreUnavailableError */
   listen(wake: () => void, signal: AbortSignal): Promise<void>
-  /** How many of the events behind `after`, up to `through`, were passed over, where `read` does not tell. */
-  countPassed?(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }>
+  /** How many of the events behind `after`, up to `through`, did not match, where `read` does not tell; and how far it looked. */
+  countUnmatched?(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }>
   /** How a parked event is written down: `<revision>@<stream>`, and its number in the group's stream. */
   parkedAs(event: E): { readonly link: string; readonly number: number }
   /** The event that a parked one stands for, to be delivered again; undefined when there is none. */

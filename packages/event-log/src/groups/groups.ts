@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
 import {
   ConsumerDroppedError,
@@ -16,16 +15,15 @@ import {
   keyOf,
   type StoredGroup,
 } from './group-definition.js'
-import { expectedAfter, type GroupLog, jsonContent } from './group-log.js'
+import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
 import type { GroupSource } from './group-source.js'
 import { ParkedEvents } from './parked-events.js'
+import { rulesOf } from './rules.js'
 import { type GroupConsumer, RunningGroup } from './running-group.js'
 import { StoredGroups } from './stored-groups.js'
 
 /** Without consumers a group is kept from other processes this long, so that one which reconnects finds it as it was. */
 const lingerMs = 5_000
-/** Whoever has it runs the groups that clients of the protocol made. */
-export const protocolLock = 'protocol-groups'
 
 export interface GroupInfo<E> {
   readonly stored: StoredGroup
@@ -38,15 +36,15 @@ export interface GroupInfo<E> {
 export interface GroupsOptions<E> {
   readonly log: GroupLog
   readonly sourceOf: (stored: StoredGroup) => GroupSource<E>
-  /** Where the groups of the protocol's clients run, all of them, consumed or not. */
-  readonly runsProtocolGroups: boolean
+  /** Runs the groups that run in a server, all of them, consumed or not. */
+  readonly isServer: boolean
   readonly onFault: (error: unknown) => void
 }
 
 /**
- * The persistent subscriptions of a log. A group of the service runs where it is consumed, in one thread of one process;
- * those of the protocol's clients run in its server. All else works anywhere, through the log: the holder looks for
- * changes and requested replays once a second.
+ * The persistent subscriptions of a log. A group runs where it is consumed, in one thread of one process, or in a server
+ * (see {@link Rules}). All else works anywhere, through the log: the holder looks for changes and requested replays once
+ * a second.
  */
 export class Groups<E> {
   readonly #options: GroupsOptions<E>
@@ -97,10 +95,10 @@ export class Groups<E> {
 
   /** @throws PersistentSubscriptionMissingError */
   async delete(name: GroupName): Promise<void> {
-    const { madeBy } = this.#stored.get(name)
+    const { hidesWhatIsOver } = rulesOf(this.#stored.get(name))
     await this.#stored.delete(name)
     await this.#follow(name)
-    if (madeBy === 'protocol') for (const kind of ['checkpoint', 'parked'] as const) await this.#hide(name, kind)
+    if (hidesWhatIsOver) for (const kind of ['checkpoint', 'parked'] as const) await this.#hide(groupStream(name, kind))
   }
 
   /** @throws PersistentSubscriptionMissingError */
@@ -111,7 +109,7 @@ export class Groups<E> {
     return {
       stored,
       running,
-      checkpoint: running ? running.checkpoint : readCheckpoint(this.#log, stored),
+      checkpoint: running ? running.state.checkpoint : readCheckpoint(this.#log, stored),
       parkedCount: parked.count(this.#isHeld(stored)),
     }
   }
@@ -150,7 +148,7 @@ export class Groups<E> {
     await this.start()
   }
 
-  /** Ends all consumers and gives the groups free. */
+  /** Ends all consumers and releases the groups. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#each(async (key, running) => {
@@ -171,13 +169,13 @@ export class Groups<E> {
     await Promise.allSettled(stopping)
   }
 
-  #inTurn<T>(name: GroupName, work: () => Promise<T>): Promise<T> {
-    return this.#queued(keyOf(name), work)
+  #inTurn<T>(name: GroupName, task: () => Promise<T>): Promise<T> {
+    return this.#queued(keyOf(name), task)
   }
 
-  #queued<T>(key: string, work: () => Promise<T>): Promise<T> {
+  #queued<T>(key: string, task: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(key) ?? Promise.resolve()
-    const run = before.then(work, work)
+    const run = before.then(task, task)
     this.#queues.set(key, run)
     const forget = () => {
       if (this.#queues.get(key) === run) this.#queues.delete(key)
@@ -186,8 +184,8 @@ export class Groups<E> {
     return run
   }
 
-  #runsAlways({ madeBy }: StoredGroup): boolean {
-    return madeBy === 'protocol' && this.#options.runsProtocolGroups
+  #runsAlways(stored: StoredGroup): boolean {
+    return rulesOf(stored).runsInServer && this.#options.isServer
   }
 
   async #loaded(stored: StoredGroup): Promise<RunningGroup<E>> {
@@ -198,10 +196,7 @@ export class Groups<E> {
     const hold = this.#tryHold(stored)
     if (!hold) throw new GroupHeldElsewhereError(`group ${stored.group} runs in another thread or process`)
     try {
-      if (known && !known.isDropped && hold.epoch === known.epoch + 1) {
-        known.resume(hold)
-        return known
-      }
+      if (known?.resume(hold)) return known
       const running = await RunningGroup.load({
         log: this.#log,
         stored,
@@ -222,25 +217,26 @@ export class Groups<E> {
   /** The operating system lets go of a lock when the holder dies, so nobody waits for a lease to run out. */
   #tryHold(stored: StoredGroup) {
     if (this.#runsAlways(stored)) return { epoch: 0, release: () => {} }
-    return stored.madeBy === 'service' ? this.#log.tryLock(lockOf(stored)) : undefined
+    const { runsInServer, lockOf } = rulesOf(stored)
+    return runsInServer ? undefined : this.#log.tryLock(lockOf(stored))
   }
 
   /** Changes that another thread or process made are noticed here. */
   #lookAfter(running: RunningGroup<E>): void {
     const { stored } = running
     this.#inTurn(stored, async () => {
-      await this.#goOn(stored)
-      const isIdle = !this.#runsAlways(stored) && running.idleMs() > lingerMs
+      await this.#applyChanges(stored)
+      const isIdle = !this.#runsAlways(stored) && running.idleMs > lingerMs
       if (isIdle && this.#running.get(keyOf(stored)) === running) await running.suspend()
     }).catch(() => {}) // the log cannot be read just now: the next tick looks again
   }
 
   #follow(name: GroupName): Promise<void> {
-    return this.#inTurn(name, () => this.#goOn(name))
+    return this.#inTurn(name, () => this.#applyChanges(name))
   }
 
-  /** After a change: what ran by the old definition stops, and what runs all the time goes on by the new one. */
-  async #goOn(name: GroupName): Promise<void> {
+  /** What ran by the old definition stops, and what runs all the time goes on by the new one. */
+  async #applyChanges(name: GroupName): Promise<void> {
     await this.#dropIfChanged(name)
     const stored = this.#stored.find(name)
     if (stored && this.#runsAlways(stored) && !this.#closed) await this.#loaded(stored)
@@ -263,7 +259,7 @@ export class Groups<E> {
 
   #isHeld(stored: StoredGroup): boolean {
     if (this.#runningOf(stored) !== undefined) return true
-    return this.#log.isLocked(stored.madeBy === 'service' ? lockOf(stored) : protocolLock)
+    return this.#log.isLocked(rulesOf(stored).lockOf(stored))
   }
 
   async #parkedOf(stored: StoredGroup): Promise<ParkedEvents> {
@@ -278,18 +274,9 @@ export class Groups<E> {
   }
 
   /** As a soft delete does. */
-  async #hide(name: GroupName, kind: 'checkpoint' | 'parked'): Promise<void> {
-    const { reader } = this.#log
-    if (reader.lastRevision(groupStream(name, kind)) < 0) return
-    const stream = metadataStream(groupStream(name, kind))
-    const data = Buffer.from(`{"$tb":${softDeletedText}}`)
-    await this.#log.append(stream, expectedAfter(reader, stream), {
-      ...jsonContent(randomUUID(), '$metadata', {}),
-      data,
-    })
+  async #hide(stream: string): Promise<void> {
+    if (this.#log.reader.lastRevision(stream) < 0) return
+    const event = { ...jsonEvent('$metadata', {}), data: Buffer.from(`{"$tb":${softDeletedText}}`) }
+    await appendNext(this.#log, metadataStream(stream), event)
   }
-}
-
-function lockOf({ source, group }: GroupName): string {
-  return `persistent-subscription ${source} ${group}`
 }

@@ -1,35 +1,28 @@
-import { randomUUID } from 'node:crypto'
-import { type EventContent, parseObject } from '../file/event-body.js'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseObject } from '../file/event-body.js'
 import { metadataStream } from '../file/stream-metadata.js'
 import { asFollowed, type StoredEvent } from '../reader/stream-reader.js'
 import type { ParkedEvent } from '../types.js'
-import { WrongExpectedRevisionError } from '../types.js'
 import type { Park, ReplayedEvent } from './group.js'
 import { groupStream, type StoredGroup } from './group-definition.js'
-import { expectedAfter, type GroupLog, jsonContent } from './group-log.js'
+import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
 import type { GroupSource } from './group-source.js'
+import { type Rules, rulesOf } from './rules.js'
 
 const pageSize = 500
-const maxConflicts = 50
 /** As EventStoreDB has it on a parked stream that was replayed. */
 const adminsOnly = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
-
-type ReplayEvent = 'ReplayRequested' | 'ReplayStarted' | 'ReplayDone'
 
 /** What the replay stream says. */
 interface ReplayData {
   readonly generation?: string
+  /** Of ReplayRequested. */
   readonly stopAt?: number
+  /** Of ReplayStarted, with the revision of the request. */
   readonly until?: number
   readonly request?: number
+  /** Of ReplayDone. */
   readonly parkedRevisions?: readonly number[]
-}
-
-/** An event of the parked stream. */
-interface ParkedRecord {
-  readonly link: string
-  readonly isOurs: boolean
-  readonly replaces?: number
 }
 
 /**
@@ -37,21 +30,15 @@ interface ParkedRecord {
  * became of them: asked to be replayed (by anybody), taken up (by the holder), done. An event stays parked until it is
  * done or parked anew: a replay which a crash cuts off loses nothing.
  *
- * Clients of the protocol read the parked streams of the groups they make, so these have EventStoreDB's form, which has
- * no room for a generation, and what was replayed is hidden in them (`$tb`).
- *
  * Folded from the log as far as it has grown since the last look, so any process sees the same.
  */
 export class ParkedEvents {
-  readonly #parkedStream: string
-  readonly #replayStream: string
+  readonly #rules: Rules
   /** Parked revisions that are neither done nor parked anew, ascending. */
   readonly #open = new Set<number>()
   /** Done before they were seen here: the two streams are read one after the other. */
   readonly #doneAhead = new Set<number>()
-  #nextParked = 0
-  #nextReplay = 0
-  /** Excluded; asked for since the holder last took something up. */
+  readonly #next = { parked: 0, replay: 0 }
   #requestedUntil = 0
   #startedUntil = 0
   #lastRequest = -1
@@ -61,28 +48,19 @@ export class ParkedEvents {
     private readonly log: GroupLog,
     private readonly stored: StoredGroup,
   ) {
-    this.#parkedStream = groupStream(stored, 'parked')
-    this.#replayStream = groupStream(stored, 'replay')
+    this.#rules = rulesOf(stored)
   }
 
   /** Reads what was written since. Calls may overlap. */
   async refresh(): Promise<void> {
     const end = this.log.reader.lastPosition()
     if (end === this.#seen) return
-    await this.#each(
-      this.#parkedStream,
-      () => this.#nextParked,
-      (event) => this.#foldParked(event),
-    )
-    await this.#each(
-      this.#replayStream,
-      () => this.#nextReplay,
-      (event) => this.#foldReplay(event),
-    )
+    await this.#catchUp('parked', (event) => this.#foldParked(event))
+    await this.#catchUp('replay', (event) => this.#foldReplay(event))
     this.#seen = Math.max(this.#seen, end)
   }
 
-  /** How far a replay was asked for that no holder has taken up yet; 0: none was. */
+  /** How far (excluded) a replay was asked for that no holder has taken up yet; 0: none was. */
   get requestedUntil(): number {
     return this.#requestedUntil
   }
@@ -94,7 +72,7 @@ export class ParkedEvents {
 
   /** Revision behind the last parked event. */
   get end(): number {
-    return this.#nextParked
+    return this.#next.parked
   }
 
   /** Parked ones that are not being replayed. @param held whether the holder which took up the replay is alive. */
@@ -107,11 +85,12 @@ export class ParkedEvents {
 
   async list(held: boolean, maxCount: number): Promise<ParkedEvent[]> {
     const parked: ParkedEvent[] = []
-    for await (const event of this.#openOnes(this.#shownFrom(held), Number.POSITIVE_INFINITY)) {
+    for await (const [{ revision: parkedRevision, metadata }, link] of this.#openOnes(this.#shownFrom(held))) {
       if (parked.length >= maxCount) break
-      const { stream, revision } = placeOf(this.#recordIn(event).link)
-      const { reason, added } = parseObject(event.metadata) as { reason: string; added: string }
-      parked.push({ parkedRevision: event.revision, stream, revision, reason, parkedAtMs: Date.parse(added) })
+      const at = link.indexOf('@')
+      const { reason, added } = parseObject(metadata) as { reason: string; added: string }
+      const [stream, revision] = [link.slice(at + 1), Number(link.slice(0, at))]
+      parked.push({ parkedRevision, stream, revision, reason, parkedAtMs: Date.parse(added) })
     }
     return parked
   }
@@ -122,9 +101,9 @@ export class ParkedEvents {
     { from, until, maxCount }: { readonly from: number; readonly until: number; readonly maxCount: number },
   ): Promise<{ events: ReplayedEvent<E>[]; next: number }> {
     const events: ReplayedEvent<E>[] = []
-    for await (const parked of this.#openOnes(from, until)) {
+    for await (const [parked, link] of this.#openOnes(from, until)) {
       if (events.length >= maxCount) return { events, next: parked.revision }
-      const event = await source.original(parked, this.#recordIn(parked).link)
+      const event = await source.original(parked, link)
       // The log never forgets: without the original this would be a broken log, which reading reports by itself.
       if (event !== undefined) {
         events.push({ event, lane: source.laneOf(event), parkedRevision: parked.revision, parkedId: parked.id })
@@ -134,31 +113,15 @@ export class ParkedEvents {
   }
 
   async park<E>(source: GroupSource<E>, { event, reason, replaces }: Park<E>, id: string): Promise<void> {
-    const { link, number } = source.parkedAs(event)
-    const added = new Date().toISOString()
-    const { generation, madeBy } = this.stored
-    switch (madeBy) {
-      case 'service': {
-        const content = jsonContent(id, '$>', { generation, link, replaces })
-        const metadata = Buffer.from(JSON.stringify({ added, reason, subscriptionEventNumber: number }))
-        await this.#append(this.#parkedStream, { ...content, metadata })
-        return
-      }
-      case 'protocol': {
-        // What is 0 is left out there.
-        const metadata = { added, reason, ...(number !== 0 && { subscriptionEventNumber: number }), replaces }
-        const content = { id, type: '$>', isJson: false, data: Buffer.from(link) }
-        await this.#append(this.#parkedStream, { ...content, metadata: Buffer.from(JSON.stringify(metadata)) })
-        return
-      }
-      default:
-        madeBy satisfies never
-    }
+    const record = { ...source.parkedAs(event), replaces, reason, added: new Date().toISOString() }
+    await appendNext(this.log, groupStream(this.stored, 'parked'), this.#rules.parkedEvent(this.stored, id, record))
   }
 
   async requestReplay(stopAt: number): Promise<void> {
     await this.#appendReplay('ReplayRequested', { stopAt })
-    if (this.stored.madeBy === 'protocol') await this.#describe(JSON.stringify({ $tb: stopAt, $acl: adminsOnly }))
+    if (!this.#rules.hidesWhatIsOver) return
+    const event = jsonEvent('$metadata', { $tb: stopAt, $acl: adminsOnly })
+    await appendNext(this.log, metadataStream(groupStream(this.stored, 'parked')), event)
   }
 
   /** Takes up what was asked for so far; `until` 0 declares what an earlier holder had taken up void. */
@@ -173,120 +136,76 @@ export class ParkedEvents {
 
   #shownFrom(held: boolean): number {
     const replayedUntil = held ? Math.max(this.#requestedUntil, this.#startedUntil) : this.#requestedUntil
-    if (this.stored.madeBy === 'service') return replayedUntil
-    // A client may have put away what it has seen to by truncating the stream, or deleting it.
-    const { isMissing, first } = this.log.reader.view(this.#parkedStream)
-    return isMissing ? Number.POSITIVE_INFINITY : Math.max(replayedUntil, first)
+    const view = this.log.reader.view(groupStream(this.stored, 'parked'))
+    return Math.max(replayedUntil, this.#rules.firstParked(view))
   }
 
-  async #appendReplay(type: ReplayEvent, data: ReplayData): Promise<void> {
+  async #appendReplay(type: 'ReplayRequested' | 'ReplayStarted' | 'ReplayDone', data: ReplayData): Promise<void> {
     const { generation } = this.stored
-    await this.#append(this.#replayStream, jsonContent(randomUUID(), type, { generation, ...data }))
+    await appendNext(this.log, groupStream(this.stored, 'replay'), jsonEvent(type, { generation, ...data }))
   }
 
-  async #describe(text: string): Promise<void> {
-    await this.#append(metadataStream(this.#parkedStream), {
-      ...jsonContent(randomUUID(), '$metadata', {}),
-      data: Buffer.from(text),
-    })
-  }
-
-  /** Names the revision it saw, as every append here does, so that a repeated one is answered as the first was. */
-  async #append(stream: string, event: EventContent): Promise<void> {
-    const { reader } = this.log
-    for (let i = 0; ; i += 1) {
-      const expected = expectedAfter(reader, stream)
-      if (reader.last(stream)?.id === event.id) return // an earlier attempt whose answer was lost
-      try {
-        await this.log.append(stream, expected, event)
-        return
-      } catch (error) {
-        if (!(error instanceof WrongExpectedRevisionError) || i >= maxConflicts) throw error
-      }
-    }
-  }
-
-  async #each(stream: string, next: () => number, fold: (event: StoredEvent) => void): Promise<void> {
+  async #catchUp(kind: 'parked' | 'replay', fold: (event: StoredEvent) => void): Promise<void> {
     for (;;) {
-      const page = this.#page(stream, next(), pageSize)
-      for (const event of page) if (event.revision === next()) fold(event)
-      if (page.length === 0) return
-      if (page.length === pageSize) await nextTurn()
+      const page = this.#page(kind, this.#next[kind], pageSize)
+      for (const event of page) {
+        if (event.revision !== this.#next[kind]) continue // another call was quicker
+        this.#next[kind] += 1
+        fold(event)
+      }
+      if (page.length < pageSize) return
+      await nextTurn()
     }
   }
 
   /** Hidden ones too. */
-  #page(stream: string, from: number, maxCount: number): StoredEvent[] {
+  #page(kind: 'parked' | 'replay', from: number, maxCount: number): StoredEvent[] {
     const { reader } = this.log
-    return reader.streamPage(asFollowed(reader.view(stream)), 'forwards', from, maxCount)
-  }
-
-  #recordIn({ data, metadata, revision }: StoredEvent): ParkedRecord {
-    const { generation, madeBy, since } = this.stored
-    switch (madeBy) {
-      case 'service': {
-        const record = parseObject(data) as { generation?: string; link?: string; replaces?: number } | undefined
-        return { link: '', ...record, isOurs: record?.generation === generation }
-      }
-      case 'protocol':
-        return { link: Buffer.from(data).toString(), isOurs: revision >= since.parked, ...replacesIn(metadata) }
-      default:
-        return madeBy satisfies never
-    }
+    return reader.streamPage(asFollowed(reader.view(groupStream(this.stored, kind))), 'forwards', from, maxCount)
   }
 
   #foldParked(event: StoredEvent): void {
-    this.#nextParked = event.revision + 1
-    const { isOurs, replaces } = this.#recordIn(event)
-    if (!isOurs) return
+    const record = this.#rules.parkedRecord(this.stored, event)
+    if (!record) return
     if (!this.#doneAhead.delete(event.revision)) this.#open.add(event.revision)
-    if (replaces !== undefined) this.#open.delete(replaces)
+    if (record.replaces !== undefined) this.#open.delete(record.replaces)
   }
 
-  #foldReplay(event: StoredEvent): void {
-    this.#nextReplay = event.revision + 1
-    const data = (parseObject(event.data) ?? {}) as ReplayData
-    if (data.generation !== this.stored.generation) return
-    switch (event.type as ReplayEvent) {
+  #foldReplay({ type, revision, data }: StoredEvent): void {
+    const written: ReplayData | undefined = parseObject(data)
+    if (written?.generation !== this.stored.generation) return
+    switch (type) {
       case 'ReplayRequested':
-        this.#requestedUntil = Math.max(this.#requestedUntil, data.stopAt ?? 0)
-        this.#lastRequest = event.revision
+        this.#requestedUntil = Math.max(this.#requestedUntil, written.stopAt ?? 0)
+        this.#lastRequest = revision
         break
       case 'ReplayStarted':
-        this.#startedUntil = data.until ?? 0
-        if (data.request === this.#lastRequest) this.#requestedUntil = 0
+        this.#startedUntil = written.until ?? 0
+        if (written.request === this.#lastRequest) this.#requestedUntil = 0
         break
       case 'ReplayDone':
-        for (const revision of data.parkedRevisions ?? []) {
-          if (!this.#open.delete(revision) && revision >= this.#nextParked) this.#doneAhead.add(revision)
+        for (const done of written.parkedRevisions ?? []) {
+          if (!this.#open.delete(done) && done >= this.#next.parked) this.#doneAhead.add(done)
         }
         break
     }
   }
 
-  async *#openOnes(from: number, until: number): AsyncGenerator<StoredEvent> {
-    let next = Math.max(from, this.#open.values().next().value ?? this.#nextParked)
-    const end = Math.min(until, this.#nextParked)
+  async *#openOnes(
+    from: number,
+    until = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<[parked: StoredEvent, link: string]> {
+    let next = Math.max(from, this.#open.values().next().value ?? this.#next.parked)
+    const end = Math.min(until, this.#next.parked)
     while (next < end) {
-      const page = this.#page(this.#parkedStream, next, Math.min(pageSize, end - next))
+      const page = this.#page('parked', next, Math.min(pageSize, end - next))
       if (page.length === 0) return
-      for (const event of page) if (this.#open.has(event.revision)) yield event
+      for (const event of page) {
+        const record = this.#open.has(event.revision) && this.#rules.parkedRecord(this.stored, event)
+        if (record) yield [event, record.link]
+      }
       next += page.length
       await nextTurn()
     }
   }
-}
-
-function replacesIn(metadata: Uint8Array): { replaces?: number } {
-  const replaces = parseObject(metadata)?.replaces
-  return typeof replaces === 'number' ? { replaces } : {}
-}
-
-function placeOf(link: string): { stream: string; revision: number } {
-  const at = link.indexOf('@')
-  return { stream: link.slice(at + 1), revision: Number(link.slice(0, at)) }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

@@ -10,11 +10,13 @@ import {
   type RecordedEvent,
 } from '../types.js'
 import { Consumer } from './consumer.js'
-import { type EventFilter, type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
+import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
 import { Groups } from './groups.js'
 import { PrefixSource } from './prefix-source.js'
 
 const ofAll = (group: string) => ({ source: wholeLog, group })
+/** What only clients of the protocol ask for. */
+const plain = { resolveLinks: false, extraStatistics: false }
 
 /** The service's persistent subscriptions: groups on the whole log. */
 export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions {
@@ -27,21 +29,19 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     this.#opened ??= new Groups({
       log: this.log.groupLog,
       sourceOf: ({ filter }) => new PrefixSource(this.log, filter?.prefixes ?? []),
-      runsProtocolGroups: false,
+      isServer: false,
       onFault: () => {}, // whoever consumes the group is told
     })
     return this.#opened
   }
 
   async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
-    const { streamPrefixes } = settings
-    const filter: EventFilter | undefined =
-      streamPrefixes.length > 0 ? { on: 'stream', prefixes: streamPrefixes } : undefined
+    const { streamPrefixes: prefixes } = settings
     await this.#groups.create({
       ...ofAll(group),
       madeBy: 'service',
       settings: groupSettings(settings),
-      ...(filter && { filter }),
+      ...(prefixes.length > 0 && { filter: { on: 'stream', prefixes } }),
     })
   }
 
@@ -86,7 +86,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
     await this.#groups.replayParked(ofAll(group), options.stopAt)
   }
 
-  /** Ends all consumers and gives the groups free. */
+  /** Ends all consumers and releases the groups. */
   async close(): Promise<void> {
     await this.#opened?.close()
   }
@@ -98,27 +98,13 @@ function positionAt(place: number): Position {
 
 function groupSettings(settings: PersistentSubscriptionSettings): GroupSettings {
   const { startFrom, streamPrefixes: _, consumerStrategy: strategy, ...numbers } = settings
-  if (typeof startFrom !== 'string' && startFrom.prepare > startFrom.commit) {
-    throw new InvalidSettingsError('a position cannot be prepared after it')
-  }
-  return {
-    ...numbers,
-    startFrom: typeof startFrom === 'string' ? startFrom : Number(startFrom.commit),
-    resolveLinks: false,
-    extraStatistics: false,
-    strategy,
-  }
+  if (typeof startFrom === 'string') return { ...numbers, ...plain, startFrom, strategy }
+  if (startFrom.prepare > startFrom.commit) throw new InvalidSettingsError('a position cannot be prepared after it')
+  return { ...numbers, ...plain, startFrom: Number(startFrom.commit), strategy }
 }
 
 function portSettings({ settings, filter }: StoredGroup): PersistentSubscriptionSettings {
-  const {
-    startFrom,
-    startText: _text,
-    resolveLinks: _links,
-    extraStatistics: _statistics,
-    strategy,
-    ...numbers
-  } = settings
+  const { startFrom, startText: _, resolveLinks: __, extraStatistics: ___, strategy, ...numbers } = settings
   return {
     ...numbers,
     startFrom: typeof startFrom === 'string' ? startFrom : positionAt(startFrom),

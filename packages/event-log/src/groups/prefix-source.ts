@@ -30,7 +30,7 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
         size: serviceEventSize,
       })),
       through: Math.max(after, Number(page.checkpoint?.commit ?? 0n)),
-      passed: 0,
+      unmatched: 0,
       atEnd: page.atEnd,
     }
   }
@@ -45,14 +45,14 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   }
 
   /** Not of system events: a checkpoint is one, and would call for the next for ever. */
-  async countPassed(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }> {
+  async countUnmatched(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }> {
     if (this.prefixes.length === 0) return { count: 0, seen: through }
     const page = await this.log.readAll({ maxCount, after: positionOf(after) })
-    const passed = page.events.filter(
+    const unmatched = page.events.filter(
       ({ stream, position }) =>
         Number(position.commit) <= through && !this.prefixes.some((prefix) => stream.startsWith(prefix)),
     )
-    return { count: passed.length, seen: Math.min(through, Number(page.checkpoint?.commit ?? 0n)) }
+    return { count: unmatched.length, seen: Math.min(through, Number(page.checkpoint?.commit ?? 0n)) }
   }
 
   parkedAs({ stream, revision }: RecordedEvent): { link: string; number: number } {

@@ -7,11 +7,12 @@ import {
   WrongExpectedRevisionError,
 } from '../types.js'
 import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
-import { type Delivered, Group, type Park } from './group.js'
+import { type Delivered, Group } from './group.js'
 import { placeBefore, type StoredGroup } from './group-definition.js'
 import type { GroupLog } from './group-log.js'
 import type { GroupSource } from './group-source.js'
 import type { ParkedEvents } from './parked-events.js'
+import { rulesOf } from './rules.js'
 import { Task } from './task.js'
 
 const tickMs = 1_000
@@ -35,7 +36,7 @@ export interface Membership<E> {
   readonly consumer: GroupConsumer<E>
   readonly inFlight: number
   ack(ackIds: readonly string[]): void
-  nack(action: NackAction | 'stop' | 'unknown', reason: string, ackIds: readonly string[]): void
+  nack(action: NackAction, reason: string, ackIds: readonly string[]): void
   leave(): void
 }
 
@@ -67,27 +68,17 @@ export class RunningGroup<E> {
   #dropped = false
   #running: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
-  #lastConsumerLeftMs: number | undefined
+  #idleSinceMs: number | undefined = performance.now()
 
   readonly #watching = this.#task(() => this.#watch())
   readonly #reading = this.#task(() => this.#readOn())
-  readonly #parking = this.#task(() => this.#writeParks())
-  readonly #checkpointing = this.#task(() => this.#writeCheckpoint())
+  readonly #writing = this.#task(() => this.#write())
   readonly #replaying = this.#task(() => this.#replay())
-  readonly #finishing = this.#task(() => this.#writeReplaysDone())
-  readonly #counting = this.#task(() => this.#countPassed())
-  readonly #tasks = [
-    this.#watching,
-    this.#reading,
-    this.#parking,
-    this.#checkpointing,
-    this.#replaying,
-    this.#finishing,
-    this.#counting,
-  ]
+  readonly #counting = this.#task(() => this.#countUnmatched())
+  readonly #tasks = [this.#watching, this.#reading, this.#writing, this.#replaying, this.#counting]
 
-  readonly #parks: { readonly park: Park<E>; readonly id: string }[] = []
-  #replaysDone: number[] = []
+  /** Of the park that is being written; the same again after a failure, as it may have been written. */
+  #parkId: string | undefined
   #replayNext = 0
   #replayUntil = 0
   /** Up to here it is known how many events did not match. */
@@ -95,36 +86,29 @@ export class RunningGroup<E> {
 
   private constructor(parts: GroupParts<E>) {
     const { log, stored, parked, hold } = parts
+    const rules = rulesOf(stored)
     this.#parts = parts
     this.stored = stored
     this.#hold = hold
-    this.#group = new Group(stored, {
+    this.#group = new Group(stored.settings, rules, {
       after: stored.startAfter ?? placeBefore(stored, log.reader),
       checkpoint: readCheckpoint(log, stored),
     })
-    // What was taken up and not delivered is queued again.
-    if (stored.madeBy === 'protocol') this.#replayUntil = parked.startedUntil
+    if (rules.resumesReplays) this.#replayUntil = parked.startedUntil
     this.#countedThrough = this.#group.through
-    this.#lastConsumerLeftMs = performance.now()
     this.#start()
   }
 
   static async load<E>(parts: GroupParts<E>): Promise<RunningGroup<E>> {
     const { parked, stored } = parts
     await parked.refresh()
-    // What an earlier holder had begun to replay and did not finish is parked again.
     const isInterrupted = parked.startedUntil > 0 && parked.requestedUntil === 0
-    if (isInterrupted && stored.madeBy === 'service') await parked.startReplay(0)
+    if (isInterrupted && !rulesOf(stored).resumesReplays) await parked.startReplay(0)
     return new RunningGroup(parts)
   }
 
-  /** The last one that was written. */
-  get checkpoint(): number | undefined {
-    return this.#group.checkpoint
-  }
-
   /** How it stands. */
-  get state(): Pick<Group<E>, 'inFlight' | 'buffered' | 'waitingForRetry' | 'known' | 'isLive'> {
+  get state(): Pick<Group<E>, 'inFlight' | 'buffered' | 'waitingForRetry' | 'lastRead' | 'isLive' | 'checkpoint'> {
     return this.#group
   }
 
@@ -137,21 +121,13 @@ export class RunningGroup<E> {
     return this.#totalItems
   }
 
-  get epoch(): number {
-    return this.#hold.epoch
-  }
-
   get isRunning(): boolean {
     return this.#running !== undefined
   }
 
-  get isDropped(): boolean {
-    return this.#dropped
-  }
-
   /** For how long it has had no consumer. */
-  idleMs(): number {
-    return this.#lastConsumerLeftMs === undefined ? 0 : performance.now() - this.#lastConsumerLeftMs
+  get idleMs(): number {
+    return this.#idleSinceMs === undefined ? 0 : performance.now() - this.#idleSinceMs
   }
 
   /** @throws MaximumSubscribersReachedError */
@@ -160,8 +136,8 @@ export class RunningGroup<E> {
     if (maxSubscriberCount !== 0 && this.#members.size >= maxSubscriberCount) {
       throw new MaximumSubscribersReachedError(`group ${this.stored.group} takes ${maxSubscriberCount} consumers`)
     }
-    const id = this.#joined
     this.#joined += 1
+    const id = this.#joined
     const membership = this.#membership(id, consumer)
     if (this.#parts.source.isOver) {
       consumer.joined(membership)
@@ -169,10 +145,10 @@ export class RunningGroup<E> {
       return
     }
     this.#members.set(id, membership)
-    this.#lastConsumerLeftMs = undefined
+    this.#idleSinceMs = undefined
     this.#group.join(id, consumer.bufferSize)
     consumer.joined(membership)
-    this.#work()
+    this.#proceed()
   }
 
   #membership(id: number, consumer: GroupConsumer<E>): Membership<E> {
@@ -191,14 +167,14 @@ export class RunningGroup<E> {
   #answered(answer: () => void): void {
     if (!this.#running) return
     answer()
-    this.#work()
+    this.#proceed()
   }
 
   #leave(id: number): void {
     if (!this.#members.delete(id)) return
     this.#group.leave(id)
-    if (this.#members.size === 0) this.#lastConsumerLeftMs = performance.now()
-    this.#work()
+    if (this.#members.size === 0) this.#idleSinceMs = performance.now()
+    this.#proceed()
   }
 
   /** Looks for replays that were asked for; until they are queued, as far as there is room. */
@@ -220,7 +196,7 @@ export class RunningGroup<E> {
   }
 
   /**
-   * Gives the group free to other processes, leaving a checkpoint behind whatever the counts, so that as little as
+   * Releases the group to other processes, leaving a checkpoint behind whatever the counts, so that as little as
    * possible comes again. {@link resume} goes on if nobody took it meanwhile.
    */
   async suspend(): Promise<void> {
@@ -230,24 +206,26 @@ export class RunningGroup<E> {
     }
     if (!this.#running) return
     await this.#stop()
-    const checkpoint = this.#group.lastCheckpoint(performance.now())
     try {
-      if (checkpoint !== undefined) await this.#write(checkpoint)
+      await this.#writeCheckpoint(this.#group.lastCheckpoint(performance.now()))
     } finally {
       this.#hold.release()
     }
   }
 
-  resume(hold: Hold): void {
+  /** False where it must be loaded anew: it was dropped, or somebody had it in between. */
+  resume(hold: Hold): boolean {
+    if (this.#dropped || hold.epoch !== this.#hold.epoch + 1) return false
     this.#hold = hold
     this.#start()
     this.#group.wake()
-    this.#work()
+    this.#proceed()
+    return true
   }
 
   #task(body: () => Promise<void>): Task {
     return new Task(body, (error) => {
-      // The log is away just now, or somebody was quicker: the next tick tries again. All else would fail for ever.
+      // The log is unavailable, or somebody was quicker: the next tick tries again. All else would fail for ever.
       if (error instanceof StoreUnavailableError || error instanceof WrongExpectedRevisionError) return
       if (this.#running) this.#parts.onFault(error)
       const reason = error instanceof Error ? error.message : String(error)
@@ -272,25 +250,22 @@ export class RunningGroup<E> {
 
   #tick(): void {
     this.#group.tick(performance.now())
-    this.#work()
+    this.#proceed()
     if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
     this.#replaying.start()
     this.#counting.start()
     this.#parts.onTick(this)
   }
 
-  /** Does whatever the group wants done after an input. */
-  #work(): void {
+  /** Does what the group wants done after an input. */
+  #proceed(): void {
     if (!this.#running) return
     for (const delivered of this.#group.dispatch(performance.now())) {
       this.#totalItems += 1
       this.#members.get(delivered.consumer)?.consumer.deliver(delivered)
     }
-    for (const park of this.#group.takeParks()) this.#parks.push({ park, id: randomUUID() })
-    if (this.#parks.length > 0) this.#parking.start()
-    this.#replaysDone.push(...this.#group.takeReplaysDone())
-    if (this.#replaysDone.length > 0) this.#finishing.start()
-    if (this.#group.isCheckpointDue) this.#checkpointing.start()
+    const { nextPark, replaysDone, isCheckpointDue } = this.#group
+    if (nextPark || replaysDone.length > 0 || isCheckpointDue) this.#writing.start()
     this.#reading.start()
     if (this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) this.#replaying.start()
   }
@@ -314,30 +289,31 @@ export class RunningGroup<E> {
         this.#group.readFailed()
         throw error
       }
-      this.#work()
+      this.#proceed()
     }
   }
 
-  async #writeParks(): Promise<void> {
-    for (;;) {
-      const first = this.#parks[0]
-      if (!first) break
-      await this.#parts.parked.park(this.#parts.source, first.park, first.id)
-      this.#parks.shift()
-      this.#group.parked(first.park)
+  /** What could not be written stays with the group: the next tick goes on with it. */
+  async #write(): Promise<void> {
+    const { parked, source } = this.#parts
+    for (let park = this.#group.nextPark; park; park = this.#group.nextPark) {
+      this.#parkId ??= randomUUID()
+      await parked.park(source, park, this.#parkId)
+      this.#parkId = undefined
+      this.#group.parked()
+      await this.#writeCheckpoint(this.#group.checkpointToWrite(performance.now()))
     }
-    this.#work()
+    const { replaysDone } = this.#group
+    if (replaysDone.length > 0) {
+      await parked.replayDone(replaysDone)
+      this.#group.replaysDoneWritten(replaysDone.length)
+    }
+    await this.#writeCheckpoint(this.#group.checkpointToWrite(performance.now()))
+    this.#proceed()
   }
 
-  async #writeCheckpoint(): Promise<void> {
-    const checkpoint = this.#group.checkpointToWrite(performance.now())
+  async #writeCheckpoint(checkpoint: number | undefined): Promise<void> {
     if (checkpoint === undefined) return
-    await this.#write(checkpoint)
-    this.#countedThrough = Math.max(this.#countedThrough, checkpoint)
-    this.#work()
-  }
-
-  async #write(checkpoint: number): Promise<void> {
     try {
       await writeCheckpoint(this.#parts.log, this.stored, checkpoint)
     } catch (error) {
@@ -345,6 +321,7 @@ export class RunningGroup<E> {
       throw error
     }
     this.#group.checkpointWritten()
+    this.#countedThrough = Math.max(this.#countedThrough, checkpoint)
   }
 
   get #hasRoomForReplays(): boolean {
@@ -366,32 +343,20 @@ export class RunningGroup<E> {
       const { events, next } = await parked.toReplay(source, range)
       this.#replayNext = next
       this.#group.replay(events)
-      this.#work()
+      this.#proceed()
     }
   }
 
-  async #writeReplaysDone(): Promise<void> {
-    const done = this.#replaysDone
-    if (done.length === 0) return
-    this.#replaysDone = []
-    try {
-      await this.#parts.parked.replayDone(done)
-    } catch (error) {
-      this.#replaysDone.unshift(...done) // the next tick writes them
-      throw error
-    }
-  }
-
-  /** Counts what the group passed over, as a checkpoint falls due by that count as well. */
-  async #countPassed(): Promise<void> {
+  /** A checkpoint falls due by the count of what did not match as well. */
+  async #countUnmatched(): Promise<void> {
     const { source } = this.#parts
     const { through } = this.#group
-    if (!source.countPassed || this.#checkpointing.isActive || this.#countedThrough >= through) return
+    if (!source.countUnmatched || this.#writing.isActive || this.#countedThrough >= through) return
     const { minCheckpointCount } = this.stored.settings
     const maxCount = Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount))
-    const { count, seen } = await source.countPassed(this.#countedThrough, through, maxCount)
+    const { count, seen } = await source.countUnmatched(this.#countedThrough, through, maxCount)
     this.#countedThrough = Math.max(this.#countedThrough, seen)
-    this.#group.passed(count)
-    this.#work()
+    this.#group.countUnmatched(count)
+    this.#proceed()
   }
 }

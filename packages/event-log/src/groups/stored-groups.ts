@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseObject } from '../file/event-body.js'
 import {
-  InvalidSettingsError,
   PersistentSubscriptionExistsError,
   PersistentSubscriptionMissingError,
   StoreUnavailableError,
@@ -16,15 +15,13 @@ import {
   keyOf,
   placeBefore,
   type StoredGroup,
-  wholeLog,
 } from './group-definition.js'
-import { type GroupLog, jsonContent } from './group-log.js'
+import { type GroupLog, jsonEvent, maxConflicts } from './group-log.js'
+import { rulesOf } from './rules.js'
 
 /** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
 export const configStream = '$persistentSubscriptionConfig'
 const configVersion = 2
-/** How often a change is tried again when another process changes the list at the same moment. */
-const maxConflicts = 50
 
 type Entries = readonly StoredGroup[]
 
@@ -60,8 +57,8 @@ export class StoredGroups {
     await this.#change(() => {
       const { source, group } = definition
       if (this.find(definition)) throw new PersistentSubscriptionExistsError(`group ${group} exists on ${source}`)
-      this.#check(definition)
       const { reader } = this.log
+      checkSettings(definition, reader)
       const created: StoredGroup = {
         ...definition,
         ...this.#startOf(definition),
@@ -81,7 +78,7 @@ export class StoredGroups {
       const old = this.get(name)
       const { startAfter: _, ...kept } = old
       const definition = { ...kept, settings }
-      this.#check(definition)
+      checkSettings(definition, this.log.reader)
       // Where the start is not changed it must not move: `end` is the end of the day it was asked for.
       const unmoved = old.startAfter !== undefined && old.settings.startFrom === 'end' && settings.startFrom === 'end'
       const start = unmoved ? { startAfter: old.startAfter } : this.#startOf(definition)
@@ -97,17 +94,9 @@ export class StoredGroups {
     })
   }
 
-  #check({ source, settings }: GroupDefinition): void {
-    checkSettings(settings)
-    const { startFrom } = settings
-    if (source === wholeLog && typeof startFrom === 'number' && startFrom > this.log.reader.lastPosition()) {
-      throw new InvalidSettingsError('startFrom is beyond the end of the log')
-    }
-  }
-
   #startOf(definition: GroupDefinition): { startAfter?: number } {
-    const isOfEachLoad = definition.madeBy === 'protocol' && definition.settings.startFrom === 'end'
-    return isOfEachLoad ? {} : { startAfter: placeBefore(definition, this.log.reader) }
+    if (!rulesOf(definition).keepsStart(definition.settings)) return {}
+    return { startAfter: placeBefore(definition, this.log.reader) }
   }
 
   async #change(change: () => Entries): Promise<void> {
@@ -116,13 +105,13 @@ export class StoredGroups {
       const expected = this.#revision < 0 ? 'no_stream' : this.#revision
       const data = { version: configVersion, entries: change() }
       try {
-        await this.log.append(configStream, expected, jsonContent(randomUUID(), '$PersistentConfig', data))
+        await this.log.append(configStream, expected, jsonEvent('$PersistentConfig', data))
         return
       } catch (error) {
         if (!(error instanceof WrongExpectedRevisionError)) throw error
       }
     }
-    throw new StoreUnavailableError('the list of groups is being changed by others all the time')
+    throw new StoreUnavailableError('others keep changing the list of groups')
   }
 
   #refresh(): void {

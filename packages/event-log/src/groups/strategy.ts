@@ -9,7 +9,6 @@ export interface Member {
 
 /** Decides who gets an event. */
 export interface Strategy {
-  readonly members: readonly Member[]
   join(member: Member): void
   leave(member: Member): void
   /** The member that gets the next event of a lane; undefined when it has to wait for one that is full. */
@@ -39,30 +38,30 @@ function hasRoom(member: Member): boolean {
 
 /**
  * RoundRobin (step 1) starts looking behind whoever got the last event; DispatchToSingle (step 0) with them, so it
- * stays where it went when the first was full. Both pass over full members.
+ * stays where it went when the first was full. Both skip full members.
  */
 class Ring implements Strategy {
-  readonly members: Member[] = []
+  readonly #members: Member[] = []
   #next = 0
 
   constructor(private readonly step: 0 | 1) {}
 
   join(member: Member): void {
-    this.members.push(member)
+    this.#members.push(member)
   }
 
   leave(member: Member): void {
-    const index = this.members.indexOf(member)
+    const index = this.#members.indexOf(member)
     if (index < 0) return
-    this.members.splice(index, 1)
+    this.#members.splice(index, 1)
     if (index < this.#next) this.#next -= 1
   }
 
   choose(): Member | undefined {
-    const count = this.members.length
+    const count = this.#members.length
     for (let i = 0; i < count; i += 1) {
       const index = (this.#next + i) % count
-      const member = this.members[index]
+      const member = this.#members[index]
       if (!member || !hasRoom(member)) continue
       this.#next = index + this.step
       return member
@@ -89,34 +88,29 @@ interface Owner {
 /**
  * One lane, one consumer. Lanes are hashed to buckets, so the memory does not grow with their number; a bucket
  * goes to whoever has fewest when its first event comes. Buckets are evened out only while nothing of theirs is in
- * flight, or two consumers would work on one lane at a time.
+ * flight, or two consumers would handle one lane at a time.
  */
 class Pinned implements Strategy {
-  readonly members: Member[] = []
-  readonly #owners: Owner[] = []
+  readonly #owners = new Map<Member, Owner>()
   readonly #buckets: Bucket[] = Array.from({ length: bucketCount }, () => ({ owner: undefined, inFlight: 0 }))
 
   join(member: Member): void {
-    this.members.push(member)
-    this.#owners.push({ member, buckets: 0 })
+    this.#owners.set(member, { member, buckets: 0 })
     for (const bucket of this.#buckets) this.#evenOut(bucket)
   }
 
   leave(member: Member): void {
-    const index = this.members.indexOf(member)
-    if (index < 0) return
-    this.members.splice(index, 1)
-    const [owner] = this.#owners.splice(index, 1)
+    const owner = this.#owners.get(member)
+    this.#owners.delete(member)
     for (const bucket of this.#buckets) if (bucket.owner === owner) bucket.owner = undefined
   }
 
   choose(lane: string): Member | undefined {
     const bucket = this.#bucketOf(lane)
     if (!bucket.owner) {
-      const owner = this.#fewest()
-      if (!owner) return undefined
-      bucket.owner = owner
-      owner.buckets += 1
+      bucket.owner = this.#fewest()
+      if (!bucket.owner) return undefined
+      bucket.owner.buckets += 1
     }
     return hasRoom(bucket.owner.member) ? bucket.owner.member : undefined
   }
@@ -142,7 +136,7 @@ class Pinned implements Strategy {
 
   #fewest(): Owner | undefined {
     let fewest: Owner | undefined
-    for (const owner of this.#owners) {
+    for (const owner of this.#owners.values()) {
       if (owner.member.bufferSize > 0 && (!fewest || owner.buckets < fewest.buckets)) fewest = owner
     }
     return fewest
