@@ -19,7 +19,7 @@ import type {
   RecordedEvent,
   SubscribeToAllOptions,
 } from './types.js'
-import { AppendClient } from './writer/append-client.js'
+import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500
 /** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
@@ -27,7 +27,7 @@ const emptyPagePauseMs = 20
 
 /** One thread's connection to the log: what it appends goes to the process's writer, what it reads it reads itself. */
 export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
-  readonly client: AppendClient
+  readonly client: WriterClient
   readonly #directory: string
   readonly #reader: LogReader
   readonly #commits: Commits
@@ -37,7 +37,7 @@ export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
     this.#directory = directory
     this.#reader = new LogReader(directory)
     this.#commits = new Commits(() => this.#reader.lastPosition())
-    this.client = new AppendClient((position) => this.#commits.committed(position))
+    this.client = new WriterClient((position) => this.#commits.committed(position))
   }
 
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {

@@ -9,6 +9,6 @@ export {
   type StreamReader,
   type StreamView,
 } from './reader/stream-reader.js'
-export type { Outcome } from './writer/operations.js'
+export { StreamStore } from './stream-store.js'
 export type { Expected } from './writer/stream-rules.js'
-export { StreamStore } from './writer/stream-store.js'
+export type { Outcome } from './writer/writer-client.js'

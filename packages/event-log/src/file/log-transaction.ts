@@ -1,62 +1,68 @@
 import type { Database, Statement } from 'better-sqlite3'
+import type { Body } from './event-body.js'
+import { RowInserter } from './row-inserter.js'
 import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
 
-/** One transaction after the other on a writer's connection, and what each of them changes in memory. */
+type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: Body]
+
+/**
+ * One transaction after the other on a writer's connection. There is no rolling back: after a failure the connection is closed,
+ * and what it knew goes with it.
+ */
 export class LogTransaction {
   readonly numbers: StreamNumbers
   /** Of the last event, of the transaction under way too. */
   position = -1
   /** When the transaction under way began: the time of its events. */
   nowMs = 0
-  readonly #db: Database
+  readonly #rows: RowInserter<EventRow>
   readonly #merge: StreamNameMerge
   readonly #lastPosition: Statement<[], number | null>
   readonly #commit: Statement<[]>
-  readonly #rollback: Statement<[]>
-  /** What the transaction under way has changed in memory. */
-  #added: string[] = []
-  #lastNumber = 0
   #merged: (() => void) | undefined
 
   constructor(db: Database) {
-    this.#db = db
     this.numbers = new StreamNumbers(db)
+    this.#rows = new RowInserter(db, 'INSERT INTO events', 6)
     this.#merge = new StreamNameMerge(db, this.numbers)
     this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#commit = db.prepare<[]>('COMMIT')
-    this.#rollback = db.prepare<[]>('ROLLBACK')
   }
 
   /** Call it when the write lock is held (after BEGIN IMMEDIATE): another process may have appended since the last time. */
   begun(nowMs: number): void {
-    this.#added = []
     this.nowMs = nowMs
     const position = this.#lastPosition.get() ?? 0
     if (position !== this.position) this.numbers.refresh()
     this.position = position
-    this.#lastNumber = this.numbers.last
     this.#merged = this.#merge.step()
   }
 
-  /** The number of a stream that gets its first event now. */
-  addStream(name: string): number {
-    const number = this.numbers.last + 1
-    this.numbers.add(name, number)
-    this.#added.push(name)
-    return number
+  /** Appends events to a stream; it gets its number now when it has none. Statements see them after {@link flush}. */
+  write(name: string, number: number | undefined, firstRevision: number, bodies: readonly Body[]): void {
+    if (bodies.length === 0) return
+    const stream = number ?? this.#addStream(name)
+    let { position } = this
+    let revision = firstRevision
+    for (const body of bodies) this.#rows.add(++position, stream, revision++, this.nowMs, name, body)
+    this.position = position
+  }
+
+  flush(): void {
+    this.#rows.flush()
   }
 
   /** Durable when it returns. Answers the position of the last event. */
   commit(): number {
+    this.#rows.flush()
     this.#commit.run()
     this.#merged?.()
     return this.position
   }
 
-  rollback(): void {
-    // SQLite has rolled back by itself after some errors (a full disk).
-    if (this.#db.inTransaction) this.#rollback.run()
-    this.numbers.forget(this.#added, this.#lastNumber)
-    this.position = -1
+  #addStream(name: string): number {
+    const number = this.numbers.last + 1
+    this.numbers.add(name, number)
+    return number
   }
 }

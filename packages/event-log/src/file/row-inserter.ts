@@ -2,7 +2,7 @@ import type { Database, Statement } from 'better-sqlite3'
 
 const rowsAtOnce = 16
 
-type Value = string | number
+type Value = string | number | Uint8Array
 
 /** Inserts rows sixteen to a statement: one by one, an event costs a third more. */
 export class RowInserter<Row extends readonly Value[]> {
@@ -31,11 +31,6 @@ export class RowInserter<Row extends readonly Value[]> {
     for (let i = 0; i < this.#values.length; i += this.#columns) {
       this.#one.run(this.#values.slice(i, i + this.#columns))
     }
-    this.#values = []
-  }
-
-  /** Forgets what is not in the table. */
-  clear(): void {
     this.#values = []
   }
 }

@@ -65,12 +65,6 @@ export class StreamNumbers {
     this.#last = number
   }
 
-  /** Undoes what was added behind `last`: its transaction was rolled back. */
-  forget(names: readonly string[], last: number): void {
-    for (const name of names) this.#young.delete(name)
-    this.#last = last
-  }
-
   /** The index on disk now covers the streams up to this one. */
   indexed(through: number): void {
     this.#indexedThrough = through

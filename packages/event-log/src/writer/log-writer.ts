@@ -1,6 +1,5 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../file/log-file.js'
-import { Appender } from './appender.js'
 import type { Batch, FromWriter, ToWriter } from './messages.js'
 import { WriterConnection } from './writer-connection.js'
 
@@ -18,7 +17,7 @@ const { directory } = workerData as { directory: string }
 const ports = new Set<MessagePort>()
 let waiting: Waiting[] = []
 let scheduled = false
-const connection = new WriterConnection(directory, (db) => new Appender(db))
+const connection = new WriterConnection(directory)
 
 function send(port: MessagePort, message: FromWriter): void {
   port.postMessage(message)
@@ -68,7 +67,7 @@ function commitGroup(): void {
   let committed: number
   try {
     committed = connection.transaction((appender) => {
-      for (const { batch } of group) answers.push(new Float64Array(appender.append(batch)))
+      for (const { batch } of group) answers.push(appender.execute(batch))
     })
   } catch (error) {
     for (const { port } of group) send(port, { kind: 'failed', reason: messageOf(error) })
@@ -85,7 +84,12 @@ function commitGroup(): void {
 
 function sizeOf(group: readonly Waiting[]): number {
   let size = 0
-  for (const { batch } of group) for (const part of batch) size += typeof part === 'string' ? part.length : 0
+  for (const { batch } of group) {
+    for (const part of batch) {
+      if (typeof part === 'string') size += part.length
+      else if (typeof part === 'object' && part.kind === 'append') for (const body of part.bodies) size += body.length
+    }
+  }
   return size
 }
 

@@ -1,4 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
+import type { Body } from '../file/event-body.js'
+import type { Expected } from './stream-rules.js'
 
 /**
  * What travels between the threads of a process that append and its log writer. Flat arrays of strings and numbers:
@@ -6,18 +8,27 @@ import type { MessagePort } from 'node:worker_threads'
  */
 
 /**
- * Units, one after the other. A unit is what one call appends in order:
+ * Units, one after the other. A unit is an operation, or what one call appends in order:
  * the number of its appends; of each append the stream, the expected revision (-1: none), the number of its events;
  * of each event its body, the JSON text of `[id, type, data, metadata]`.
  */
-export type Batch = (string | number)[]
+export type Batch = (string | number | Operation)[]
 
-/** Where the id stands in a body: an id is a UUID, so nothing of it is escaped. */
-export const idInBody = { from: 2, length: 36 } as const
+/** Executed by the rules of EventStoreDB's streams: with metadata, soft deletion and appends that name no revision. */
+export type Operation =
+  | { readonly kind: 'append'; readonly stream: string; readonly expected: Expected; readonly bodies: readonly Body[] }
+  | { readonly kind: 'delete' | 'tombstone'; readonly stream: string; readonly expected: Expected }
 
-export const answered = { appended: 0, refused: 1, notTried: 2 } as const
+/** The revision of a stream without events, and what `no_stream` expects. */
+export const noRevision = -1
 
-/** Numbers in an answer for one append: one of {@link answered}, then revision and position (refused: the actual revision, 0). */
+/** `deleted`: the stream was ended for ever, or is soft-deleted where it must exist; only operations are answered so. */
+export const answered = { appended: 0, refused: 1, notTried: 2, deleted: 3 } as const
+
+/**
+ * Numbers in an answer for one append or operation: one of {@link answered}, then revision and position; refused: the actual
+ * revision, 0. The position is 0 where the events were appended before and can no longer be read.
+ */
 export const answerLength = 3
 
 export type FromWriter =

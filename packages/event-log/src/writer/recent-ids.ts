@@ -26,12 +26,6 @@ export class RecentIds {
     return this.#known(stream, current).first.get(id)
   }
 
-  /** A transaction was rolled back: what was noted of its events is not so. */
-  clear(): void {
-    this.#streams.clear()
-    this.#count = 0
-  }
-
   #known(stream: number, current: number): Known {
     const known = this.#streams.get(stream) ?? { through: Math.max(-1, current - lookBack), first: new Map() }
     this.#streams.delete(stream)

@@ -14,8 +14,6 @@ export interface StreamState {
 export interface StoredIds {
   /** Whether the log holds exactly these ids from this revision on. */
   holdsFrom(revision: number, ids: readonly string[]): boolean
-  /** Whether the event at this revision has this id. */
-  isAt(revision: number, id: string): boolean
   /** Revision of the first event with this id, if it is remembered. */
   firstWith(id: string): number | undefined
 }
@@ -44,14 +42,20 @@ export function judgeStreamAppend(
     if (state.current < 0 && !state.hasMetadata) return wrong
   }
   if (expected === 'any' || expected === 'stream_exists') return judgeByMemory(ids, stored)
-  const revision = expected === 'no_stream' ? -1 : expected
-  if (revision > state.current) return wrong
-  if (revision === state.current) return write
   const [first] = ids
-  if (first === undefined) return wrong
-  if (revision === -1 && state.isSoftDeleted && !stored.isAt(0, first)) return write
-  const last = revision + ids.length
-  return last <= state.current && stored.holdsFrom(revision + 1, ids) ? { kind: 'done', revision: last } : wrong
+  const isNew = first !== undefined && expected === 'no_stream' && state.isSoftDeleted && !stored.holdsFrom(0, [first])
+  return isNew ? write : judgeExact(expected === 'no_stream' ? -1 : expected, ids, state.current, stored)
+}
+
+/**
+ * At the expected revision a list is written whatever its ids; below it, it is done already if the log holds exactly these ids,
+ * in their order, right behind the expected revision; anything else is refused.
+ */
+export function judgeExact(expected: number, ids: readonly string[], current: number, stored: StoredIds): Verdict {
+  if (expected === current) return write
+  const last = expected + ids.length
+  if (expected > current || ids.length === 0 || last > current) return wrong
+  return stored.holdsFrom(expected + 1, ids) ? { kind: 'done', revision: last } : wrong
 }
 
 function judgeByMemory(ids: readonly string[], stored: StoredIds): Verdict {

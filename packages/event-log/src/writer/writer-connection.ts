@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import type { Database } from 'better-sqlite3'
 import { openForAppending } from '../file/log-file.js'
+import { LogTransaction } from '../file/log-transaction.js'
+import { Appender } from './appender.js'
 import { WriteTurn } from './write-turn.js'
 
 /** Written since the last checkpoint, in the UTF-16 units or bytes of what came in. */
@@ -9,33 +11,24 @@ const checkpointWithinMs = 250
 /** Pages in the WAL from which this thread copies the rest itself, so that SQLite can begin the file anew. */
 const walPages = 4_096
 
-/** What executes a writer's work on a connection. */
-interface Executor {
-  begun(nowMs: number): void
-  /** Answers the position of the last event. */
-  commit(): number
-  rollback(): void
-}
-
-interface Open<E> {
+interface Open {
   readonly db: Database
-  readonly executor: E
   readonly turn: WriteTurn
+  readonly transaction: LogTransaction
+  readonly appender: Appender
 }
 
-/** A writer thread's connection to the log, opened by its first transaction, and the copying of its WAL into the file. */
-export class WriterConnection<E extends Executor> {
+/** The writer thread's connection to the log, opened by its first transaction, and the copying of its WAL into the file. */
+export class WriterConnection {
   readonly #directory: string
-  readonly #executorOn: (db: Database) => E
   readonly #checkpointer: Worker
-  #open: Open<E> | undefined
+  #open: Open | undefined
   #written = 0
   #checkpointing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(directory: string, executorOn: (db: Database) => E) {
+  constructor(directory: string) {
     this.#directory = directory
-    this.#executorOn = executorOn
     this.#checkpointer = new Worker(new URL('../file/checkpointer.js', import.meta.url), { workerData: { directory } })
     this.#checkpointer.on('message', (pagesInWal: number) => {
       this.#checkpointing = false
@@ -49,14 +42,14 @@ export class WriterConnection<E extends Executor> {
    * Does work in one transaction, durable when it returns; answers the position of the log's last event. When it throws
    * nothing of it is stored, and the connection is opened anew: after an I/O error its state is not to be trusted.
    */
-  transaction(work: (executor: E) => void): number {
+  transaction(work: (appender: Appender) => void): number {
     try {
       this.#open ??= this.#opened()
-      const { executor, turn } = this.#open
+      const { turn, transaction, appender } = this.#open
       turn.begin()
-      executor.begun(Date.now())
-      work(executor)
-      return executor.commit()
+      transaction.begun(Date.now())
+      work(appender)
+      return transaction.commit()
     } catch (error) {
       this.#abandon()
       throw error
@@ -79,17 +72,17 @@ export class WriterConnection<E extends Executor> {
     this.#open?.db.close()
   }
 
-  #opened(): Open<E> {
+  #opened(): Open {
     const db = openForAppending(this.#directory)
-    return { db, executor: this.#executorOn(db), turn: new WriteTurn(db, this.#directory) }
+    const transaction = new LogTransaction(db)
+    return { db, turn: new WriteTurn(db, this.#directory), transaction, appender: new Appender(db, transaction) }
   }
 
   #abandon(): void {
     const failed = this.#open
     this.#open = undefined
     try {
-      failed?.executor.rollback()
-      failed?.db.close()
+      failed?.db.close() // which rolls back
     } catch {
       // Closing what is broken may fail as well; the caller is told the first reason.
     }

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { AppendClient } from './append-client.js'
 import type { ToWriter } from './messages.js'
+import type { WriterClient } from './writer-client.js'
 
 /** Between two starts of the log writer, if it dies. */
 const restartMs = 1_000
@@ -16,13 +16,13 @@ export interface WriterPort {
  */
 export class WriterHost {
   readonly #directory: string
-  readonly #client: AppendClient
+  readonly #client: WriterClient
   readonly #shared = new Set<MessagePort>()
   #worker: Worker | undefined
   #closing = false
   #restart: NodeJS.Timeout | undefined
 
-  constructor(directory: string, client: AppendClient) {
+  constructor(directory: string, client: WriterClient) {
     this.#directory = directory
     this.#client = client
     client.whenFirstUsed(() => {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Database, Statement } from 'better-sqlite3'
 import { type Body, decodeBody, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
-import { LogTransaction } from '../file/log-transaction.js'
+import { BrokenLogError } from '../file/log-file.js'
+import type { LogTransaction } from '../file/log-transaction.js'
 import {
   isMetadataStream,
   metadataStream,
@@ -12,9 +13,16 @@ import {
   tombstoneRevision,
 } from '../file/stream-metadata.js'
 import type { StreamNumbers } from '../file/stream-numbers.js'
-import type { Operation, Outcome } from './operations.js'
+import { answered, type Operation } from './messages.js'
 import { RecentIds } from './recent-ids.js'
-import { judgeDelete, judgeStreamAppend, judgeTombstone, type StoredIds, type StreamState } from './stream-rules.js'
+import {
+  judgeDelete,
+  judgeStreamAppend,
+  judgeTombstone,
+  type StoredIds,
+  type StreamState,
+  type Verdict,
+} from './stream-rules.js'
 
 /** A stream as an operation finds it. */
 interface Found extends StreamState {
@@ -24,28 +32,25 @@ interface Found extends StreamState {
   readonly metadata: StreamMetadata
 }
 
+/** What {@link answered} and {@link answerLength} in messages.ts say. */
+type Answer = readonly [kind: number, revision: number, position: number]
+
 const none = new Uint8Array(0)
 
-/**
- * Executes what clients of the protocol ask for, several operations in one transaction. Beside `Appender`, which does
- * the little the service itself needs and must stay quick: both write the same file under the same lock.
- */
-export class StreamAppender {
+/** Executes operations by the rules of EventStoreDB's streams, inside the transaction under way. */
+export class StreamOperations {
   readonly #transaction: LogTransaction
   readonly #numbers: StreamNumbers
   readonly #recentIds: RecentIds
-  readonly #insert: Statement<[number, number, number, number, string, Body]>
   readonly #lastTwo: Statement<[number], number>
   readonly #lastBody: Statement<[number, number], Body>
   readonly #bodies: Statement<[number, number, number], [number, Body]>
-  readonly #placeOf: Statement<[number, number], [number, number]>
+  readonly #placeOf: Statement<[number, number], [position: number, recordedAtMs: number]>
 
-  constructor(db: Database) {
-    this.#transaction = new LogTransaction(db)
-    this.#numbers = this.#transaction.numbers
-    this.#insert = db.prepare(
-      'INSERT INTO events (position, stream, revision, recorded_at, name, body) VALUES (?, ?, ?, ?, ?, ?)',
-    )
+  constructor(db: Database, transaction: LogTransaction) {
+    this.#transaction = transaction
+    this.#numbers = transaction.numbers
+    this.#recentIds = new RecentIds((stream, from, to) => this.#ids(stream, from, to))
     this.#lastTwo = db
       .prepare<[number], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2')
       .pluck()
@@ -62,76 +67,75 @@ export class StreamAppender {
         'SELECT position, recorded_at FROM events WHERE stream = ? AND revision = ?',
       )
       .raw()
-    this.#recentIds = new RecentIds((stream, from, to) => this.#ids(stream, from, to))
   }
 
-  begun(nowMs: number): void {
-    this.#transaction.begun(nowMs)
-  }
-
-  commit(): number {
-    return this.#transaction.commit()
-  }
-
-  rollback(): void {
-    this.#transaction.rollback()
-    this.#recentIds.clear()
-  }
-
-  execute(operation: Operation): Outcome {
+  execute(operation: Operation): Answer {
+    this.#transaction.flush()
     const found = this.#find(operation.stream)
     switch (operation.kind) {
       case 'append':
         return this.#append(found, operation)
       case 'delete':
-        return this.#remove(found, judgeDelete(operation.expected, found).kind, () => this.#softDelete(found))
+        return this.#remove(found, judgeDelete(operation.expected, found), () =>
+          this.#writeMetadata(found.name, `{"$tb":${softDeletedText}}`),
+        )
       case 'tombstone':
-        return this.#remove(found, judgeTombstone(operation.expected, found).kind, () => {
-          const body = encodeBody({
-            id: randomUUID(),
-            type: '$streamDeleted',
-            isJson: false,
-            data: none,
-            metadata: none,
-          })
-          this.#write(found, tombstoneRevision, [body])
-          return this.#transaction.position
+        return this.#remove(found, judgeTombstone(operation.expected, found), () => {
+          const content = { type: '$streamDeleted', isJson: false, data: none, metadata: none }
+          this.#write(found, tombstoneRevision, [encodeBody({ id: randomUUID(), ...content })])
         })
       default:
         return operation satisfies never
     }
   }
 
-  #append(found: Found, { expected, ids, bodies }: Extract<Operation, { kind: 'append' }>): Outcome {
-    const verdict = judgeStreamAppend(expected, ids, found, this.#storedIds(found))
+  /** How ids are looked up in a stream whose last event has the revision `current`. */
+  storedIds(number: number | undefined, current: number): StoredIds {
+    if (number === undefined) return { holdsFrom: () => false, firstWith: () => undefined }
+    return {
+      holdsFrom: (revision, ids) => {
+        let at = 0
+        for (const { id } of this.#ids(number, revision, revision + ids.length - 1)) if (id !== ids[at++]) return false
+        return at === ids.length
+      },
+      firstWith: (id) => this.#recentIds.firstWith(number, current, id),
+    }
+  }
+
+  /** @throws BrokenLogError when there is no such event */
+  positionOf(number: number, revision: number): number {
+    const place = this.#placeOf.get(number, revision)
+    if (place === undefined) throw new BrokenLogError(`stream ${number} has no event ${revision}`)
+    return place[0]
+  }
+
+  #append(found: Found, { expected, bodies }: Extract<Operation, { kind: 'append' }>): Answer {
+    const { number, current } = found
+    const verdict = judgeStreamAppend(expected, bodies.map(idOfBody), found, this.storedIds(number, current))
     switch (verdict.kind) {
       case 'write': {
-        this.#write(found, found.current + 1, bodies)
-        const position = this.#transaction.position
+        this.#write(found, current + 1, bodies)
+        const { position } = this.#transaction
         if (found.isSoftDeleted) this.#recreate(found)
         if (isMetadataStream(found.name)) this.#undelete(found.name.slice(2), bodies)
-        return { kind: 'ok', revision: Math.max(0, found.current + bodies.length), position }
+        return [answered.appended, Math.max(0, current + bodies.length), position]
       }
       case 'done':
-        return { kind: 'ok', revision: verdict.revision, ...this.#readableAt(found, verdict.revision) }
+        return [answered.appended, verdict.revision, this.#readablePosition(found, verdict.revision)]
       case 'wrong_revision':
-        return { kind: 'wrong_revision', actual: found.current }
+        return [answered.refused, current, 0]
       case 'deleted':
-        return { kind: 'deleted' }
+        return [answered.deleted, 0, 0]
       default:
         return verdict satisfies never
     }
   }
 
-  #remove(found: Found, verdict: 'write' | 'done' | 'wrong_revision' | 'deleted', remove: () => number): Outcome {
-    if (verdict === 'deleted') return { kind: 'deleted' }
-    if (verdict !== 'write') return { kind: 'wrong_revision', actual: found.current }
-    return { kind: 'ok', revision: Math.max(0, found.current), position: remove() }
-  }
-
-  #softDelete(found: Found): number {
-    this.#writeMetadata(found.name, `{"$tb":${softDeletedText}}`)
-    return this.#transaction.position
+  #remove({ current }: Found, { kind }: Verdict, remove: () => void): Answer {
+    if (kind === 'deleted') return [answered.deleted, 0, 0]
+    if (kind !== 'write') return [answered.refused, current, 0]
+    remove()
+    return [answered.appended, Math.max(0, current), this.#transaction.position]
   }
 
   /** A soft-deleted stream that was appended to shows what is new, and nothing older. */
@@ -163,15 +167,9 @@ export class StreamAppender {
   }
 
   #writeMetadata(stream: string, text: string): void {
-    const body = encodeBody({
-      id: randomUUID(),
-      type: '$metadata',
-      isJson: true,
-      data: Buffer.from(text),
-      metadata: none,
-    })
+    const content = { type: '$metadata', isJson: true, data: Buffer.from(text), metadata: none }
     const found = this.#find(metadataStream(stream))
-    this.#write(found, found.current + 1, [body])
+    this.#write(found, found.current + 1, [encodeBody({ id: randomUUID(), ...content })])
   }
 
   #lastMetadata(stream: string): Record<string, unknown> | undefined {
@@ -201,47 +199,26 @@ export class StreamAppender {
     return { metadata: parseMetadata(isJson, data), hasMetadata: true }
   }
 
-  #storedIds({ number, current }: Found): StoredIds {
-    if (number === undefined) return { holdsFrom: () => false, isAt: () => false, firstWith: () => undefined }
-    const holdsFrom = (revision: number, ids: readonly string[]) => {
-      let at = 0
-      for (const { id } of this.#ids(number, revision, revision + ids.length - 1)) if (id !== ids[at++]) return false
-      return at === ids.length
-    }
-    return {
-      holdsFrom,
-      isAt: (revision, id) => holdsFrom(revision, [id]),
-      firstWith: (id) => this.#recentIds.firstWith(number, current, id),
-    }
-  }
-
   *#ids(stream: number, from: number, to: number): Generator<{ revision: number; id: string }> {
     // All at once: no statement may be left open when the transaction ends.
     for (const [revision, body] of this.#bodies.all(stream, from, to)) yield { revision, id: idOfBody(body) }
   }
 
-  #readableAt({ number, current, metadata, isSoftDeleted, name }: Found, revision: number): { position?: number } {
-    const place = this.#placeOf.get(number ?? 0, revision)
-    if (place === undefined) return {}
-    const [position, recordedAtMs] = place
+  /** 0 where the event is hidden. */
+  #readablePosition({ number, current, metadata, isSoftDeleted, name }: Found, revision: number): number {
+    const [position, recordedAtMs] = this.#placeOf.get(number ?? 0, revision) ?? [0, 0]
     const { maxCount, maxAgeMs, truncateBefore } = isMetadataStream(name) ? { ...noMetadata, maxCount: 1 } : metadata
     const isHidden =
       isSoftDeleted ||
       revision < truncateBefore ||
       (maxCount !== undefined && revision <= current - maxCount) ||
       (maxAgeMs !== undefined && recordedAtMs < this.#transaction.nowMs - maxAgeMs)
-    return isHidden ? {} : { position }
+    return isHidden ? 0 : position
   }
 
-  #write({ name, number: known }: Found, firstRevision: number, bodies: readonly Body[]): void {
-    if (bodies.length === 0) return
+  #write({ name, number }: Found, firstRevision: number, bodies: readonly Body[]): void {
     // Found again: an event written just now may have been the stream's first.
-    const number = known ?? this.#numbers.find(name) ?? this.#transaction.addStream(name)
-    let revision = firstRevision
-    for (const body of bodies) {
-      this.#transaction.position += 1
-      this.#insert.run(this.#transaction.position, number, revision, this.#transaction.nowMs, name, body)
-      revision += 1
-    }
+    this.#transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies)
+    this.#transaction.flush()
   }
 }

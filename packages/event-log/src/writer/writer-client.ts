@@ -9,8 +9,7 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../types.js'
-import { noRevision } from './append-rules.js'
-import { answered, answerLength, type Batch, type FromWriter } from './messages.js'
+import { answered, answerLength, type Batch, type FromWriter, noRevision, type Operation } from './messages.js'
 
 /** Calls in one message. More, and the writer idles while the message is made; fewer, and it syncs too often. */
 const batchUnits = 256
@@ -30,9 +29,18 @@ const eventOverhead = 64
 
 const closedReason = 'the event store is closed'
 
+export type Outcome =
+  /** `position` is absent where the event can no longer be read. */
+  | { readonly kind: 'ok'; readonly revision: number; readonly position?: number }
+  /** `actual` is -1 when the stream has no event. */
+  | { readonly kind: 'wrong_revision'; readonly actual: number }
+  | { readonly kind: 'deleted' }
+
 interface Unit {
-  readonly appends: readonly Pick<Append, 'stream' | 'expectedRevision'>[]
-  readonly resolve: (results: AppendResult[]) => void
+  /** How many answers are its own. */
+  readonly count: number
+  /** Takes them from this index on. */
+  readonly settle: (answers: Float64Array, from: number) => void
   readonly reject: (error: Error) => void
 }
 
@@ -46,8 +54,8 @@ const surrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\p{Surrogate}/u
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Sends the appends of one thread to the log writer, what is asked for in the same turn in one message. */
-export class AppendClient {
+/** Sends what one thread writes to the log writer, what is asked for in the same turn in one message. */
+export class WriterClient {
   readonly #onCommitted: (position: number) => void
   #port: MessagePort | undefined
   #collected: Message[] = []
@@ -99,14 +107,35 @@ export class AppendClient {
    * Calls back once, unless it throws; the caller makes the one promise there is.
    * @throws StoreUnavailableError, AppendTooLargeError, TypeError
    */
-  append(appends: readonly Append[], resolve: Unit['resolve'], reject: Unit['reject']): void {
+  append(
+    appends: readonly Append[],
+    resolve: (results: readonly AppendResult[]) => void,
+    reject: (error: Error) => void,
+  ): void {
+    this.#collect((batch) => encodeUnit(appends, batch), {
+      count: appends.length,
+      settle: (answers, from) => settleAppends(appends, answers, from, resolve, reject),
+      reject,
+    })
+  }
+
+  /** @throws StoreUnavailableError */
+  execute(operation: Operation): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const settle = (answers: Float64Array, from: number) => resolve(outcomeOf(answers, from))
+      this.#collect((batch) => encodeOperation(operation, batch), { count: 1, settle, reject })
+    })
+  }
+
+  /** @param encode puts the unit into the batch and answers its size */
+  #collect(encode: (batch: Batch) => number, unit: Unit): void {
     if (this.#ended !== undefined) throw new StoreUnavailableError(this.#ended)
     if (this.#waitingUnits >= maxWaitingUnits || this.#waitingSize >= maxWaitingSize) {
       throw new StoreUnavailableError(`${this.#waitingUnits} appends wait for the log already`)
     }
     const message = this.#message()
-    const size = encodeUnit(appends, message.batch)
-    message.units.push({ appends, resolve, reject })
+    const size = encode(message.batch)
+    message.units.push(unit)
     message.size += size
     this.#waitingUnits += 1
     this.#waitingSize += size
@@ -181,8 +210,8 @@ export class AppendClient {
     if (message === undefined) throw new Error('the log writer answered what was not asked')
     let at = 0
     for (const unit of message.units) {
-      settle(unit, answers, at)
-      at += unit.appends.length * answerLength
+      unit.settle(answers, at)
+      at += unit.count * answerLength
     }
     this.#done(message)
     this.#schedule()
@@ -193,7 +222,7 @@ export class AppendClient {
   }
 
   #fail(message: Message, reason: string): void {
-    for (const unit of message.units) unit.reject(new StoreUnavailableError(`not appended: ${reason}`))
+    for (const unit of message.units) unit.reject(new StoreUnavailableError(`not written: ${reason}`))
     this.#done(message)
   }
 
@@ -204,21 +233,47 @@ export class AppendClient {
   }
 }
 
-function settle(unit: Unit, answers: Float64Array, from: number): void {
+function settleAppends(
+  appends: readonly Append[],
+  answers: Float64Array,
+  from: number,
+  resolve: (results: readonly AppendResult[]) => void,
+  reject: (error: Error) => void,
+): void {
   const results: AppendResult[] = []
   let at = from
-  for (const { stream, expectedRevision } of unit.appends) {
+  for (const { stream, expectedRevision } of appends) {
     const revision = answers[at + 1] ?? noRevision
     if (answers[at] !== answered.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
-      unit.reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
+      reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
       return
     }
     const position = BigInt(answers[at + 2] ?? 0)
     results.push({ revision, position: { commit: position, prepare: position } })
     at += answerLength
   }
-  unit.resolve(results)
+  resolve(results)
+}
+
+function outcomeOf(answers: Float64Array, at: number): Outcome {
+  const [kind, revision = 0, position = 0] = answers.subarray(at, at + answerLength)
+  switch (kind) {
+    case answered.appended:
+      return { kind: 'ok', revision, ...(position > 0 && { position }) }
+    case answered.refused:
+      return { kind: 'wrong_revision', actual: revision }
+    default:
+      return { kind: 'deleted' }
+  }
+}
+
+/** Answers the size. */
+function encodeOperation(operation: Operation, batch: Batch): number {
+  batch.push(operation)
+  let size = operation.stream.length
+  if (operation.kind === 'append') for (const body of operation.bodies) size += body.length + eventOverhead
+  return size
 }
 
 /** Answers the size; leaves the batch as it was when it throws. @throws AppendTooLargeError, TypeError */
