@@ -1,14 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
-import {
-  frameAncestorProblem,
-  maxFrameAncestors,
-  paymentInstructionsProblem,
-  returnUrlProblem,
-} from '../commands/payment-page-settings.js'
-import type { MerchantSettings, PaymentInstructions, RequireSignature } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
+import {
+  defaultSettings,
+  depositExpiryMinutes,
+  type MerchantSettings,
+  maxNameLength,
+  type PaymentInstructions,
+  paymentInstructionsProblem,
+  type RequireSignature,
+  rateLimitPerSecond,
+  settingsProblem,
+  signedCreates,
+} from '../domain/merchant/settings.js'
 import { pageOfAll } from '../queries/list-page.js'
 import { accepted, answer, answerPage, findMerchant, type PageOptions, Refused, UsageError } from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
@@ -72,21 +77,25 @@ function overlap(): Option {
 function addSettings(command: Command, creating: boolean): Command {
   const option = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(creating)
   command
-    .addOption(option('--name <name>', 'shown to customers').argParser(text(128)))
+    .addOption(option('--name <name>', 'shown to customers').argParser(text(maxNameLength)))
     .addOption(option('--callback-url <url>', 'where status callbacks go').argParser(visible))
     .option('--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range)
     .option('--sandbox', 'for trying things out: may use loopback and plain http')
     .option('--auto-cancel-mismatch', 'cancel deposits whose amount differs')
     .option('--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance)
     .option('--manual-control-above <amount>', 'a person looks at deposits of more', amount)
-    .option('--rate-limit <per second>', 'requests per second', integer(1, 100_000))
-    .option('--deposit-expiry-minutes <n>', 'time to finish a deposit, 15 to 1440', integer(15, 1440))
+    .option('--rate-limit <per second>', 'requests per second', integer(rateLimitPerSecond.min, rateLimitPerSecond.max))
+    .option(
+      '--deposit-expiry-minutes <n>',
+      'time to finish a deposit, 15 to 1440',
+      integer(depositExpiryMinutes.min, depositExpiryMinutes.max),
+    )
     .option('--min-amount <amount>', 'smallest amount of a transfer', amount)
     .option('--max-amount <amount>', 'largest amount of a transfer', amount)
     .option('--require-native-hash', 'refuse native deposits without a hashCode')
     .addOption(
       new Option('--require-signature [creates]', 'refuse these without a valid X-Signature')
-        .choices(['withdrawals', 'all'])
+        .choices(signedCreates.filter((creates) => creates !== 'none'))
         .preset('all'),
     )
     .option('--no-require-signature', 'accept all creates without X-Signature')
@@ -152,22 +161,7 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
 /** @throws UsageError */
 async function checkSettings(settings: MerchantSettings): Promise<void> {
   const { callbackUrlProblem } = await import('../callbacks/deliver/guard.js')
-  const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox)
-  if (problem) throw new UsageError(problem)
-  checkPaymentPage(settings)
-  if (settings.minAmountMinor > settings.maxAmountMinor) {
-    throw new UsageError('--min-amount must not be above --max-amount')
-  }
-}
-
-/** @throws UsageError */
-function checkPaymentPage({ returnUrl, frameAncestors, sandbox }: MerchantSettings): void {
-  const problems = [
-    ...(returnUrl === null ? [] : [returnUrlProblem(returnUrl, sandbox)]),
-    ...frameAncestors.map((origin) => frameAncestorProblem(origin, sandbox)),
-    ...(frameAncestors.length > maxFrameAncestors ? [`At most ${maxFrameAncestors} origins may frame the page.`] : []),
-  ]
-  const problem = problems.find((each) => each !== undefined)
+  const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox) ?? settingsProblem(settings)
   if (problem) throw new UsageError(problem)
 }
 
@@ -182,7 +176,6 @@ function checkInstructions(
 
 async function createMerchant(workplace: Workplace, options: SettingOptions) {
   const { merchants, context } = workplace
-  const { defaultSettings } = await import('../commands/merchants.js')
   const { loopback } = await import('../runtime/sandbox.js')
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []

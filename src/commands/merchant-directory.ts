@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
-import type { MerchantSettings } from '../domain/merchant/events.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
 import { validSecretKeys } from '../domain/merchant/secret-keys.js'
+import type { MerchantSettings } from '../domain/merchant/settings.js'
 import { merchantStream, passedOverStream, streamPrefix } from '../domain/streams.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
 import {

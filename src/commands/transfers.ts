@@ -1,6 +1,6 @@
 import type { Refusal } from '../domain/decision.js'
-import { type HashCodeSeen, type HashedRequest, hashedTexts, requestsIn } from '../domain/hash-code.js'
-import type { MerchantSettings } from '../domain/merchant/events.js'
+import { type HashedRequest, hashedTexts, requestsIn } from '../domain/hash-code.js'
+import type { MerchantSettings } from '../domain/merchant/settings.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../domain/money.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import { hashStream, paymentStream, transferStream } from '../domain/streams.js'
@@ -8,7 +8,7 @@ import type { CreateDeposit, CreateWithdrawal, MismatchPolicy, TransferCommand }
 import { transferDecider } from '../domain/transfer/decide.js'
 import type { DepositChannel, TransferEvent, TransferKind } from '../domain/transfer/events.js'
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
-import { encodeEvent } from '../event-store/event-codec.js'
+import { type EventData, encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
 import { readEvent, whyUnreadable } from '../event-store/read-event.js'
 import {
@@ -295,14 +295,14 @@ export class TransferCommands {
     const texts = new Set([amountText, formatShortest(amountMinor), formatTwoDecimals(amountMinor)])
     const streams = [...texts].map((text) => hashedTextStream(merchantId, text + referenceId))
     const hashId = hashIdOf(merchantId, hashCode)
-    const isThis = (claimed: HashCodeSeen['data']) =>
+    const isThis = (claimed: EventData<'HashCodeSeen'>) =>
       claimed.referenceId === referenceId &&
       parseAmount(claimed.amountText) === amountMinor &&
       // An older claim is found by the hashCode alone, and knows no kind.
       (claimed.kind === null || (claimed.kind === kind && claimed.hashId === hashId))
     const claims = [hashStream(hashId), ...streams].map(async (stream) => {
       const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
-      return claimed !== undefined && isThis((claimed as HashCodeSeen).data)
+      return claimed?.type === 'HashCodeSeen' && isThis(claimed.data)
     })
     return (await Promise.all(claims)).includes(true)
   }

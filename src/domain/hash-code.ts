@@ -1,25 +1,10 @@
 import { formatShortest, parseAmount } from './money.js'
-import type { TransferKind } from './transfer/events.js'
 
 /**
  * A hashCode has no delimiter between amount and referenceId, names no kind, and is published again in callbacks, so one hash
  * could stand for several requests. Each request therefore claims the texts that its hashes are made of, behind whatever
- * SecretKey: every text has a stream of its own, which takes one event only.
+ * SecretKey: every text has a stream of its own, which takes one event only (`HashCodeSeen`).
  */
-export interface HashCodeSeen {
-  readonly type: 'HashCodeSeen'
-  readonly data: {
-    readonly merchantId: string
-    /** Null in claims of before the kind counted. */
-    readonly kind: TransferKind | null
-    /** The amount as hashed, e.g. `100.50`. */
-    readonly amountText: string
-    readonly referenceId: string
-    /** A digest of the hashCode that the request was first accepted with; null when it carried none. */
-    readonly hashId: string | null
-    readonly at: string
-  }
-}
 
 /** The amount texts a request's hashes are made of: the shortest, which its callbacks use, and that of its own hashCode. */
 export function hashedTexts(amountMinor: bigint, ownText: string | undefined): readonly string[] {

@@ -13,6 +13,8 @@ export type DomainEvent = {
   readonly [type in EventType]: { readonly type: type; readonly data: Read<Newest<EventSchemas[type]>> }
 }[EventType]
 
+export type EventData<Type extends EventType> = Extract<DomainEvent, { readonly type: Type }>['data']
+
 type Newest<Versions> = Versions extends readonly [...unknown[], infer Schema extends TObject] ? Static<Schema> : never
 
 /** As the program has what is stored: amounts are bigint. */

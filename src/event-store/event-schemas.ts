@@ -16,10 +16,13 @@ const Text = Type.String({ maxLength: 2048 })
 /** What `Date.toISOString` prints, and nothing else: expiry and rotation compare times as text. */
 const At = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
 const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Union([schema, Type.Null()])
+const OneOf = <Name extends string>(...names: Name[]) => Type.Union(names.map((name) => Type.Literal(name)))
+/** From 1. */
+const Count = Type.Integer({ minimum: 1 })
 const event = <T extends TProperties>(properties: T): TObject<T> =>
   Type.Object(properties, { additionalProperties: false })
 
-const Kind = Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')])
+const Kind = OneOf('deposit', 'withdrawal')
 const transfer = {
   trackingId: Id,
   merchantId: Id,
@@ -29,7 +32,7 @@ const transfer = {
   at: At,
 }
 const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
-const deposit = { channel: Type.Union([Type.Literal('hosted'), Type.Literal('native')]), expiresAt: At }
+const deposit = { channel: OneOf('hosted', 'native'), expiresAt: At }
 const withdrawal = { accountNumber: Text, identityNumber: Nullable(Text) }
 const completion = {
   transactionAmountMinor: PositiveMinor,
@@ -37,7 +40,12 @@ const completion = {
   receiptUrl: Nullable(Text),
   message: Nullable(Text),
 }
-const cancellation = { message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }
+const cancellationV1 = { message: Nullable(Text), transactionAmountMinor: Minor, hasAmountMismatch: Type.Boolean() }
+const cancellation = {
+  ...cancellationV1,
+  receiptUrl: Nullable(Text),
+  autoCancelledAmountMinor: Nullable(PositiveMinor),
+}
 const receipt = { receivedAmountMinor: PositiveMinor, receiptUrl: Nullable(Text) }
 
 const Sealed = Type.String({ pattern: '^v1\\.' })
@@ -50,8 +58,8 @@ const settingsV1 = {
   sandbox: Type.Boolean(),
   autoCancelMismatch: Type.Boolean(),
   mismatchToleranceMinor: Minor,
-  rateLimitPerSecond: Type.Integer({ minimum: 1 }),
-  depositExpiryMinutes: Type.Integer({ minimum: 1 }),
+  rateLimitPerSecond: Count,
+  depositExpiryMinutes: Count,
   minAmountMinor: Minor,
   maxAmountMinor: Minor,
   requireNativeHash: Type.Boolean(),
@@ -66,7 +74,7 @@ const settingsV2 = {
 }
 const settings = {
   ...settingsV2,
-  requireSignature: Type.Union([Type.Literal('none'), Type.Literal('withdrawals'), Type.Literal('all')]),
+  requireSignature: OneOf('none', 'withdrawals', 'all'),
   paymentInstructions: Type.Array(event({ paymentMethod: Type.Integer(), text: Text }), { maxItems: 50 }),
 }
 const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
@@ -76,7 +84,7 @@ const rotation = { ...merchant, previousValidUntil: At }
 const callback = { webhookId: Id, trackingId: Id, merchantId: Id, at: At }
 const attempt = {
   ...callback,
-  attempt: Type.Integer({ minimum: 1 }),
+  attempt: Count,
   httpStatus: Type.Union([Type.Integer(), Type.Null()]),
   durationMs: Type.Number({ minimum: 0 }),
 }
@@ -86,7 +94,12 @@ const walletAccount = { accountNumber: AccountNumber, at: At }
 const walletPayment = { ...walletAccount, trackingId: Id, amountMinor: PositiveMinor, description: Text }
 const payment = { trackingId: Id, merchantId: Id, at: At }
 const challenge = { ...payment, challengeId: Id }
-const CollectionNumber = Type.Integer({ minimum: 1 })
+const ending = {
+  collection: Count,
+  outcome: OneOf('collected', 'refused', 'unknown', 'not-taken'),
+  collectedAmountMinor: Minor,
+  receiptUrl: Nullable(Text),
+}
 
 /** Every version of every event type, oldest first, by how the names of the streams begin that hold it. */
 export const schemasByStream = {
@@ -105,13 +118,9 @@ export const schemasByStream = {
     ],
     TransferSentToManualControl: [event({ ...transfer, message: Nullable(Text) })],
     TransferCancelled: [
+      event({ ...transfer, ...cancellationV1 }),
       event({ ...transfer, ...cancellation }),
-      event({
-        ...transfer,
-        ...cancellation,
-        receiptUrl: Nullable(Text),
-        autoCancelledAmountMinor: Nullable(PositiveMinor),
-      }),
+      event({ ...transfer, ...cancellation, reason: OneOf('requested', 'expired', 'amount-mismatch') }),
     ],
     TransferFailed: [event({ ...transfer, message: Nullable(Text) })],
     LateFundsReceived: [
@@ -141,7 +150,7 @@ export const schemasByStream = {
         ...merchant,
         name: Text,
         apiKeySha256: Sha256,
-        scopes: Type.Array(Type.Union([Type.Literal('read'), Type.Literal('deposits'), Type.Literal('withdrawals')]), {
+        scopes: Type.Array(OneOf('read', 'deposits', 'withdrawals'), {
           minItems: 1,
           uniqueItems: true,
         }),
@@ -197,34 +206,27 @@ export const schemasByStream = {
   },
   [streamPrefix.payment]: {
     WalletLoggedIn: [event({ ...challenge, accountNumber: AccountNumber })],
-    WalletCodeAttempted: [event({ ...challenge, attempt: Type.Integer({ minimum: 1 }) })],
+    WalletCodeAttempted: [event({ ...challenge, attempt: Count })],
     WalletCodeVerified: [event(challenge)],
     WalletDeviceQuestioned: [event({ ...challenge, expiresAt: At })],
     WalletDeviceConfirmed: [event(challenge)],
     WalletCollectionStarted: [
-      event({ ...challenge, collection: CollectionNumber, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
+      event({ ...challenge, collection: Count, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
     ],
     WalletCollectionEnded: [
+      event({ ...payment, ...ending, reason: Nullable(Text) }),
       event({
         ...payment,
-        collection: CollectionNumber,
-        outcome: Type.Union([
-          Type.Literal('collected'),
-          Type.Literal('refused'),
-          Type.Literal('unknown'),
-          Type.Literal('not-taken'),
-        ]),
-        collectedAmountMinor: Minor,
-        receiptUrl: Nullable(Text),
-        reason: Nullable(Text),
+        ...ending,
+        reason: Type.Union([OneOf('insufficient-balance', 'account-blocked'), Type.Null()]),
       }),
     ],
   },
   [streamPrefix.walletCodes]: {
-    WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Type.Integer({ minimum: 1 }) })],
+    WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Count })],
   },
   [streamPrefix.walletLogIns]: {
-    WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Type.Integer({ minimum: 1 }) })],
+    WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Count })],
     WalletLogInDeviceKnown: [event({ ...payment, device: Id })],
   },
   [streamPrefix.hash]: {

@@ -23,6 +23,18 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
       receiptUrl: null,
       autoCancelledAmountMinor: data.hasAmountMismatch ? (data.transactionAmountMinor ?? null) : null,
     }),
+    // Until then the message alone said that its time was over.
+    (data) => {
+      const other = data.autoCancelledAmountMinor === null ? 'requested' : 'amount-mismatch'
+      return { ...data, reason: data.message === 'expired' ? 'expired' : other }
+    },
+  ],
+  // Two reasons were ever recorded, in a field that took any text.
+  WalletCollectionEnded: [
+    (data) => ({
+      ...data,
+      reason: data.reason === null || data.reason === 'account-blocked' ? data.reason : 'insufficient-balance',
+    }),
   ],
   // The tolerance of that time is not known, so it counts as none.
   LateFundsReceived: [(data) => ({ ...data, hasAmountMismatch: data.receivedAmountMinor !== data.amountMinor })],

@@ -1,6 +1,5 @@
-import type { EventPassedOver } from '../domain/problem/passed-over.js'
 import { passedOverStream } from '../domain/streams.js'
-import { decodeEvent, UnreadableEventError } from './event-codec.js'
+import { decodeEvent, type EventData, UnreadableEventError } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent } from './event-store.js'
 
 /**
@@ -73,9 +72,10 @@ class PassedOver {
 }
 
 /** What was decided; undefined for an event that cannot be read itself, which passes over nothing. */
-export function decisionOf(recorded: RecordedEvent): EventPassedOver['data'] | undefined {
+export function decisionOf(recorded: RecordedEvent): EventData<'EventPassedOver'> | undefined {
   try {
-    return (decodeEvent(recorded) as EventPassedOver).data
+    const event = decodeEvent(recorded)
+    return event.type === 'EventPassedOver' ? event.data : undefined
   } catch (error) {
     if (error instanceof UnreadableEventError) return undefined
     throw error

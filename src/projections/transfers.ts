@@ -8,7 +8,7 @@ import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder } f
 /** Every transfer as it is now. */
 export const transfersProjection: Projection = {
   name: 'transfers',
-  version: 2,
+  version: 3,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,

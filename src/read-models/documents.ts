@@ -1,4 +1,4 @@
-import type { DepositChannel, TransferKind } from '../domain/transfer/events.js'
+import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/events.js'
 import type { Status } from '../domain/transfer/transfer.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 
@@ -31,6 +31,8 @@ export interface TransferDocument extends Document {
   readonly funds?: FundsDocument
   /** Deposits only; absent when it was not cancelled automatically. */
   readonly autoCancelledAmountMinor?: number
+  /** Deposits only; absent when it is not cancelled. */
+  readonly cancelReason?: CancelReason
   /** Deposits only; absent when it was not reopened. */
   readonly reopened?: true
   /** Withdrawals only. */

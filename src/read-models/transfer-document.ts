@@ -28,12 +28,13 @@ export function documentOf(transfer: Transfer, revision: number): TransferDocume
 }
 
 function depositFields(deposit: Deposit): Partial<TransferDocument> {
-  const { channel, expiresAt, funds, autoCancelledAmountMinor, reopened } = deposit
+  const { channel, expiresAt, funds, autoCancelledAmountMinor, cancelReason, reopened } = deposit
   return {
     channel,
     expiresAt,
     ...(funds.receivedMinor > 0n && { funds: fundsDocument(funds) }),
     ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
+    ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
     ...(deposit.status === 'Pending' && { openUntil: expiresAt }),
     ...(needsAttention(deposit) && { attention: 'open' }),
@@ -55,7 +56,7 @@ function withdrawalFields({ accountNumber, identityNumber }: Withdrawal): Partia
 
 /** The domain's state of a document. */
 export function transferOf(document: TransferDocument): Transfer {
-  const { autoCancelledAmountMinor, reopened = false } = document
+  const { autoCancelledAmountMinor, cancelReason = null, reopened = false } = document
   const existing = {
     trackingId: document._id,
     merchantId: document.merchantId,
@@ -83,6 +84,7 @@ export function transferOf(document: TransferDocument): Transfer {
     expiresAt: document.expiresAt!,
     funds: document.funds ? fundsOf(document.funds) : noFunds,
     autoCancelledAmountMinor: autoCancelledAmountMinor === undefined ? null : BigInt(autoCancelledAmountMinor),
+    cancelReason,
     reopened,
     ...existing,
   }

@@ -1,3 +1,5 @@
+import type { CollectionRefusal } from '../domain/payment/events.js'
+
 /**
  * The wallet port: whose accounts customers pay from. The built-in wallet and any wallet core behind the documented HTTP
  * contract implement it. It knows accounts, codes, devices and money; it knows nothing of transfers but their trackingId.
@@ -54,7 +56,7 @@ export type Collection =
       readonly amountMinor: bigint
       readonly receiptUrl: string | null
     }
-  | { readonly outcome: 'refused'; readonly reason: 'insufficient-balance' | 'account-blocked' }
+  | { readonly outcome: 'refused'; readonly reason: CollectionRefusal }
 
 /** Every method may throw {@link WalletUnavailableError}. */
 export interface Wallet {

@@ -41,7 +41,7 @@ const ending = (outcome: CollectionOutcome, collection = 1) => ({
   outcome,
   collectedAmountMinor: outcome === 'collected' ? 100n : 0n,
   receiptUrl: null,
-  reason: outcome === 'refused' ? 'insufficient-balance' : null,
+  reason: outcome === 'refused' ? ('insufficient-balance' as const) : null,
 })
 
 const logIn: PaymentCommand = { type: 'LogIn', ...one, accountNumber: 7 }
@@ -209,7 +209,7 @@ t.test(
 t.test('the twentieth wrong code in a day locks an account until the first is a day old', async (t) => {
   const wrong = (n: number) => {
     const time = new Date(Date.parse(at) + n * 60_000).toISOString()
-    return { type: 'RefuseCode', ...one, accountNumber: 7, attempt: 1, at: time } as const
+    return { ...one, accountNumber: 7, attempt: 1, at: time } as const
   }
   let state = codeCapDecider.initialState
   for (let n = 0; n < maxWrongCodes; n++) {

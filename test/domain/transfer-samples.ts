@@ -1,5 +1,5 @@
 import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/commands.js'
-import type { DepositCreated, TransferEvent, WithdrawalCreated } from '../../src/domain/transfer/events.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
 
 export const createdAt = '2026-03-01T10:00:00.000Z'
@@ -33,8 +33,12 @@ export const createWithdrawal: CreateWithdrawal = {
 
 const { type: _deposit, ...deposit } = createDeposit
 const { type: _withdrawal, ...withdrawal } = createWithdrawal
-export const depositCreated: DepositCreated = { type: 'DepositCreated', data: { ...deposit, kind: 'deposit' } }
-export const withdrawalCreated: WithdrawalCreated = {
+type Created<Type> = Extract<TransferEvent, { type: Type }>
+export const depositCreated: Created<'DepositCreated'> = {
+  type: 'DepositCreated',
+  data: { ...deposit, kind: 'deposit' },
+}
+export const withdrawalCreated: Created<'WithdrawalCreated'> = {
   type: 'WithdrawalCreated',
   data: { ...withdrawal, kind: 'withdrawal' },
 }
@@ -66,7 +70,8 @@ export function cancelled(kind: Kind, changes: object = {}): TransferEvent {
     receiptUrl: null,
     autoCancelledAmountMinor: null,
   }
-  return { type: 'TransferCancelled', data: { ...common(kind), message: null, ...money, ...changes } }
+  const data = { ...common(kind), message: null, reason: 'requested' as const, ...money, ...changes }
+  return { type: 'TransferCancelled', data }
 }
 
 /** What leads to each status, after the creation. */

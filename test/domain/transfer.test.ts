@@ -5,9 +5,13 @@ import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
 import {
   type Deposit,
+  evolve,
+  hasExpired,
+  initialState,
   isTerminal,
   type Status,
   statusCodes,
+  type TransferState,
   transactionType,
   unsettledMinor,
 } from '../../src/domain/transfer/transfer.js'
@@ -47,7 +51,7 @@ t.test('a create on nothing records the request as it was sent', async () => {
 t.test('a created transfer is pending, with nothing transferred', async (t) => {
   for (const kind of kinds) {
     const { at: _, told: _told, ...data } = created[kind].data
-    const untouched = { funds: noFunds, autoCancelledAmountMinor: null, reopened: false }
+    const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
     t.strictSame(fold([created[kind]]), {
       ...data,
       ...(kind === 'deposit' && untouched),
@@ -209,13 +213,13 @@ t.test('automatic cancellation: only deposits, only beyond the tolerance, with t
   const outcome = { ...short, autoCancelledAmountMinor: 9_949n }
   given(depositCreated)
     .when(completing(9_949n, 50n, true))
-    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch' })])
+    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch', reason: 'amount-mismatch' })])
   given(depositCreated)
     .when({ ...completing(9_949n, 50n, true), message: 'short by 0.51' })
-    .then([cancelled('deposit', { ...outcome, message: 'short by 0.51' })])
+    .then([cancelled('deposit', { ...outcome, message: 'short by 0.51', reason: 'amount-mismatch' })])
   given(depositCreated, ...eventsTo('deposit').ManualControl)
     .when(completing(9_949n, 50n, true))
-    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch' })])
+    .then([cancelled('deposit', { ...outcome, message: 'amount mismatch', reason: 'amount-mismatch' })])
   given(depositCreated)
     .when(completing(9_950n, 50n, true))
     .then([completed('deposit', { transactionAmountMinor: 9_950n })])
@@ -266,10 +270,10 @@ t.test('a repeated completion with another amount is refused: nobody may believe
 })
 
 t.test('a mismatching completion of a deposit cancelled by hand or expired is refused, not swallowed', async () => {
-  for (const message of [null, 'expired']) {
-    given(depositCreated, cancelled('deposit', { message }))
+  for (const reason of ['requested', 'expired']) {
+    given(depositCreated, cancelled('deposit', { message: reason, reason }))
       .when(completing(9_500n, 0n, true))
-      .then('conflict', `cancelled: ${message}`)
+      .then('conflict', `cancelled: ${reason}`)
   }
   given(depositCreated, ...eventsTo('deposit').Failed)
     .when(completing(9_500n, 0n, true))
@@ -278,10 +282,18 @@ t.test('a mismatching completion of a deposit cancelled by hand or expired is re
 
 t.test('a deposit expires exactly at its time, not a millisecond before', async () => {
   const expire = (at: string) => ({ type: 'Expire', at }) as const
-  const expired = (at: string) => [cancelled('deposit', { message: 'expired', at })]
+  const expired = (at: string) => [cancelled('deposit', { message: 'expired', reason: 'expired', at })]
   given(depositCreated).when(expire('2026-03-01T10:29:59.999Z')).then([])
   given(depositCreated).when(expire('2026-03-01T10:30:00.000Z')).then(expired('2026-03-01T10:30:00.000Z'))
   given(depositCreated).when(expire('2026-03-09T00:00:00.000Z')).then(expired('2026-03-09T00:00:00.000Z'))
+})
+
+t.test('whether a deposit expired is what was decided, not what an operator wrote', async (t) => {
+  const state = (event: TransferEvent) => [depositCreated, event].reduce<TransferState>(evolve, initialState) as Deposit
+  const later = '2026-03-01T10:31:00.000Z'
+  t.ok(hasExpired(state(cancelled('deposit', { message: 'expired', reason: 'expired' })), later))
+  t.notOk(hasExpired(state(cancelled('deposit', { message: 'expired', reason: 'requested' })), later))
+  t.notOk(hasExpired(state(cancelled('deposit', { reason: 'amount-mismatch' })), later))
 })
 
 t.test('expiry touches nothing but pending deposits, and is never refused', async () => {

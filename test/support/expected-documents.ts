@@ -84,12 +84,13 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
-    const { funds, autoCancelledAmountMinor, reopened, ...fields } = { ...untouched, ...rest }
+    const { funds, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...untouched, ...rest }
     return {
       _id: trackingId,
       ...(asNumbers(fields) as object),
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
+      ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
       ...(transfer.needsAttention(state) && { attention: 'open' }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
@@ -99,7 +100,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
 }
 
 /** Of what withdrawals do not have. */
-const untouched = { funds: noFunds, autoCancelledAmountMinor: null, reopened: false }
+const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
 
 function asNumbers(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)))

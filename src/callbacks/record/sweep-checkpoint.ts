@@ -1,6 +1,5 @@
-import type { CallbackSweepAdvanced } from '../../domain/callback/events.js'
 import { callbackSweepStream } from '../../domain/streams.js'
-import { encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
 import {
   type EventStore,
   type ExpectedRevision,
@@ -15,7 +14,7 @@ const newest = { direction: 'backwards', maxCount: 1 } as const
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000
 
-type Kept = CallbackSweepAdvanced['data']['event']
+type Kept = EventData<'CallbackSweepAdvanced'>['event']
 
 /**
  * How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. It is kept as the last
@@ -85,7 +84,8 @@ async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
 
 function keptIn(recorded: RecordedEvent): Kept {
   try {
-    return (readEvent(recorded) as CallbackSweepAdvanced | undefined)?.data.event ?? null
+    const event = readEvent(recorded)
+    return event?.type === 'CallbackSweepAdvanced' ? event.data.event : null
   } catch (error) {
     if (error instanceof UnreadableEventError) return null
     throw error

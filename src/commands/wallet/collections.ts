@@ -1,4 +1,4 @@
-import type { MerchantSettings } from '../../domain/merchant/events.js'
+import type { MerchantSettings } from '../../domain/merchant/settings.js'
 import type { CollectionOutcome, PaymentEvent } from '../../domain/payment/events.js'
 import {
   isCollectedFrom,
@@ -11,8 +11,7 @@ import {
   paymentDecider,
 } from '../../domain/payment/payment.js'
 import { paymentStream } from '../../domain/streams.js'
-import { hasExpired } from '../../domain/transfer/expiry.js'
-import type { Transfer } from '../../domain/transfer/transfer.js'
+import { hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import {
   type Collect,
@@ -90,7 +89,7 @@ export class WalletCollections {
         case 'collected':
           return this.settle(job)
         case 'refused-before':
-          return refusedBefore(latestCollection(started.state, challengeId))
+          return walletFailure(latestCollection(started.state, challengeId)?.reason ?? 'insufficient-balance')
         case 'too-soon':
           return walletFailure('wallet-unavailable')
         case 'too-many-collections':
@@ -196,11 +195,6 @@ export class WalletCollections {
     if (found?.transfer.status !== 'Pending') return
     await this.deps.transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
   }
-}
-
-/** What the wallet said when it was asked. */
-function refusedBefore(collection: PaymentCollection | undefined): WalletFailure {
-  return walletFailure(collection?.reason === 'account-blocked' ? 'account-blocked' : 'insufficient-balance')
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
-import type { MerchantSettings } from '../../domain/merchant/events.js'
+import type { MerchantSettings } from '../../domain/merchant/settings.js'
 import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
   type Challenge,
@@ -12,8 +12,7 @@ import {
 } from '../../domain/payment/payment.js'
 import { walletCodesStream } from '../../domain/streams.js'
 import type { DepositChannel } from '../../domain/transfer/events.js'
-import { hasExpired } from '../../domain/transfer/expiry.js'
-import type { Deposit } from '../../domain/transfer/transfer.js'
+import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import {
@@ -291,7 +290,7 @@ export class WalletPayments {
     if (!attempted.accepted) return failureOf(attempted.refusal.rule)
     const { attempts: attempt } = findChallenge(attempted.state, challengeId)!
     if (!(await wallet.verifyCode({ id: challengeId, accountNumber }, code))) {
-      const refuse = { type: 'RefuseCode', ...ids, accountNumber, attempt, at: clock() } as const
+      const refuse = { ...ids, accountNumber, attempt, at: clock() }
       await handleCommand(store, codeCapDecider, walletCodesStream(accountNumber), refuse, context)
       return walletFailure('wrong-code')
     }

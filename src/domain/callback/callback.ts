@@ -1,4 +1,5 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import type { DataOf } from '../event.js'
 import type { CallbackEvent, CallbackPayload } from './events.js'
 
 export interface Delivery {
@@ -35,15 +36,7 @@ export type AttemptOutcome =
   | { readonly result: 'parked'; readonly reason: string }
 
 export type CallbackCommand =
-  | {
-      readonly type: 'Record'
-      readonly webhookId: string
-      readonly trackingId: string
-      readonly merchantId: string
-      readonly transferRevision: number
-      readonly payload: CallbackPayload
-      readonly at: string
-    }
+  | ({ readonly type: 'Record' } & DataOf<CallbackEvent, 'CallbackRecorded'>)
   | {
       readonly type: 'ReportAttempt'
       readonly webhookId: string

@@ -1,29 +1,27 @@
 import { accept, type Decider, type Decision } from '../decision.js'
+import type { EventsOf } from '../event.js'
 
 /** How a merchant's callback endpoint has been doing, stream `callbacks-endpoint-<merchantId>`: what outlasts a restart. */
 
-/** Nothing but failures for a while; a single failure is not written down. */
-export interface CallbackEndpointFailing {
-  readonly type: 'CallbackEndpointFailing'
-  /** `since`: the first of these failures, ISO 8601. */
-  readonly data: { readonly merchantId: string; readonly since: string; readonly at: string }
+interface Common {
+  readonly merchantId: string
+  readonly at: string
 }
 
-export interface CallbackEndpointRecovered {
-  readonly type: 'CallbackEndpointRecovered'
-  readonly data: { readonly merchantId: string; readonly at: string }
-}
+export type EndpointEvent = EventsOf<{
+  /** Nothing but failures since then (ISO 8601); a single failure is not written down. */
+  CallbackEndpointFailing: Common & { since: string }
+  CallbackEndpointRecovered: Common
+}>
 
-export type EndpointEvent = CallbackEndpointFailing | CallbackEndpointRecovered
-
-export interface EndpointState {
+interface EndpointState {
   /** ISO 8601; null while it answers. */
   readonly failingSince: string | null
 }
 
-export type EndpointCommand =
-  | { readonly type: 'NoteFailing'; readonly merchantId: string; readonly since: string; readonly at: string }
-  | { readonly type: 'NoteRecovered'; readonly merchantId: string; readonly at: string }
+type EndpointCommand =
+  | (Common & { readonly type: 'NoteFailing'; readonly since: string })
+  | (Common & { readonly type: 'NoteRecovered' })
 
 export const endpointDecider: Decider<EndpointState, EndpointCommand, EndpointEvent> = {
   initialState: { failingSince: null },

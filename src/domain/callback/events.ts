@@ -1,3 +1,5 @@
+import type { EventsOf } from '../event.js'
+
 /** The delivery log of one transfer's callbacks, stream `callback-<trackingId>`. */
 
 /** What the callback says; hash and signature are made when it is sent, as secrets may rotate meanwhile. */
@@ -20,7 +22,7 @@ interface Common {
   readonly at: string
 }
 
-interface Attempt {
+interface Attempt extends Common {
   /** From 1, anew after a requeue. */
   readonly attempt: number
   /** Null when no answer came. */
@@ -28,45 +30,13 @@ interface Attempt {
   readonly durationMs: number
 }
 
-export interface CallbackRecorded {
-  readonly type: 'CallbackRecorded'
-  readonly data: Common & { readonly transferRevision: number; readonly payload: CallbackPayload }
+interface CallbackData {
+  CallbackRecorded: Common & { transferRevision: number; payload: CallbackPayload }
+  CallbackDelivered: Attempt
+  CallbackAttemptFailed: Attempt & { reason: string; nextAttemptAt: string }
+  /** The last attempt of the schedule failed; kept until it is requeued. */
+  CallbackParked: Attempt & { reason: string }
+  CallbackRequeued: Common
 }
 
-export interface CallbackDelivered {
-  readonly type: 'CallbackDelivered'
-  readonly data: Common & Attempt
-}
-
-export interface CallbackAttemptFailed {
-  readonly type: 'CallbackAttemptFailed'
-  readonly data: Common & Attempt & { readonly reason: string; readonly nextAttemptAt: string }
-}
-
-/** The last attempt of the schedule failed; kept until it is requeued. */
-export interface CallbackParked {
-  readonly type: 'CallbackParked'
-  readonly data: Common & Attempt & { readonly reason: string }
-}
-
-export interface CallbackRequeued {
-  readonly type: 'CallbackRequeued'
-  readonly data: Common
-}
-
-/**
- * Of the stream `callbacks-sweep`: every change of a transfer up to and including `event`, in the global order, has its
- * callback recorded; null: no change is known to have. An event and not a position, which names another place, or none,
- * once the log is copied to another engine.
- */
-export interface CallbackSweepAdvanced {
-  readonly type: 'CallbackSweepAdvanced'
-  readonly data: { readonly event: { readonly stream: string; readonly revision: number } | null; readonly at: string }
-}
-
-export type CallbackEvent =
-  | CallbackRecorded
-  | CallbackDelivered
-  | CallbackAttemptFailed
-  | CallbackParked
-  | CallbackRequeued
+export type CallbackEvent = EventsOf<CallbackData>

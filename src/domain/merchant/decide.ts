@@ -1,43 +1,25 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
-import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
+import type { MerchantEvent } from './events.js'
 import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
 import { callbackSecretKey } from './secret-keys.js'
+import type { MerchantSettings } from './settings.js'
+
+type Data<Type extends MerchantEvent['type']> = DataOf<MerchantEvent, Type>
+type OfMerchant<Type extends MerchantEvent['type']> = Omit<Data<Type>, 'merchantId'>
 
 export type MerchantCommand =
-  | {
-      readonly type: 'Register'
-      readonly merchantId: string
-      readonly settings: MerchantSettings
-      readonly apiKeySha256: string
-      readonly secretKey: SealedSecret
-      readonly webhookSecret: SealedSecret
-      readonly at: string
-    }
-  | { readonly type: 'ChangeSettings'; readonly changes: Partial<MerchantSettings>; readonly at: string }
-  | {
-      readonly type: 'RotateApiKey'
-      readonly apiKeySha256: string
-      readonly previousValidUntil: string
-      readonly at: string
-    }
+  | ({ readonly type: 'Register' } & Omit<Data<'MerchantRegistered'>, 'requestsClaimed'>)
+  | ({ readonly type: 'ChangeSettings' } & OfMerchant<'MerchantSettingsChanged'>)
+  | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
   | ({ readonly type: 'CreateApiKey'; readonly at: string } & Omit<ApiKey, 'createdAt'>)
-  | { readonly type: 'RevokeApiKey'; readonly keyId: string; readonly at: string }
-  | {
-      readonly type: 'RotateSecretKey'
-      readonly secretKey: SealedSecret
-      readonly previousValidUntil: string
-      readonly at: string
-    }
-  | { readonly type: 'TakeUpSecretKey'; readonly number: number; readonly at: string }
-  | {
-      readonly type: 'RotateWebhookSecret'
-      readonly webhookSecret: SealedSecret
-      readonly previousValidUntil: string
-      readonly at: string
-    }
+  | ({ readonly type: 'RevokeApiKey' } & OfMerchant<'ApiKeyRevoked'>)
+  | ({ readonly type: 'RotateSecretKey' } & Omit<OfMerchant<'SecretKeyRotated'>, 'gradual'>)
+  | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
+  | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
   | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
-  | { readonly type: 'DisableCallbacks'; readonly reason: string; readonly at: string }
+  | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
 
 export const merchantDecider: Decider<MerchantState, MerchantCommand, MerchantEvent> = { initialState, decide, evolve }
 
@@ -58,8 +40,8 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
       return accept({ type: 'MerchantSettingsChanged', data: { merchantId, changes, at } })
     }
     case 'RotateApiKey': {
-      const { apiKeySha256, previousValidUntil } = command
-      return accept({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256, previousValidUntil, at } })
+      const { type: _, ...rotation } = command
+      return accept({ type: 'ApiKeyRotated', data: { merchantId, ...rotation } })
     }
     case 'CreateApiKey':
       return createApiKey(command, state)
@@ -70,9 +52,8 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
         : refuse('not-found', 'There is no such key.')
     }
     case 'RotateSecretKey': {
-      const { secretKey, previousValidUntil } = command
-      const data = { merchantId, secretKey, previousValidUntil, gradual: true, at }
-      return accept({ type: 'SecretKeyRotated', data })
+      const { type: _, ...rotation } = command
+      return accept({ type: 'SecretKeyRotated', data: { merchantId, ...rotation, gradual: true } })
     }
     case 'TakeUpSecretKey': {
       const { number } = command
@@ -81,8 +62,8 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
       return accept({ type: 'SecretKeyTakenUp', data: { merchantId, number, at } })
     }
     case 'RotateWebhookSecret': {
-      const { webhookSecret, previousValidUntil } = command
-      return accept({ type: 'WebhookSecretRotated', data: { merchantId, webhookSecret, previousValidUntil, at } })
+      const { type: _, ...rotation } = command
+      return accept({ type: 'WebhookSecretRotated', data: { merchantId, ...rotation } })
     }
     case 'Suspend':
       return state.suspended ? accept() : accept({ type: 'MerchantSuspended', data: { merchantId, at } })

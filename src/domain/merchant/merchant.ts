@@ -1,6 +1,7 @@
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './api-key.js'
-import type { MerchantEvent, MerchantSettings, SealedSecret } from './events.js'
+import type { MerchantEvent, SealedSecret } from './events.js'
 import { firstSecretKey, rotateSecretKey, type SecretKeys } from './secret-keys.js'
+import type { MerchantSettings } from './settings.js'
 
 /** A credential and, while it is being rotated, the one before it. */
 export interface Rotating<Value> {

@@ -1,32 +1,30 @@
 import { accept, type Decider } from '../decision.js'
+import type { EventsOf } from '../event.js'
+
+interface WrongCode {
+  readonly accountNumber: number
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly challengeId: string
+  readonly attempt: number
+  readonly at: string
+}
 
 /** A wrong code for a wallet account, whichever merchant's deposit it was for (`walletcodes-<accountNumber>`). */
-export interface WalletCodeRefused {
-  readonly type: 'WalletCodeRefused'
-  readonly data: {
-    readonly accountNumber: number
-    readonly trackingId: string
-    readonly merchantId: string
-    readonly challengeId: string
-    readonly attempt: number
-    readonly at: string
-  }
-}
+export type WalletCodeRefused = EventsOf<{ WalletCodeRefused: WrongCode }>
 
 /** Wrong codes for one account in {@link codeCapWindowMs}: a guesser who has the password hits one in 50,000 days. */
 export const maxWrongCodes = 20
 export const codeCapWindowMs = 24 * 60 * 60_000
 
-export interface WrongCodes {
+interface WrongCodes {
   /** Of the latest {@link maxWrongCodes}, oldest first (ISO 8601). */
   readonly latest: readonly string[]
 }
 
-export type CodeCapCommand = { readonly type: 'RefuseCode' } & WalletCodeRefused['data']
-
-export const codeCapDecider: Decider<WrongCodes, CodeCapCommand, WalletCodeRefused> = {
+export const codeCapDecider: Decider<WrongCodes, WrongCode, WalletCodeRefused> = {
   initialState: { latest: [] },
-  decide: ({ type: _, ...data }) => accept({ type: 'WalletCodeRefused', data }),
+  decide: (data) => accept({ type: 'WalletCodeRefused', data }),
   evolve: ({ latest }, { data }) => ({ latest: [...latest, data.at].slice(-maxWrongCodes) }),
 }
 

@@ -1,4 +1,5 @@
 import { accept, type Decider } from '../decision.js'
+import type { EventsOf } from '../event.js'
 
 /** Of the stream `walletlogins-<keyed digest of the e-mail>`: wrong passwords for one wallet account, and where it is known. */
 interface Common {
@@ -7,25 +8,18 @@ interface Common {
   readonly at: string
 }
 
-export interface WalletLogInFailed {
-  readonly type: 'WalletLogInFailed'
-  readonly data: Common & {
+export type LogInEvent = EventsOf<{
+  WalletLogInFailed: Common & {
     /** A device that is known to the account; null for all others together, who are strangers to it. */
-    readonly device: string | null
+    device: string | null
     /** From 1: how many there were from there, since the last right password of a known device or a day without any. */
-    readonly failure: number
+    failure: number
   }
-}
+  /** The password was right there: its failures count by themselves from now on, and those until now no more. */
+  WalletLogInDeviceKnown: Common & { device: string }
+}>
 
-/** The password was right there: its failures count by themselves from now on, and those until now no more. */
-export interface WalletLogInDeviceKnown {
-  readonly type: 'WalletLogInDeviceKnown'
-  readonly data: Common & { readonly device: string }
-}
-
-export type LogInEvent = WalletLogInFailed | WalletLogInDeviceKnown
-
-export interface Failures {
+interface Failures {
   readonly device: string | null
   readonly count: number
   /** Of the latest one, ISO 8601. */

@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision } from '../decision.js'
-import type { CollectionOutcome, PaymentEvent } from './events.js'
+import type { DataOf } from '../event.js'
+import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './events.js'
 
 /** Each leads to a text message: more for one deposit is no customer. */
 export const maxLogIns = 20
@@ -30,7 +31,7 @@ export interface PaymentCollection {
   /** Minor units; 0 unless collected. */
   readonly collectedAmountMinor: bigint
   readonly receiptUrl: string | null
-  readonly reason: string | null
+  readonly reason: CollectionRefusal | null
   /** ISO 8601; null while it is open. */
   readonly endedAt: string | null
 }
@@ -52,14 +53,7 @@ export type PaymentCommand =
   | (Of & { readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice'; readonly challengeId: string })
   | (Of & { readonly type: 'QuestionDevice'; readonly challengeId: string; readonly expiresAt: string })
   | (Of & { readonly type: 'StartCollection'; readonly challengeId: string; readonly amountMinor: bigint })
-  | (Of & {
-      readonly type: 'EndCollection'
-      readonly collection: number
-      readonly outcome: CollectionOutcome
-      readonly collectedAmountMinor: bigint
-      readonly receiptUrl: string | null
-      readonly reason: string | null
-    })
+  | ({ readonly type: 'EndCollection' } & DataOf<PaymentEvent, 'WalletCollectionEnded'>)
 
 /** Why a command of the flow is refused; the caller has an answer for each. */
 export type PaymentRefusal =

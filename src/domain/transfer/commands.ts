@@ -1,31 +1,13 @@
-import type { DepositChannel } from './events.js'
+import type { DataOf } from '../event.js'
+import type { TransferEvent } from './events.js'
 
-interface Create {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly referenceId: string
-  readonly amountMinor: bigint
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly paymentMethod: number
-  /** The merchant wants a callback of the creation. */
-  readonly told: boolean
-  /** ISO 8601; time arrives in the command, the domain has no clock. */
-  readonly at: string
-}
+/** Time arrives in the command (`at`, ISO 8601): the domain has no clock. */
 
-export interface CreateDeposit extends Create {
-  readonly type: 'CreateDeposit'
-  readonly channel: DepositChannel
-  readonly expiresAt: string
-}
-
-export interface CreateWithdrawal extends Create {
-  readonly type: 'CreateWithdrawal'
-  readonly accountNumber: string
-  readonly identityNumber: string | null
-}
+export type CreateDeposit = { readonly type: 'CreateDeposit' } & Omit<DataOf<TransferEvent, 'DepositCreated'>, 'kind'>
+export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Omit<
+  DataOf<TransferEvent, 'WithdrawalCreated'>,
+  'kind'
+>
 
 export interface Complete {
   readonly type: 'Complete'

@@ -34,7 +34,7 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
     const missing = amountMinor - availableMinor(state.funds)
     const transactionAmountMinor = heldMinor(state.funds) + (missing > 0n ? missing : 0n)
     const outcome = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: amountMinor }
-    return accept(cancelled(state, at, message ?? 'amount mismatch', outcome))
+    return accept(cancelled(state, at, 'amount-mismatch', message ?? 'amount mismatch', outcome))
   }
   const outcome = { transactionAmountMinor: amountMinor, hasAmountMismatch, receiptUrl, message, reason }
   return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })

@@ -12,7 +12,6 @@ import type {
 import { book, complete, isFinal, isMismatch } from './complete.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferCreated, TransferEvent } from './events.js'
-import { expiredMessage } from './expiry.js'
 import { heldMinor } from './funds.js'
 import {
   type Deposit,
@@ -40,7 +39,7 @@ export function decide(command: TransferCommand, state: TransferState): Decision
         data: { ...common(state, command.at), message: command.message },
       })
     case 'Cancel':
-      return moveTo('Cancelled', state, cancelled(state, command.at, command.message))
+      return moveTo('Cancelled', state, cancelled(state, command.at, 'requested', command.message))
     case 'Fail':
       return moveTo('Failed', state, {
         type: 'TransferFailed',
@@ -48,7 +47,7 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       })
     case 'Expire':
       if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
-      return accept(cancelled(state, command.at, expiredMessage))
+      return accept(cancelled(state, command.at, 'expired', 'expired'))
     case 'ReceiveFunds':
       return receiveFunds(command, state)
     case 'ReturnFunds':

@@ -1,4 +1,5 @@
-import type { TransferCancelled } from './events.js'
+import type { DataOf } from '../event.js'
+import type { CancelReason, TransferEvent } from './events.js'
 import type { Transfer } from './transfer.js'
 
 /** What every event of the transfer carries. */
@@ -11,10 +12,11 @@ export function common(state: Transfer, at: string) {
 export function cancelled(
   state: Transfer,
   at: string,
+  reason: CancelReason,
   message: string | null,
-  outcome: Partial<TransferCancelled['data']> = {},
-): TransferCancelled {
+  outcome: Partial<DataOf<TransferEvent, 'TransferCancelled'>> = {},
+) {
   const { transactionAmountMinor, hasAmountMismatch, receiptUrl } = state
   const money = { transactionAmountMinor, hasAmountMismatch, receiptUrl, autoCancelledAmountMinor: null }
-  return { type: 'TransferCancelled', data: { ...common(state, at), message, ...money, ...outcome } }
+  return { type: 'TransferCancelled', data: { ...common(state, at), message, reason, ...money, ...outcome } } as const
 }

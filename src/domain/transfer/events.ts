@@ -1,4 +1,4 @@
-/** What happens to a transfer. Names and fields are a storage format: they only ever grow (docs/reference/events.md). */
+import type { EventsOf } from '../event.js'
 
 export type TransferKind = 'deposit' | 'withdrawal'
 export type DepositChannel = 'hosted' | 'native'
@@ -15,7 +15,7 @@ interface Common {
   readonly at: string
 }
 
-interface Customer {
+interface Creation extends Common {
   readonly userId: string
   readonly name: string
   readonly username: string
@@ -24,100 +24,60 @@ interface Customer {
   readonly told: boolean
 }
 
-export interface DepositCreated {
-  readonly type: 'DepositCreated'
-  readonly data: Common & Customer & { readonly channel: DepositChannel; readonly expiresAt: string }
+interface WithMessage extends Common {
+  readonly message: string | null
 }
 
-export interface WithdrawalCreated {
-  readonly type: 'WithdrawalCreated'
-  readonly data: Common & Customer & { readonly accountNumber: string; readonly identityNumber: string | null }
-}
+/** `requested`: by the merchant or an operator. */
+export type CancelReason = 'requested' | 'expired' | 'amount-mismatch'
 
-export interface TransferCompleted {
-  readonly type: 'TransferCompleted'
-  readonly data: Common & {
-    readonly transactionAmountMinor: bigint
-    readonly hasAmountMismatch: boolean
-    readonly receiptUrl: string | null
-    readonly message: string | null
+interface TransferData {
+  DepositCreated: Creation & { channel: DepositChannel; expiresAt: string }
+  WithdrawalCreated: Creation & { accountNumber: string; identityNumber: string | null }
+  TransferCompleted: WithMessage & {
+    transactionAmountMinor: bigint
+    hasAmountMismatch: boolean
+    receiptUrl: string | null
     /** Why another amount than had been received; null when it was that, or nothing had been. */
-    readonly reason: string | null
+    reason: string | null
   }
-}
-
-export interface TransferSentToManualControl {
-  readonly type: 'TransferSentToManualControl'
-  readonly data: Common & { readonly message: string | null }
-}
-
-export interface TransferCancelled {
-  readonly type: 'TransferCancelled'
-  readonly data: Common & {
-    readonly message: string | null
+  TransferSentToManualControl: WithMessage
+  TransferCancelled: WithMessage & {
+    reason: CancelReason
     /** Money that was received all the same and not returned, minor units; 0 when none. */
-    readonly transactionAmountMinor: bigint
-    readonly hasAmountMismatch: boolean
-    readonly receiptUrl: string | null
+    transactionAmountMinor: bigint
+    hasAmountMismatch: boolean
+    receiptUrl: string | null
     /** The amount for which it was cancelled automatically, minor units; null when it was not. */
-    readonly autoCancelledAmountMinor: bigint | null
+    autoCancelledAmountMinor: bigint | null
   }
-}
-
-export interface TransferFailed {
-  readonly type: 'TransferFailed'
-  readonly data: Common & { readonly message: string | null }
-}
-
-/** Money was taken that the transfer's status does not show: it was final already, or a person has to look at it first. */
-export interface LateFundsReceived {
-  readonly type: 'LateFundsReceived'
-  readonly data: Common & {
+  TransferFailed: WithMessage
+  /** Money was taken that the transfer's status does not show: it was final already, or a person has to look at it first. */
+  LateFundsReceived: Common & {
     /** Minor units. */
-    readonly receivedAmountMinor: bigint
-    readonly receiptUrl: string | null
+    receivedAmountMinor: bigint
+    receiptUrl: string | null
     /** What is there now is another amount than requested, by the merchant's tolerance at that time. */
-    readonly hasAmountMismatch: boolean
+    hasAmountMismatch: boolean
   }
-}
-
-/** Money of a deposit was given back. */
-export interface FundsReturned {
-  readonly type: 'FundsReturned'
-  readonly data: Common & {
+  /** Money of a deposit was given back. */
+  FundsReturned: Common & {
     /** Minor units. */
-    readonly returnedAmountMinor: bigint
+    returnedAmountMinor: bigint
     /** Of the return; no two returns of a deposit have the same. */
-    readonly receiptUrl: string
-    /** As in {@link LateFundsReceived}, of what is left. */
-    readonly hasAmountMismatch: boolean
+    receiptUrl: string
+    /** As in `LateFundsReceived`, of what is left. */
+    hasAmountMismatch: boolean
   }
-}
-
-/** A person said that nothing more has to be done about a deposit's money. */
-export interface AttentionResolved {
-  readonly type: 'AttentionResolved'
-  readonly data: Common & {
+  /** A person said that nothing more has to be done about a deposit's money. */
+  AttentionResolved: Common & {
     /** What was neither booked nor returned, minor units; 0 when a completion's word alone was in doubt. */
-    readonly resolvedAmountMinor: bigint
-    readonly reason: string
+    resolvedAmountMinor: bigint
+    reason: string
   }
+  /** A cancelled or failed deposit is in ManualControl again. */
+  TransferReopened: Common & { reason: string }
 }
 
-/** A cancelled or failed deposit is in ManualControl again. */
-export interface TransferReopened {
-  readonly type: 'TransferReopened'
-  readonly data: Common & { readonly reason: string }
-}
-
-export type TransferCreated = DepositCreated | WithdrawalCreated
-export type TransferEvent =
-  | TransferCreated
-  | TransferCompleted
-  | TransferSentToManualControl
-  | TransferCancelled
-  | TransferFailed
-  | LateFundsReceived
-  | TransferReopened
-  | FundsReturned
-  | AttentionResolved
+export type TransferEvent = EventsOf<TransferData>
+export type TransferCreated = Extract<TransferEvent, { type: 'DepositCreated' | 'WithdrawalCreated' }>

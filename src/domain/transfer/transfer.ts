@@ -1,11 +1,5 @@
-import type {
-  DepositChannel,
-  TransferCancelled,
-  TransferCompleted,
-  TransferCreated,
-  TransferEvent,
-  TransferKind,
-} from './events.js'
+import type { DataOf } from '../event.js'
+import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './events.js'
 import { availableMinor, type Funds, heldMinor, noFunds, withMissing } from './funds.js'
 
 /** The specification's status values and names (Resources, "Status values of a transfer"). */
@@ -40,6 +34,8 @@ export interface Deposit extends Existing {
   readonly funds: Funds
   /** The amount (minor units) for which it was cancelled automatically; null when it was not, or was reopened since. */
   readonly autoCancelledAmountMinor: bigint | null
+  /** Null while it is not cancelled. */
+  readonly cancelReason: CancelReason | null
   /** A person has taken back how it ended: it is not cancelled automatically any more. */
   readonly reopened: boolean
 }
@@ -59,7 +55,7 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
   switch (event.type) {
     case 'DepositCreated': {
       const { channel, expiresAt } = event.data
-      const untouched = { funds: noFunds, autoCancelledAmountMinor: null, reopened: false } as const
+      const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false } as const
       return { kind: 'deposit', channel, expiresAt, ...untouched, ...created(event.data) }
     }
     case 'WithdrawalCreated': {
@@ -100,18 +96,16 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'TransferReopened': {
       const { reason: message, at } = event.data
-      const reopened = { reopened: true, autoCancelledAmountMinor: null } as const
+      const reopened = { reopened: true, autoCancelledAmountMinor: null, cancelReason: null } as const
       return { ...deposit(state), status: 'ManualControl', message, updatedAt: at, ...reopened }
     }
-    default: {
-      const unexpected: never = event
-      throw new Error(`unexpected event ${(unexpected as TransferEvent).type}`)
-    }
+    default:
+      return event satisfies never
   }
 }
 
 /** What it books is there: what was not known to have come came with it. */
-function completed(before: Transfer, data: TransferCompleted['data']): Transfer {
+function completed(before: Transfer, data: DataOf<TransferEvent, 'TransferCompleted'>): Transfer {
   const { transactionAmountMinor, hasAmountMismatch, message, at: updatedAt } = data
   const receiptUrl = data.receiptUrl ?? before.receiptUrl
   const booked = { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt }
@@ -121,15 +115,16 @@ function completed(before: Transfer, data: TransferCompleted['data']): Transfer 
 }
 
 /** Leaves the money that came. An older event does not say that there is any, unless it cancelled automatically. */
-function cancelled(before: Transfer, data: TransferCancelled['data']): Transfer {
-  const { message, at: updatedAt, autoCancelledAmountMinor } = data
+function cancelled(before: Transfer, data: DataOf<TransferEvent, 'TransferCancelled'>): Transfer {
+  const { message, reason: cancelReason, at: updatedAt, autoCancelledAmountMinor } = data
   const receiptUrl = data.receiptUrl ?? before.receiptUrl
   const hasAmountMismatch = data.hasAmountMismatch || before.hasAmountMismatch
   const ended = { hasAmountMismatch, receiptUrl, message, updatedAt }
   if (before.kind === 'withdrawal') return { ...before, status: 'Cancelled', ...ended }
   const funds = withMissing(before.funds, data.transactionAmountMinor - heldMinor(before.funds))
   const transactionAmountMinor = heldMinor(funds)
-  return { ...before, status: 'Cancelled', ...ended, funds, transactionAmountMinor, autoCancelledAmountMinor }
+  const cancelled = { status: 'Cancelled', cancelReason, autoCancelledAmountMinor } as const
+  return { ...before, ...ended, ...cancelled, funds, transactionAmountMinor }
 }
 
 /** Money came or went. What a completion booked stays booked. */
@@ -188,6 +183,11 @@ function existing(state: TransferState): Transfer {
 
 export function isTerminal(status: Status): boolean {
   return status === 'Completed' || status === 'Cancelled' || status === 'Failed'
+}
+
+/** Whether the time of a deposit ran out before it was paid, also while the sweep that cancels it has not come by. `now`: ISO 8601. */
+export function hasExpired({ status, cancelReason, expiresAt }: Deposit, now: string): boolean {
+  return now >= expiresAt && (status === 'Pending' || (status === 'Cancelled' && cancelReason === 'expired'))
 }
 
 /** The kind as the specification's `transactionType`. */

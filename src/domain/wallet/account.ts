@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
-import type { WalletAccountEvent, WalletAccountOpened } from './events.js'
+import type { DataOf } from '../event.js'
+import type { WalletAccountEvent } from './events.js'
 
 /** What the balance may come to, minor units: amounts are stored with at most 15 digits. */
 export const maxBalanceMinor = 999_999_999_999_999n
@@ -37,7 +38,10 @@ export interface WalletAccount {
 export type WalletAccountState = { readonly accountNumber: null } | WalletAccount
 
 export type WalletAccountCommand =
-  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & WalletAccountOpened['data'])
+  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & DataOf<
+      WalletAccountEvent,
+      'WalletAccountOpened'
+    >)
   | { readonly type: 'Credit'; readonly reference: string; readonly amountMinor: bigint; readonly at: string }
   | {
       readonly type: 'Debit'

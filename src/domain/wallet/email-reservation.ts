@@ -1,18 +1,17 @@
 import { accept, type Decider } from '../decision.js'
-import type { WalletEmailReserved } from './events.js'
+import type { EventsOf } from '../event.js'
 
-/** The account an e-mail belongs to; null while it is free. */
-export interface EmailReservation {
-  readonly accountNumber: number | null
-}
-
-export interface ReserveEmail {
+interface Reservation {
   readonly accountNumber: number
   readonly at: string
 }
 
+/** The account that an e-mail belongs to. Another one follows only where the first could not be opened under its number. */
+export type WalletEmailReserved = EventsOf<{ WalletEmailReserved: Reservation }>
+
 /** Accounts are one stream each, so that no two of them have the same e-mail is decided by the e-mail's own. */
-export const emailReservationDecider: Decider<EmailReservation, ReserveEmail, WalletEmailReserved> = {
+export const emailReservationDecider: Decider<{ accountNumber: number | null }, Reservation, WalletEmailReserved> = {
+  /** Null while it is free. */
   initialState: { accountNumber: null },
   decide: (data) => accept({ type: 'WalletEmailReserved', data }),
   evolve: (_state, { data }) => ({ accountNumber: data.accountNumber }),

@@ -1,4 +1,4 @@
-import type { MerchantSettings } from '../../domain/merchant/events.js'
+import type { MerchantSettings } from '../../domain/merchant/settings.js'
 
 /** Any port of this machine: where somebody who tries the service out has their shop. */
 const loopbackOrigins = ['http://localhost:*', 'http://127.0.0.1:*']

@@ -76,6 +76,7 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
     data: {
       ...deposit,
       message: 'expired',
+      reason: 'expired',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,
       receiptUrl: null,
@@ -91,6 +92,19 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
       hasAmountMismatch: true,
       receiptUrl: 'https://bank.example/receipts/77',
       autoCancelledAmountMinor: 9_500n,
+      reason: 'amount-mismatch',
+    },
+  },
+  'TransferCancelled.v3': {
+    type: 'TransferCancelled',
+    data: {
+      ...deposit,
+      message: 'expired',
+      transactionAmountMinor: 0n,
+      hasAmountMismatch: false,
+      receiptUrl: null,
+      autoCancelledAmountMinor: null,
+      reason: 'expired',
     },
   },
   'TransferFailed.v1': { type: 'TransferFailed', data: { ...deposit, message: null } },
@@ -318,6 +332,17 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
       collectedAmountMinor: 10_050n,
       receiptUrl: 'https://wallet.example/receipts/77',
       reason: null,
+    },
+  },
+  'WalletCollectionEnded.v2': {
+    type: 'WalletCollectionEnded',
+    data: {
+      ...payment,
+      collection: 1,
+      outcome: 'refused',
+      collectedAmountMinor: 0n,
+      receiptUrl: null,
+      reason: 'account-blocked',
     },
   },
   'WalletCodeRefused.v1': {
