@@ -11,10 +11,10 @@ import {
 } from '../event-store.js'
 import type { Connection } from './connection.js'
 import { shared } from './generated.js'
+import { DeadlineError } from './incoming.js'
 import { type ProposedAppend, proposeAppend } from './proposed-append.js'
 import type { RawClient } from './raw-client.js'
 import { idOf, positionOf } from './recorded-event.js'
-import { DeadlineError } from './within.js'
 
 const what = 'appending'
 /** Appends and bytes that wait for their answers; more are turned away. */

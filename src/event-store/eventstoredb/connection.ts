@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreUnavailableError } from '../event-store.js'
 import type { ConnectionTarget } from './connection-url.js'
 import { meansLostConnection, toStoreError } from './errors.js'
+import { DeadlineError, within } from './incoming.js'
 import { RawClient } from './raw-client.js'
-import { DeadlineError, within } from './within.js'
 
 const firstDelayMs = 100
 const maxDelayMs = 3_000
@@ -12,9 +12,9 @@ const steadyAfterMs = 10_000
 const probeDeadlineMs = 5_000
 
 /**
- * The one client there is at a time. When its connection is lost, everything that is asked for is refused at once until a new
- * one answers, which is tried for ever, at growing distances with jitter: a server that comes back must not be met by every
- * request of every node at the same moment.
+ * The one client there is at a time. When its connection is lost, everything is refused at once until a new one answers. That is
+ * tried for ever, at growing intervals with jitter, the first try included: a server that comes back must not be met by every
+ * node at the same moment.
  */
 export class Connection {
   readonly #target: ConnectionTarget
@@ -22,7 +22,7 @@ export class Connection {
   #client: RawClient
   #upSinceMs = performance.now()
   /** Why there is no connection; undefined while there is one, or none was needed yet. */
-  #away: string | undefined
+  #unavailable: string | undefined
   #attempts = 0
   #reconnecting: Promise<void> | undefined
 
@@ -37,18 +37,23 @@ export class Connection {
   /** @throws StoreUnavailableError while there is no connection */
   get client(): RawClient {
     if (this.#closing.signal.aborted) throw new StoreUnavailableError('the event store is closed')
-    if (this.#away !== undefined) throw new StoreUnavailableError(this.#away)
+    if (this.#unavailable !== undefined) throw new StoreUnavailableError(this.#unavailable)
     return this.#client
   }
 
-  /** Makes a call that is answered once. @throws the port's errors; StoreUnavailableError after the deadline */
-  async call<Answer>(what: string, work: (client: RawClient) => Promise<Answer>): Promise<Answer> {
+  /** @throws the port's errors */
+  async use<Answer>(what: string, ask: (client: RawClient) => Promise<Answer>): Promise<Answer> {
     const { client } = this
     try {
-      return await within(this.deadlineMs, what, work(client))
+      return await ask(client)
     } catch (error) {
       throw this.failed(client, error, what)
     }
+  }
+
+  /** The same for a call that is answered once. @throws StoreUnavailableError after the deadline */
+  call<Answer>(what: string, ask: (client: RawClient) => Promise<Answer>): Promise<Answer> {
+    return this.use(what, (client) => within(this.deadlineMs, what, ask(client)))
   }
 
   /** The port's error for what a call on this client failed with; the connection is made anew if it is that. */
@@ -67,8 +72,8 @@ export class Connection {
   }
 
   #lost(client: RawClient, reason: string): void {
-    if (client !== this.#client || this.#away !== undefined || this.#closing.signal.aborted) return
-    this.#away = `the event store is away: ${reason}`
+    if (client !== this.#client || this.#unavailable !== undefined || this.#closing.signal.aborted) return
+    this.#unavailable = `the event store is unavailable: ${reason}`
     if (performance.now() - this.#upSinceMs > steadyAfterMs) this.#attempts = 0
     this.#reconnecting = this.#reconnect()
   }
@@ -85,11 +90,11 @@ export class Connection {
       this.#client = new RawClient(this.#target, this.deadlineMs)
       try {
         await within(probeDeadlineMs, 'connecting', this.#client.probe())
-        this.#away = undefined
+        this.#unavailable = undefined
         this.#upSinceMs = performance.now()
         return
       } catch (error) {
-        this.#away = `the event store is away: ${toStoreError(error, 'connecting').message}`
+        this.#unavailable = `the event store is unavailable: ${toStoreError(error, 'connecting').message}`
       }
     }
   }

@@ -2,10 +2,10 @@ import type {
   ReadReq as ConsumeRequest,
   ReadResp as ConsumeResponse,
 } from '@eventstore/db-client/generated/persistent_pb.js'
-import type { ClientDuplexStream } from '@grpc/grpc-js'
 import type { NackAction, PersistentConsumer, PersistentDelivery, RecordedEvent } from '../event-store.js'
 import { persistent, shared } from './generated.js'
-import { Incoming } from './incoming.js'
+import type { Incoming } from './incoming.js'
+import type { ConsumeCall } from './raw-client.js'
 import { idOf, toRecordedEvent } from './recorded-event.js'
 
 const { ReadReq } = persistent
@@ -18,13 +18,10 @@ const actions = {
   skip: ReadReq.Nack.Action.SKIP,
 } satisfies { readonly [action in NackAction]: number }
 
-type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
-
 export interface ConsumerOptions {
   readonly group: string
   readonly bufferSize: number
   readonly signal: AbortSignal
-  readonly deadlineMs: number
   /** The port's error for what the call ended with. */
   readonly failed: (error: unknown) => Error
   /** The event itself: what is replayed comes with the position of its parked entry. */
@@ -32,34 +29,31 @@ export interface ConsumerOptions {
 }
 
 /** What the server has sent and nobody has taken is in flight there: at most the buffer size. */
-export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDelivery> {
-  readonly #answers: Incoming<ConsumeResponse>
+export class Consumer implements PersistentConsumer {
   readonly #onAbort = () => void this.close()
   #ended = false
 
   private constructor(
-    private readonly call: ConsumeCall,
+    private readonly answers: Incoming<ConsumeResponse, ConsumeCall>,
     private readonly options: ConsumerOptions,
-  ) {
-    this.#answers = new Incoming(call)
-  }
+  ) {}
 
   /** Resolves when the server has confirmed. @throws what the call ends with */
-  static async open(call: ConsumeCall, options: ConsumerOptions): Promise<Consumer> {
-    const consumer = new Consumer(call, options)
+  static async open(answers: Incoming<ConsumeResponse, ConsumeCall>, options: ConsumerOptions): Promise<Consumer> {
+    const consumer = new Consumer(answers, options)
     const uuids = new ReadReq.Options.UUIDOption().setString(new shared.Empty())
     const wanted = new ReadReq.Options().setAll(new shared.Empty()).setGroupName(options.group).setUuidOption(uuids)
-    call.write(new ReadReq().setOptions(wanted.setBufferSize(options.bufferSize)))
+    answers.call.write(new ReadReq().setOptions(wanted.setBufferSize(options.bufferSize)))
     try {
-      while (await consumer.#answers.more('consuming', options.deadlineMs)) {
-        if (!consumer.#answers.take()?.hasSubscriptionConfirmation()) continue
+      while (await answers.more()) {
+        if (!answers.take()?.hasSubscriptionConfirmation()) continue
         if (options.signal.aborted) await consumer.close()
         else options.signal.addEventListener('abort', consumer.#onAbort)
         return consumer
       }
       throw new Error('the server ended the call')
     } catch (error) {
-      consumer.#answers.cancel()
+      answers.cancel()
       throw error
     }
   }
@@ -79,36 +73,23 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
     if (this.#ended) return
     this.#ended = true
     this.options.signal.removeEventListener('abort', this.#onAbort)
-    this.#answers.cancel()
+    this.answers.cancel()
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<PersistentDelivery> {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<PersistentDelivery>> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<PersistentDelivery> {
     try {
       while (!this.#ended) {
-        const answer = this.#answers.take()
-        if (answer === undefined) {
-          if (await this.#answers.more('consuming')) continue
-          if (this.#ended) break
+        const answer = this.answers.take()
+        const delivery = answer && (await this.#toDelivery(answer))
+        if (delivery !== undefined) yield delivery
+        else if (answer === undefined && !(await this.answers.more(true)) && !this.#ended)
           throw new Error('the server ended the call')
-        }
-        const delivery = await this.#toDelivery(answer)
-        if (delivery !== undefined) return { done: false, value: delivery }
       }
-      return { done: true, value: undefined }
     } catch (error) {
-      if (this.#ended) return { done: true, value: undefined }
+      if (!this.#ended) throw this.options.failed(error)
+    } finally {
       await this.close()
-      throw this.options.failed(error)
     }
-  }
-
-  async return(): Promise<IteratorResult<PersistentDelivery>> {
-    await this.close()
-    return { done: true, value: undefined }
   }
 
   async #toDelivery(answer: ConsumeResponse): Promise<PersistentDelivery | undefined> {
@@ -129,7 +110,7 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
 
   /** Quiet when the consumer has ended: the events come again. */
   #send(request: ConsumeRequest): void {
-    if (!this.#ended && this.call.writable) this.call.write(request)
+    if (!this.#ended && this.answers.call.writable) this.answers.call.write(request)
   }
 }
 

@@ -1,29 +1,18 @@
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { comparePositions, type Page, type Position, type RecordedEvent } from '../event-store.js'
-import { Incoming } from './incoming.js'
+import type { Incoming } from './incoming.js'
 import type { RawClient } from './raw-client.js'
-import { positionOf, sizeOf, toRecordedEvent } from './recorded-event.js'
+import { positionOf, sizeOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
 import { lastEventRequest, subscribeRequest } from './requests.js'
 import type { StreamFilter } from './stream-filter.js'
-import { within } from './within.js'
 
 /** A page ends with the event that reaches it: 500 of a megabyte each would not fit the memory of a small machine. */
 const pageBytes = 8 * 1024 * 1024
 
 /** Of the last event of all streams; undefined on an empty log. */
-export async function lastPosition(client: RawClient, deadlineMs: number): Promise<Position | undefined> {
-  const call = await within(deadlineMs, 'reading the end of the log', client.read(lastEventRequest()))
-  const answers = new Incoming(call)
-  try {
-    let last: Position | undefined
-    while (await answers.more('reading the end of the log', deadlineMs)) {
-      const event = answers.take()?.getEvent()?.getEvent()
-      if (event !== undefined) last = positionOf(event)
-    }
-    return last
-  } finally {
-    answers.cancel()
-  }
+export async function lastPosition(client: RawClient): Promise<Position | undefined> {
+  const [last] = await client.readEvents('reading the end of the log', lastEventRequest())
+  return last && positionOf(last)
 }
 
 function later(a: Position | undefined, b: Position | undefined): Position | undefined {
@@ -37,7 +26,6 @@ export interface FeedOptions {
   readonly end: Position | undefined
   readonly filter: StreamFilter
   readonly pageSize: number
-  readonly deadlineMs: number
 }
 
 /**
@@ -45,22 +33,19 @@ export interface FeedOptions {
  * filtered out: one that finds nothing for a long time could not be gone on with after a broken connection.
  */
 export class Feed {
-  readonly #answers: Incoming<ReadResp>
   #checkpoint: Position | undefined
   #caughtUp = false
   #checkpoints = 0
 
   private constructor(
-    call: Awaited<ReturnType<RawClient['read']>>,
+    private readonly answers: Incoming<ReadResp>,
     private readonly options: FeedOptions,
   ) {
-    this.#answers = new Incoming(call)
     this.#checkpoint = options.after
   }
 
   static async open(client: RawClient, options: FeedOptions): Promise<Feed> {
-    const request = subscribeRequest(options.after, options.filter)
-    return new Feed(await within(options.deadlineMs, 'subscribing', client.read(request)), options)
+    return new Feed(await client.read('following the log', subscribeRequest(options.after, options.filter)), options)
   }
 
   /**
@@ -71,14 +56,15 @@ export class Feed {
     const events: RecordedEvent[] = []
     let bytes = 0
     const page = (): Page => {
-      const atEnd = this.#caughtUp && this.#answers.isDrained
+      const atEnd = this.#caughtUp && this.answers.isDrained
       return { events, atEnd, ...(this.#checkpoint && { checkpoint: this.#checkpoint }) }
     }
     for (;;) {
-      const answer = this.#answers.take()
+      const answer = this.answers.take()
       if (answer === undefined) {
         if (this.#caughtUp && events.length > 0) return page()
-        if (!(await this.#answers.more('following the log', this.#patienceMs()))) return undefined
+        // At the end of the log it is quiet; before, a server that says nothing is unavailable.
+        if (!(await this.answers.more(this.#caughtUp))) return undefined
         continue
       }
       const event = answer.getEvent()?.getEvent()
@@ -93,16 +79,11 @@ export class Feed {
   }
 
   cancel(): void {
-    this.#answers.cancel()
-  }
-
-  /** At the end of the log it is quiet; before, a server that says nothing is away. */
-  #patienceMs(): number | undefined {
-    return this.#caughtUp ? undefined : this.options.deadlineMs
+    this.answers.cancel()
   }
 
   /** Undefined for what is not wanted, and for what was there before: a position behind the end is taken for the end by the server. */
-  #accepted(event: ReadResp.ReadEvent.RecordedEvent): RecordedEvent | undefined {
+  #accepted(event: WireEvent): RecordedEvent | undefined {
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
     this.#checkpoint = position

@@ -1,17 +1,32 @@
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import { DeadlineError } from './within.js'
+import { StoreUnavailableError } from '../event-store.js'
+
+/** Nobody answered in time. Whether what was asked for was done is not known. */
+export class DeadlineError extends StoreUnavailableError {}
+
+/** The promise, or a {@link DeadlineError} when it takes longer. The promise may still be rejected later: nobody hears of it. */
+export function within<Value>(deadlineMs: number, what: string, promise: Promise<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineError(`${what}: no answer within ${deadlineMs} ms`)), deadlineMs)
+    promise.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
 
 /**
  * What a call answers, taken message by message: what is not taken fills the few places of its buffer and then holds the
  * server back.
  */
-export class Incoming<Message> {
+export class Incoming<Message, Call extends ClientReadableStream<Message> = ClientReadableStream<Message>> {
   #wake: (() => void) | undefined
   #ended = false
   #cancelled = false
   #error: Error | undefined
 
-  constructor(private readonly call: ClientReadableStream<Message>) {
+  constructor(
+    readonly call: Call,
+    private readonly what: string,
+    private readonly deadlineMs: number,
+  ) {
     const wake = () => this.#wake?.()
     const end = () => {
       this.#ended = true
@@ -37,11 +52,11 @@ export class Incoming<Message> {
   }
 
   /**
-   * Resolves with true when there may be something to take, with false when there will not.
+   * Resolves with true when there may be something to take, with false when there will not. `patient`: however long it takes.
    * @throws what the call ended with, DeadlineError when nothing comes for so long
    */
-  async more(what: string, deadlineMs?: number): Promise<boolean> {
-    if (this.isDrained && !this.#ended) await this.#woken(what, deadlineMs)
+  async more(patient = false): Promise<boolean> {
+    if (this.isDrained && !this.#ended) await this.#woken(patient)
     if (this.#cancelled) return false
     if (this.#error) throw this.#error
     return !(this.#ended && this.isDrained)
@@ -56,10 +71,10 @@ export class Incoming<Message> {
     this.#wake?.()
   }
 
-  #woken(what: string, deadlineMs: number | undefined): Promise<void> {
+  #woken(patient: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const late = () => reject(new DeadlineError(`${what}: nothing for ${deadlineMs} ms`))
-      const timer = deadlineMs === undefined ? undefined : setTimeout(late, deadlineMs)
+      const late = () => reject(new DeadlineError(`${this.what}: nothing for ${this.deadlineMs} ms`))
+      const timer = patient ? undefined : setTimeout(late, this.deadlineMs)
       this.#wake = () => {
         clearTimeout(timer)
         this.#wake = undefined

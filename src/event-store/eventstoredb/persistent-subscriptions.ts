@@ -5,30 +5,24 @@ import type {
   PersistentSubscriptionInfo,
   PersistentSubscriptionSettings,
   PersistentSubscriptions,
-  ReadStreamOptions,
-  RecordedEvent,
 } from '../event-store.js'
 import type { Connection } from './connection.js'
 import { Consumer } from './consumer.js'
 import { fromWireSettings, toWireSettings } from './group-settings.js'
-import { parkedEvents } from './parked-events.js'
+import { readStream } from './read-stream.js'
+import { toRecordedEvent, type WireEvent } from './recorded-event.js'
+import { readStreamRequest } from './requests.js'
 import { streamFilter } from './stream-filter.js'
-import { within } from './within.js'
 
 /** The server looks at so many events at a time before it notes how far the group has come. */
 const searchWindow = 32
-
-type ReadStream = (stream: string, options: ReadStreamOptions) => Promise<readonly RecordedEvent[]>
 
 /** Groups on `$all`. Creating and consuming them needs a user of `$admins`. */
 export class EventStoreDbPersistentSubscriptions implements PersistentSubscriptions {
   /** The server does not tell: known of groups made here. */
   readonly #streamPrefixes = new Map<string, readonly string[]>()
 
-  constructor(
-    private readonly connection: Connection,
-    private readonly readStream: ReadStream,
-  ) {}
+  constructor(private readonly connection: Connection) {}
 
   async create(group: string, settings: PersistentSubscriptionSettings): Promise<void> {
     const wanted = toWireSettings(settings)
@@ -77,24 +71,23 @@ export class EventStoreDbPersistentSubscriptions implements PersistentSubscripti
     group: string,
     options: { readonly bufferSize: number; readonly signal: AbortSignal },
   ): Promise<PersistentConsumer> {
-    const { client, deadlineMs } = this.connection
+    const { connection } = this
     const what = `consuming group ${group}`
-    const failed = (error: unknown) => this.connection.failed(client, error, what)
     const original = async (stream: string, fromRevision: number) =>
-      (await this.readStream(stream, { fromRevision, maxCount: 1 }))[0]
-    try {
-      const call = await within(deadlineMs, what, client.consume())
-      return await Consumer.open(call, { group, ...options, deadlineMs, failed, original })
-    } catch (error) {
-      throw failed(error)
-    }
+      (await readStream(connection, stream, { fromRevision, maxCount: 1 }))[0]
+    return connection.use(what, async (client) => {
+      const failed = (error: unknown) => connection.failed(client, error, what)
+      return Consumer.open(await client.consume(what), { group, ...options, failed, original })
+    })
   }
 
-  async listParked(group: string, options: { readonly maxCount: number }): Promise<readonly ParkedEvent[]> {
+  /** The server keeps them as links, in a stream beside the group's checkpoints; replayed ones are truncated from it. */
+  async listParked(group: string, { maxCount }: { readonly maxCount: number }): Promise<readonly ParkedEvent[]> {
     await this.info(group)
-    const { client } = this.connection
     const what = `reading what group ${group} has parked`
-    return this.connection.call(what, () => parkedEvents(client, group, options.maxCount, this.connection.deadlineMs))
+    const request = readStreamRequest(`$persistentsubscription-$all::${group}-parked`, 'forwards', 0, maxCount)
+    const entries = await this.connection.use(what, (client) => client.readEvents(what, request))
+    return entries.flatMap((entry) => toParkedEvent(entry) ?? [])
   }
 
   async replayParked(group: string, options: { readonly stopAt?: number } = {}): Promise<void> {
@@ -102,5 +95,20 @@ export class EventStoreDbPersistentSubscriptions implements PersistentSubscripti
     await this.connection.call(`replaying what group ${group} has parked`, (client) =>
       client.replayParkedMessagesToAll(group, stopAt === undefined ? {} : { stopAt }),
     )
+  }
+}
+
+/** The entry's data is `<revision>@<stream>`. */
+function toParkedEvent(entry: WireEvent): ParkedEvent | undefined {
+  const [, revision, stream] = /^(\d+)@(.*)$/s.exec(Buffer.from(entry.getData_asU8()).toString('utf8')) ?? []
+  if (revision === undefined || stream === undefined) return undefined
+  const { revision: parkedRevision, metadata, recordedAtMs } = toRecordedEvent(entry)
+  const addedAtMs = Date.parse(String(metadata.added))
+  return {
+    parkedRevision,
+    stream,
+    revision: Number(revision),
+    reason: String(metadata.reason ?? ''),
+    parkedAtMs: Number.isNaN(addedAtMs) ? recordedAtMs : addedAtMs,
   }
 }

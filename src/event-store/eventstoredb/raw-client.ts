@@ -9,8 +9,12 @@ import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@events
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
 import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './connection-url.js'
 import { persistentServices, streamsServices } from './generated.js'
+import { Incoming, within } from './incoming.js'
+import type { WireEvent } from './recorded-event.js'
 
 const endsWithinMs = 1_000
+
+export type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
 
 /**
  * The client, and the calls it would make for its own API, as they are. Its `appendToStream` keeps the pending appends of the
@@ -20,7 +24,10 @@ const endsWithinMs = 1_000
 export class RawClient extends EventStoreDBClient {
   #channel: Channel | undefined
 
-  constructor(target: ConnectionTarget, deadlineMs: number) {
+  constructor(
+    target: ConnectionTarget,
+    private readonly deadlineMs: number,
+  ) {
     super(
       settingsOf(target, deadlineMs),
       {
@@ -41,10 +48,27 @@ export class RawClient extends EventStoreDBClient {
     }
   }
 
-  read(request: ReadReq): Promise<ClientReadableStream<ReadResp>> {
-    return this.GRPCStreamCreator(streamsServices.StreamsClient, 'read', (client) =>
+  /** Follows until it is cancelled, or reads until there is no more. */
+  read(what: string, request: ReadReq): Promise<Incoming<ReadResp>> {
+    const call = this.GRPCStreamCreator(streamsServices.StreamsClient, 'read', (client) =>
       client.read(request, ...this.#endless()),
-    )()
+    )
+    return this.#opened(what, call())
+  }
+
+  /** All events of a read. */
+  async readEvents(what: string, request: ReadReq): Promise<readonly WireEvent[]> {
+    const answers = await this.read(what, request)
+    const events: WireEvent[] = []
+    try {
+      while (await answers.more()) {
+        const event = answers.take()?.getEvent()?.getEvent()
+        if (event !== undefined) events.push(event)
+      }
+      return events
+    } finally {
+      answers.cancel()
+    }
   }
 
   batchAppend(): Promise<ClientDuplexStream<BatchAppendReq, BatchAppendResp>> {
@@ -53,10 +77,11 @@ export class RawClient extends EventStoreDBClient {
     )()
   }
 
-  consume(): Promise<ClientDuplexStream<ConsumeRequest, ConsumeResponse>> {
-    return this.GRPCStreamCreator(persistentServices.PersistentSubscriptionsClient, 'consume', (client) =>
+  consume(what: string): Promise<Incoming<ConsumeResponse, ConsumeCall>> {
+    const call = this.GRPCStreamCreator(persistentServices.PersistentSubscriptionsClient, 'consume', (client) =>
       client.read(...this.#endless()),
-    )()
+    )
+    return this.#opened(what, call())
   }
 
   /** Resolves when a server answers; nobody need be logged in for it. */
@@ -69,6 +94,10 @@ export class RawClient extends EventStoreDBClient {
     // A call that does not end when it is cancelled must not keep the next connection from being made.
     await Promise.race([this.dispose(), sleep(endsWithinMs, undefined, { ref: false })])
     this.#channel?.close()
+  }
+
+  async #opened<Message, Call extends ClientReadableStream<Message>>(what: string, call: Promise<Call>) {
+    return new Incoming<Message, Call>(await within(this.deadlineMs, what, call), what, this.deadlineMs)
   }
 
   /** The client sends no credentials without TLS; a server of this machine may ask for them all the same. */

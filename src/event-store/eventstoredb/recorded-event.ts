@@ -2,7 +2,7 @@ import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { JsonObject, Position, RecordedEvent } from '../event-store.js'
 
-type WireEvent = ReadResp.ReadEvent.RecordedEvent
+export type WireEvent = ReadResp.ReadEvent.RecordedEvent
 
 /** What the clock of the store counts in: 100 ns. */
 const ticksPerMs = 10_000n
