@@ -24,6 +24,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   denque: { atLeast: '2.1.0' },
   'fast-jwt': { atLeast: '6.3.6', everywhere: true },
   fastify: { atLeast: '5.12.1', below: '6.0.0', everywhere: true },
+  'fastify-plugin': { atLeast: '6.0.0' },
   'google-protobuf': { atLeast: '3.21.2', below: '4.0.0' },
   'ipaddr.js': { atLeast: '2.2.0' },
   'lru-cache': { atLeast: '11.0.0' },

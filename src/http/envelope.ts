@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type RequestError, refusals } from './refusals.js'
 
 /** Written as a type list, which serialises faster than a union and is what OpenAPI 3.1 prefers. */
 export const NullableString = (options: { readonly [keyword: string]: unknown } = {}) =>
@@ -47,6 +48,25 @@ export const PolledEnvelope = (result: { readonly [keyword: string]: unknown }, 
     },
     { title: 'DeviceEnvelope', description },
   )
+
+/** The specification's response envelope around a result. */
+export function successEnvelope<Result>(result: Result) {
+  return { result, targetUrl: null, success: true, error: null, unAuthorizedRequest: false, __abp: true } as const
+}
+
+/** The specification's response envelope on failure. */
+export function failureEnvelope({ refusal, particulars }: RequestError) {
+  const { code, message, status } = refusals[refusal]
+  const { details = null, validationErrors = null } = particulars
+  return {
+    result: null,
+    targetUrl: null,
+    success: false,
+    error: { code, message, details, validationErrors },
+    unAuthorizedRequest: status === 401 || status === 403,
+    __abp: true,
+  }
+}
 
 const failureProperties: TProperties = {
   result: Type.Null(),

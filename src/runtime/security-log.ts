@@ -1,8 +1,7 @@
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
-import { bucketOf } from '../http/plugins/address-bucket.js'
-import { TokenBuckets } from '../http/plugins/token-buckets.js'
+import { bucketOf, TokenBuckets } from '../http/plugins/token-buckets.js'
 import type { SecurityEvent, SecurityLog } from '../security/security-log.js'
 
 /** Lines of one event from one address, and of one event from everybody: guesses must neither fill a disk nor hide one another. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { HttpDependencies } from '../../src/http/dependencies.js'
+import type { HttpDependencies } from '../../src/http/app.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 async function service(t: Test, overrides: Partial<HttpDependencies> = {}) {

@@ -3,8 +3,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { callbackBody } from '../../src/callbacks/deliver/sign.js'
-import { failures } from '../../src/http/errors.js'
-import { nameSchemas } from '../../src/http/name-schemas.js'
+import { nameSchemas } from '../../src/http/operations/name-schemas.js'
+import { refusals } from '../../src/http/refusals.js'
 import { Callback } from '../../src/http/v1/callback-schemas.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
 
@@ -139,7 +139,7 @@ t.test('the page is there and works without inline scripts', async (t) => {
 t.test('docs/reference/errors.md lists exactly the codes there are', async (t) => {
   const text = await readFile('docs/reference/errors.md', 'utf8')
   const documented = [...text.matchAll(/^\| (\d{5}) \| (\d{3}) \|/gm)].map(([, code, status]) => `${code} ${status}`)
-  const codes = Object.values(failures).map(({ code, status }) => `${code} ${status}`)
+  const codes = Object.values(refusals).map(({ code, status }) => `${code} ${status}`)
   t.same(documented.sort(), codes.sort())
-  t.equal(new Set(Object.values(failures).map(({ code }) => code)).size, codes.length)
+  t.equal(new Set(Object.values(refusals).map(({ code }) => code)).size, codes.length)
 })

@@ -166,6 +166,6 @@ t.test('what the page loads is immutable under its version, and never kept under
 t.test('what is installed has what the page loads', async (t) => {
   const { files, scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   t.ok(files.includes('dist/web'))
-  t.match(scripts.build, 'web/tsconfig.json')
+  t.match(scripts.build, 'tsc -p web/payment-page')
   t.match(scripts.prepare, 'build')
 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { OutboxMessage } from '../../src/http/dependencies.js'
+import type { OutboxMessage } from '../../src/wallet/messages.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 

@@ -1,8 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { apiKeyId, type Scope, scopes } from '../../src/domain/merchant/api-key.js'
-import { routeScopes } from '../../src/http/plugins/scopes.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+/** Every route that takes a WebApiKey, and what the key must be for. */
+const routeScopes: { readonly [url: string]: Scope } = {
+  '/Transaction/CreateDeposit': 'deposits',
+  '/api/services/app/TransactionRequests/CreateDeposit': 'deposits',
+  '/api/services/app/TransactionRequests/CreateWithdraw': 'withdrawals',
+  '/api/services/app/TransactionRequests/WalletCustomerLogin': 'deposits',
+  '/api/services/app/TransactionRequests/Wallet2Fa': 'deposits',
+  '/api/services/app/TransactionRequests/WalletValidateUserDevice': 'deposits',
+  '/v1/transfers/:trackingId': 'read',
+  '/v1/transfers': 'read',
+  '/v1/transfers/:trackingId/events': 'read',
+  '/v1/events': 'read',
+  '/v1/transfers/:trackingId/callbacks': 'read',
+  // It says to the merchant's own URL what was said before, and changes no transfer.
+  '/v1/transfers/:trackingId/callbacks/resend': 'read',
+}
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const service = await startTestService()
@@ -39,6 +55,7 @@ t.test('every route that takes a WebApiKey has a scope, and no other route has o
     ),
   )
   t.same(taking.map(({ url }) => url).sort(), Object.keys(routeScopes).sort())
+  for (const { url, scope } of app.knownRoutes) t.equal(scope, routeScopes[url], url)
   for (const { url, description } of taking) t.match(description, `needs the scope \`${routeScopes[url]}\``)
 })
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { HttpDependencies } from '../../src/http/dependencies.js'
+import type { HttpDependencies } from '../../src/http/app.js'
 import { destroyTestService, paths, startTestService } from '../support/test-service.js'
 
 const requestTimeoutMs = 1_000

@@ -54,7 +54,16 @@ export const areas: { readonly [folder: string]: Area } = {
   queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
   http: {
     areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security', 'wallet'],
-    packages: ['@fastify/swagger', '@fastify/swagger-ui', 'fastify', 'ipaddr.js', 'pino', 'prom-client', ...typebox],
+    packages: [
+      '@fastify/swagger',
+      '@fastify/swagger-ui',
+      'fastify',
+      'fastify-plugin',
+      'ipaddr.js',
+      'pino',
+      'prom-client',
+      ...typebox,
+    ],
   },
   // Composes everything, so it may import every area; still no driver.
   runtime: {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { CallbackCommands } from '../../src/commands/callbacks.js'
@@ -16,8 +17,7 @@ import type { MerchantSettings } from '../../src/domain/merchant/settings.js'
 import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { passingOver } from '../../src/event-store/passing-over.js'
-import { type App, buildApp } from '../../src/http/app.js'
-import type { HttpDependencies } from '../../src/http/dependencies.js'
+import { buildApp, type HttpDependencies } from '../../src/http/app.js'
 import { startProjections } from '../../src/projections/start.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { createSecurityLog } from '../../src/runtime/security-log.js'
@@ -84,7 +84,7 @@ export const walletPaths = {
 export type CreateKind = keyof typeof paths
 
 export interface TestService {
-  readonly app: App
+  readonly app: FastifyInstance
   readonly store: EventStore
   readonly readModels: ReadModels
   readonly directory: MerchantDirectory
@@ -101,7 +101,7 @@ export interface TestService {
   /** Everything but merchants. */
   log(): Promise<readonly RecordedEvent[]>
   /** The application of another node over the same log. */
-  otherNode(overrides: Partial<HttpDependencies>): Promise<App>
+  otherNode(overrides: Partial<HttpDependencies>): Promise<FastifyInstance>
   /** Keeps the directory on disk. */
   stop(): Promise<void>
   readonly path: string
@@ -181,7 +181,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...options.overrides,
   }
   const app = await buildApp(dependencies)
-  const otherNodes: App[] = []
+  const otherNodes: FastifyInstance[] = []
   const projections = options.projections && startProjections({ store, readModels, clock, logger })
   const until = async (condition: () => boolean) => {
     for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -261,7 +261,7 @@ export interface Post {
   readonly headers?: { readonly [name: string]: string }
 }
 
-export async function post(app: App, url: string, body: string | Buffer, options: Post = {}) {
+export async function post(app: FastifyInstance, url: string, body: string | Buffer, options: Post = {}) {
   const { key, contentType = 'application/json-patch+json', address = '127.0.0.1', headers } = options
   return app.inject({
     method: 'POST',

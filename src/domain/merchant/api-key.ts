@@ -1,4 +1,4 @@
-/** What a key may be used for; which route asks for which is in src/http/plugins/scopes.ts. */
+/** What a key may be used for. Each route of src/http says which of them it asks for. */
 export const scopes = ['read', 'deposits', 'withdrawals'] as const
 
 export type Scope = (typeof scopes)[number]

@@ -1,16 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Envelope, NullableString } from '../envelope.js'
-
-/** Neither control characters nor halves of surrogate pairs: both are lost or changed where text is stored and shown. */
-const printable = '^[^\\p{Cc}\\p{Cs}]*$'
-
-const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
-
-/** What a refused text is told instead of the pattern. */
-export const patternTexts: { readonly [pattern: string]: string } = {
-  [printable]: 'must have no control characters',
-  [printableNotBlank]: 'must not be blank and have no control characters',
-}
+import { printable, printableNotBlank } from '../plugins/validation-errors.js'
 
 const Text = (description: string, example: string, maxLength = 128) =>
   Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })

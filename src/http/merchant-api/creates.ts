@@ -1,25 +1,36 @@
-import type { FastifyRequest } from 'fastify'
-import type { DepositRequest, HashOfRequest, TransferResult, WithdrawalRequest } from '../../commands/transfers.js'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Clock } from '../../commands/handle-command.js'
+import type { MerchantDirectory } from '../../commands/merchant-directory.js'
+import type { SecretKeyUse } from '../../commands/secret-key-use.js'
+import type { HashOfRequest, TransferCommands, TransferRequest, TransferResult } from '../../commands/transfers.js'
+import type { Currency } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
-import type { DepositChannel, TransferKind } from '../../domain/transfer/events.js'
+import type { PaymentMethod } from '../../domain/payment-method.js'
+import type { DepositChannel } from '../../domain/transfer/events.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { failures, RequestError, successEnvelope } from '../errors.js'
-import { payPageUrl } from '../payment-page/pay-page-link.js'
-import type { Gate } from '../plugins/gate.js'
-import type { HttpMetrics } from '../plugins/metrics.js'
-import { contextOf } from '../request-context.js'
+import { successEnvelope } from '../envelope.js'
+import { type PayPageLinkOptions, payPageUrl } from '../payment-page/pay-page-link.js'
+import { contextOf } from '../plugins/gate.js'
+import { invalid, RequestError, refusals } from '../refusals.js'
 import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
 import type { HostedDeposit, NativeDeposit, Withdrawal } from './create-schemas.js'
-import { hashedAmountText } from './hash-check.js'
-import { noteSecretKey } from './secret-key-check.js'
-import { isSignatureValid } from './signature-check.js'
+import { hashedAmountText, isSignatureValid } from './proofs.js'
+
+export interface CreatesOptions extends PayPageLinkOptions {
+  readonly transfers: TransferCommands
+  /** Started. */
+  readonly directory: MerchantDirectory
+  readonly secretKeyUse: Pick<SecretKeyUse, 'matters' | 'seen'>
+  readonly currency: Currency
+  readonly paymentMethods: readonly PaymentMethod[]
+  readonly clock: Clock
+}
 
 /** More merchants than this behind one address cannot be told apart by hash at a reasonable cost: they send their key. */
 const maxCandidates = 100
 
-type Hashed = Pick<NativeDeposit, 'hashCode' | 'referenceId'>
+type Channel = DepositChannel | 'withdrawal'
 
 /** A request's hashCode, and the amount text it is made of; `proven` when a secret of today makes it. */
 interface CheckedHash extends HashOfRequest {
@@ -31,196 +42,180 @@ interface CheckedHash extends HashOfRequest {
  * today's settings refuse is it asked whether the same was created before, so that a new one costs no look-up.
  */
 export class Creates {
-  private readonly depositChecks: CreateRequestChecks
-  private readonly withdrawalChecks: CreateRequestChecks
+  readonly #depositChecks: CreateRequestChecks
+  readonly #withdrawalChecks: CreateRequestChecks
 
   constructor(
-    private readonly deps: HttpDependencies,
-    private readonly gate: Gate,
-    private readonly metrics: HttpMetrics,
+    private readonly options: CreatesOptions,
+    private readonly app: Pick<FastifyInstance, 'gate' | 'countCreate'>,
   ) {
-    this.depositChecks = new CreateRequestChecks(deps, 'deposit')
-    this.withdrawalChecks = new CreateRequestChecks(deps, 'withdrawal')
+    const { paymentMethods, currency } = options
+    this.#depositChecks = new CreateRequestChecks('deposit', paymentMethods, currency)
+    this.#withdrawalChecks = new CreateRequestChecks('withdrawal', paymentMethods, currency)
   }
 
   async hosted(request: FastifyRequest) {
-    const amount = this.depositChecks.check(request, request.merchant)
-    const transfer = (await (request.merchant
-      ? this.deposit(request, request.merchant, amount, 'hosted')
-      : this.hostedByAddress(request, amount))) as Deposit
-    const { trackingId, referenceId, status, statusDescription, amount: number } = created(transfer)
-    const url = payPageUrl(this.deps, trackingId)
-    return { url, trackingId, referenceId, status, statusDescription, amount: number, expiresAt: transfer.expiresAt }
+    const amount = this.#depositChecks.check(request, request.merchant)
+    const merchant = request.merchant ?? (await this.#merchantByAddress(request, amount))
+    const transfer = (await this.#create(request, merchant, amount, 'hosted')) as Deposit
+    const { transactionId: _, ...answer } = created(transfer)
+    return { url: payPageUrl(this.options, transfer.trackingId), ...answer, expiresAt: transfer.expiresAt }
   }
 
   async native(request: FastifyRequest) {
     const merchant = request.merchant!
-    const amount = this.depositChecks.check(request, merchant)
-    return successEnvelope(created(await this.deposit(request, merchant, amount, 'native')))
+    const amount = this.#depositChecks.check(request, merchant)
+    return successEnvelope(created(await this.#create(request, merchant, amount, 'native')))
   }
 
   async withdrawal(request: FastifyRequest) {
     const merchant = request.merchant!
-    const amount = this.withdrawalChecks.check(request, merchant)
-    const body = request.body as Withdrawal
-    const { userId, name, username, referenceId, paymentMethod, accountNumber, identityNumber } = body
-    const hash = this.checkHash(merchant, body, amount)
-    await noteSecretKey(this.deps, request, merchant, amount)
-    const withdrawal: WithdrawalRequest = {
-      merchantId: merchant.merchantId,
-      mayHaveUnclaimed: !merchant.requestsClaimed,
-      referenceId,
-      amountMinor: amount.amountMinor,
-      userId,
-      name,
-      username,
-      paymentMethod,
-      told: merchant.settings.callbackOnCreate,
-      accountNumber,
-      identityNumber: identityNumber ?? null,
-      hash,
-    }
-    const { transfers } = this.deps
-    const refused =
-      this.withdrawalChecks.refusal(body, amount, merchant) ??
-      hashRefusal(hash, true) ??
-      this.signatureRefusal(request, merchant, 'withdrawal')
-    if (refused) {
-      return successEnvelope(created((await transfers.withdrawalBefore(withdrawal, unproven(hash))) ?? raise(refused)))
-    }
-    const result = await transfers.createWithdrawal(withdrawal, contextOf(request))
-    return successEnvelope(created(this.accepted(result, 'withdrawal')))
+    const amount = this.#withdrawalChecks.check(request, merchant)
+    return successEnvelope(created(await this.#create(request, merchant, amount, 'withdrawal')))
   }
 
-  private async deposit(
+  async #create(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount, channel: Channel) {
+    const { transfers } = this.options
+    const body = request.body as NativeDeposit | Withdrawal
+    const hash = this.#checkHash(merchant, body, amount)
+    await this.#noteSecretKey(request, merchant, amount)
+    const refused = this.#refusal(request, merchant, amount, channel, hash)
+    const unproven = hash?.proven === false ? hash : undefined
+    const common = requestOf(body, merchant, amount, hash)
+    let transfer: Transfer | undefined
+    if (channel === 'withdrawal') {
+      const { accountNumber, identityNumber = null } = body as Withdrawal
+      const withdrawal = { ...common, accountNumber, identityNumber }
+      transfer = refused
+        ? await transfers.withdrawalBefore(withdrawal, unproven)
+        : this.#accepted(await transfers.createWithdrawal(withdrawal, contextOf(request)), channel)
+    } else {
+      const deposit = { ...common, channel, expiryMinutes: merchant.settings.depositExpiryMinutes }
+      transfer = refused
+        ? await transfers.depositBefore(deposit, unproven)
+        : this.#accepted(await transfers.createDeposit(deposit, contextOf(request)), channel)
+    }
+    if (!transfer) throw refused
+    return transfer
+  }
+
+  /** What today's settings say against it. */
+  #refusal(
     request: FastifyRequest,
     merchant: Merchant,
     amount: CheckedAmount,
-    channel: DepositChannel,
-  ): Promise<Transfer> {
-    const body = request.body as NativeDeposit
-    const hash = this.checkHash(merchant, body, amount)
-    await noteSecretKey(this.deps, request, merchant, amount)
-    const deposit = depositOf(body, merchant, amount, channel, hash)
-    const refused =
-      this.depositChecks.refusal(body, amount, merchant) ??
-      hashRefusal(hash, channel === 'hosted' || merchant.settings.requireNativeHash) ??
-      this.signatureRefusal(request, merchant, 'deposit')
-    if (refused) return (await this.deps.transfers.depositBefore(deposit, unproven(hash))) ?? raise(refused)
-    return this.accepted(await this.deps.transfers.createDeposit(deposit, contextOf(request)), channel)
+    channel: Channel,
+    hash: CheckedHash | undefined,
+  ): RequestError | undefined {
+    const checks = channel === 'withdrawal' ? this.#withdrawalChecks : this.#depositChecks
+    const refused = checks.refusal(request.body ?? {}, amount, merchant)
+    if (refused) return refused
+    if (hash && !hash.proven) return hashMismatch()
+    const { requireNativeHash, requireSignature } = merchant.settings
+    if (!hash && (channel !== 'native' || requireNativeHash)) return invalid('hashCode', 'is required')
+    const signature = request.headers['x-signature']
+    const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && channel === 'withdrawal')
+    if (signature === undefined && !isRequired) return undefined
+    const { directory, clock } = this.options
+    const secrets = directory.secrets(merchant, 'secretKey')
+    const isValid =
+      typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, secrets, Date.parse(clock()))
+    return isValid ? undefined : new RequestError('signature-mismatch')
   }
 
-  /** Without a WebApiKey: for the one merchant that may call from this address and whose secret makes this hash. */
-  private async hostedByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Transfer> {
+  /** Without a WebApiKey: the one merchant that may call from this address and whose secret makes this hash. @throws RequestError */
+  async #merchantByAddress(request: FastifyRequest, amount: CheckedAmount): Promise<Merchant> {
+    const { directory } = this.options
     const body = request.body as HostedDeposit
-    const candidates = this.deps.directory.byAddress(request.ip)
+    const candidates = directory.byAddress(request.ip)
     // One that is out of service may be who calls.
-    const problem = this.deps.directory.problemAt(request.ip)
-    if (candidates.length === 0) throw problem ?? new RequestError(failures.addressNotAllowed)
+    const problem = directory.problemAt(request.ip)
+    if (candidates.length === 0) throw problem ?? new RequestError('address-not-allowed')
     if (candidates.length > maxCandidates) {
       const details = 'Too many merchants call from this address; send your WebApiKey.'
-      throw new RequestError(failures.addressNotAllowed, { details })
+      throw new RequestError('address-not-allowed', { details })
     }
-    const matching = candidates.filter((merchant) => this.checkHash(merchant, body, amount)?.proven)
+    const matching = candidates.filter((merchant) => this.#checkHash(merchant, body, amount)?.proven)
     // Before the look-ups: what an address may fail with is counted too late to keep it from having them made.
-    if (matching.length === 0) this.gate.chargeAddress(request)
-    const [merchant] = matching.length === 0 ? await this.whoseBefore(candidates, body, amount) : matching
+    if (matching.length === 0) this.app.gate.chargeAddress(request)
+    const [merchant] = matching.length === 0 ? await this.#whoseBefore(candidates, body, amount) : matching
     if (!merchant && problem) throw problem
     if (!merchant || matching.length > 1) throw hashMismatch()
-    this.gate.admit(request, merchant)
-    return this.deposit(request, merchant, amount, 'hosted')
+    this.app.gate.admit(request, merchant)
+    return merchant
   }
 
   /** The merchants with this very deposit, of before the secret that made its hash was rotated out; at most one, but for chance. */
-  private async whoseBefore(
-    candidates: readonly Merchant[],
-    body: HostedDeposit,
-    amount: CheckedAmount,
-  ): Promise<readonly Merchant[]> {
-    const hash = { hashCode: body.hashCode, amountText: amount.amountText, proven: false }
+  async #whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
+    const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
       candidates.map(async (merchant) => {
-        const deposit = depositOf(body, merchant, amount, 'hosted', hash)
-        return (await this.deps.transfers.depositBefore(deposit, hash)) ? [merchant] : []
+        const expiryMinutes = merchant.settings.depositExpiryMinutes
+        const deposit = { ...requestOf(body, merchant, amount, hash), channel: 'hosted' as const, expiryMinutes }
+        return (await this.options.transfers.depositBefore(deposit, hash)) ? [merchant] : []
       }),
     )
     return found.flat()
   }
 
-  private accepted(result: TransferResult, channel: DepositChannel | 'withdrawal'): Transfer {
-    if (result.accepted) {
-      if (result.changed) this.metrics.created(channel)
-      return result.transfer
+  #accepted(result: TransferResult, channel: Channel): Transfer {
+    if (!result.accepted) {
+      throw new RequestError(result.refusal.reason === 'hash-reused' ? 'hash-reused' : 'conflict')
     }
-    throw new RequestError(result.refusal.reason === 'hash-reused' ? failures.hashReused : failures.conflict)
+    if (result.changed) this.app.countCreate(channel)
+    return result.transfer
   }
 
   /** Undefined when the request carries none. */
-  private checkHash(
-    merchant: Merchant,
-    { hashCode, referenceId }: Hashed,
-    amount: CheckedAmount,
-  ): CheckedHash | undefined {
+  #checkHash(merchant: Merchant, body: NativeDeposit | Withdrawal, amount: CheckedAmount): CheckedHash | undefined {
+    const { hashCode, referenceId } = body
     if (hashCode === undefined) return undefined
-    const secrets = this.deps.directory.secrets(merchant, 'secretKey')
+    const secrets = this.options.directory.secrets(merchant, 'secretKey')
     const amountText = hashedAmountText({ hashCode, referenceId, ...amount }, secrets)
     return { hashCode, amountText: amountText ?? amount.amountText, proven: amountText !== undefined }
   }
 
-  private signatureRefusal(request: FastifyRequest, merchant: Merchant, kind: TransferKind): RequestError | undefined {
+  /**
+   * While a SecretKey is being rotated: which of them made the hashCode or the X-Signature. A newer one than before is recorded, as
+   * callbacks change with the merchant. Once for each rotation; otherwise it costs nothing.
+   */
+  async #noteSecretKey(request: FastifyRequest, merchant: Merchant, amount: CheckedAmount): Promise<void> {
+    const { directory, secretKeyUse, clock } = this.options
+    if (!secretKeyUse.matters(merchant)) return
+    const now = clock()
+    const { hashCode, referenceId } = request.body as NativeDeposit | Withdrawal
     const signature = request.headers['x-signature']
-    const { requireSignature } = merchant.settings
-    const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && kind === 'withdrawal')
-    if (signature === undefined && !isRequired) return undefined
-    const secrets = this.deps.directory.secrets(merchant, 'secretKey')
-    const nowMs = Date.parse(this.deps.clock())
-    const isValid = typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, secrets, nowMs)
-    return isValid ? undefined : new RequestError(failures.signatureMismatch)
+    const used = directory.secretKeys(merchant, now).find(({ value }) => {
+      if (hashCode !== undefined && hashedAmountText({ hashCode, referenceId, ...amount }, [value])) return true
+      return typeof signature === 'string' && isSignatureValid(signature, request.rawBody!, [value], Date.parse(now))
+    })
+    if (used) await secretKeyUse.seen(merchant, used.number, contextOf(request))
   }
 }
 
-function depositOf(
-  body: NativeDeposit,
-  merchant: Merchant,
+function requestOf(
+  { userId, name, username, referenceId, paymentMethod }: NativeDeposit | Withdrawal,
+  { merchantId, requestsClaimed, settings }: Merchant,
   { amountMinor }: CheckedAmount,
-  channel: DepositChannel,
   hash: HashOfRequest | undefined,
-): DepositRequest {
-  const { userId, name, username, referenceId, paymentMethod } = body
+): TransferRequest {
   return {
-    merchantId: merchant.merchantId,
-    mayHaveUnclaimed: !merchant.requestsClaimed,
+    merchantId,
+    mayHaveUnclaimed: !requestsClaimed,
     referenceId,
     amountMinor,
     userId,
     name,
     username,
     paymentMethod,
-    told: merchant.settings.callbackOnCreate,
-    channel,
-    expiryMinutes: merchant.settings.depositExpiryMinutes,
+    told: settings.callbackOnCreate,
     hash,
   }
 }
 
-function hashRefusal(hash: CheckedHash | undefined, isRequired: boolean): RequestError | undefined {
-  if (hash) return hash.proven ? undefined : hashMismatch()
-  if (!isRequired) return undefined
-  const message = 'hashCode is required'
-  return new RequestError(failures.invalidRequest, { validationErrors: [{ message, members: ['hashCode'] }] })
-}
-
-function unproven(hash: CheckedHash | undefined): HashOfRequest | undefined {
-  return hash?.proven === false ? hash : undefined
-}
-
 function hashMismatch(): RequestError {
-  const { message } = failures.hashMismatch
-  return new RequestError(failures.hashMismatch, { validationErrors: [{ message, members: ['hashCode'] }] })
-}
-
-function raise(refused: RequestError): never {
-  throw refused
+  const validationErrors = [{ message: refusals['hash-mismatch'].message, members: ['hashCode'] }]
+  return new RequestError('hash-mismatch', { validationErrors })
 }
 
 /** The first answer, whatever became of the transfer since: a repeat says what the lost answer would have said. */

@@ -1,8 +1,6 @@
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { createFailures } from '../envelope.js'
-import type { Gate } from '../plugins/gate.js'
-import type { HttpMetrics } from '../plugins/metrics.js'
+import { jsonTypes } from '../plugins/json-bodies.js'
 import {
   CreatedEnvelope,
   HostedDepositAnswer,
@@ -10,19 +8,19 @@ import {
   NativeDepositRequest,
   WithdrawalRequest,
 } from './create-schemas.js'
-import { Creates } from './creates.js'
+import { Creates, type CreatesOptions } from './creates.js'
 
-const consumes = ['application/json', 'application/json-patch+json']
+export type MerchantApiOptions = CreatesOptions
 
 /** The specification's three creates (Endpoints 1 to 3). */
-export function registerMerchantApi(app: App, deps: HttpDependencies, gate: Gate, metrics: HttpMetrics): void {
-  const creates = new Creates(deps, gate, metrics)
-  const common = { tags: ['Merchant API'], consumes }
+export const merchantApi: FastifyPluginAsyncTypebox<MerchantApiOptions> = async (app, options) => {
+  const creates = new Creates(options, app)
+  const common = { tags: ['Merchant API'], consumes: jsonTypes }
 
   app.route({
     method: 'POST',
     url: '/Transaction/CreateDeposit',
-    onRequest: gate.acceptKey,
+    ...app.gate.acceptKey('deposits'),
     attachValidation: true,
     schema: {
       ...common,
@@ -39,7 +37,7 @@ export function registerMerchantApi(app: App, deps: HttpDependencies, gate: Gate
   app.route({
     method: 'POST',
     url: '/api/services/app/TransactionRequests/CreateDeposit',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('deposits'),
     attachValidation: true,
     schema: {
       ...common,
@@ -53,7 +51,7 @@ export function registerMerchantApi(app: App, deps: HttpDependencies, gate: Gate
   app.route({
     method: 'POST',
     url: '/api/services/app/TransactionRequests/CreateWithdraw',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('withdrawals'),
     attachValidation: true,
     schema: {
       ...common,

@@ -1,66 +1,77 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { App } from '../app.js'
-import { nameSchemas } from '../name-schemas.js'
-import type { Gate } from '../plugins/gate.js'
-import { routeScopes } from '../plugins/scopes.js'
+import fp from 'fastify-plugin'
+import type { Scope } from '../../domain/merchant/api-key.js'
 import { webhooks } from '../v1/callback-schemas.js'
 import { defaultLimit, maxLimit } from '../v1/query-values.js'
+import { nameSchemas } from './name-schemas.js'
+
+export interface DocumentationOptions {
+  /** What customers' browsers reach, without a slash at the end. */
+  readonly publicUrl: string
+}
 
 const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
 
 Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
 
-/** The document is generated from the routes' schemas, so this comes before any route. */
-export async function registerDocumentation(app: App, publicUrl: string, gate: Gate): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'transferd',
-        version: '1',
-        description,
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+/** The document is generated from the routes' schemas, of those that are registered after this. */
+export const documentation = fp<DocumentationOptions>(
+  async (app, { publicUrl }) => {
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: {
+          title: 'transferd',
+          version: '1',
+          description,
+          license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        },
+        servers: [{ url: publicUrl }],
+        tags: [
+          { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
+          { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
+          { name: 'Callbacks', description: 'What you are sent.' },
+          { name: 'Payment page', description: 'What customers see.' },
+          { name: 'Health', description: 'For operators.' },
+        ],
+        components: {
+          securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+        },
+        security: [{ WebApiKey: [] }],
       },
-      servers: [{ url: publicUrl }],
-      tags: [
-        { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
-        { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
-        { name: 'Callbacks', description: 'What you are sent.' },
-        { name: 'Payment page', description: 'What customers see.' },
-        { name: 'Health', description: 'For operators.' },
-      ],
-      components: {
-        securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+      transformObject: (given) =>
+        nameSchemas('openapiObject' in given ? given.openapiObject : given.swaggerObject, webhooks),
+      transform: ({ schema, url, route }) => {
+        const text = textAnswers[url]
+        if (text) return { url, schema: { ...schema, response: text } }
+        const scoped = {
+          ...schema,
+          ...scopeText(schema?.description, route.config?.scope),
+          ...wholeNumbers(schema?.querystring),
+        }
+        if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
+        return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
       },
-      security: [{ WebApiKey: [] }],
-    },
-    transformObject: (given) =>
-      nameSchemas('openapiObject' in given ? given.openapiObject : given.swaggerObject, webhooks),
-    transform: ({ schema, url, route }) => {
-      const text = textAnswers[url]
-      if (text) return { url, schema: { ...schema, response: text } }
-      const scoped = { ...schema, ...scopeText(url, schema?.description), ...wholeNumbers(schema?.querystring) }
-      if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
-      return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
-    },
-  })
-  // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
-  const policy = [
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
-    `connect-src 'self' ${new URL(publicUrl).origin}`,
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  ].join('; ')
-  await app.register(async (scope) => {
-    scope.addHook('onRequest', gate.limitObserver('documentation'))
-    await scope.register(swaggerUi, {
-      routePrefix: '/documentation',
-      staticCSP: policy,
-      theme: { title: 'transferd API' },
-      uiConfig: { validatorUrl: null },
     })
-  })
-}
+    // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
+    const policy = [
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
+      `connect-src 'self' ${new URL(publicUrl).origin}`,
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ].join('; ')
+    await app.register(async (scope) => {
+      scope.addHook('onRequest', app.gate.limitObserver())
+      await scope.register(swaggerUi, {
+        routePrefix: '/documentation',
+        staticCSP: policy,
+        theme: { title: 'transferd API' },
+        uiConfig: { validatorUrl: null },
+      })
+    })
+  },
+  { name: 'documentation', dependencies: ['gate'] },
+)
 
 /** A query is text and its schema checks the digits; who generates a client wants to give a number. */
 function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
@@ -70,8 +81,7 @@ function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
   return { querystring: { type: 'object', properties: { ...properties, limit } } }
 }
 
-function scopeText(url: string, description: string | undefined): { readonly description?: string } {
-  const scope = routeScopes[url]
+function scopeText(description: string | undefined, scope: Scope | undefined): { readonly description?: string } {
   if (scope === undefined) return description === undefined ? {} : { description }
   return { description: [description, `A WebApiKey needs the scope \`${scope}\`.`].filter(Boolean).join(' ') }
 }

@@ -1,13 +1,17 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
-import type { App } from '../app.js'
-import type { HttpDependencies, OutboxMessage } from '../dependencies.js'
-import { failures, RequestError } from '../errors.js'
+import type { OutboxMessage } from '../../wallet/messages.js'
 import { loadAssets } from '../payment-page/assets.js'
-import { type Html, html } from '../payment-page/html.js'
+import { html } from '../payment-page/html.js'
 import { pageHeaders } from '../payment-page/page-headers.js'
-import type { Gate } from '../plugins/gate.js'
+import { RequestError } from '../refusals.js'
+
+export interface SandboxOutboxOptions {
+  /** Newest first; undefined outside sandbox mode, and with another token than the banner's. */
+  readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
+}
 
 /** Nothing is refused by it: a wrong token and none are the same as nothing being there. */
 const OutboxQuery = Type.Object({
@@ -24,7 +28,7 @@ const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-rea
  * What the sandbox's wallet would have sent, for whoever tries the service out: with the token that the banner prints, on this machine
  * only, and only while there is no live merchant. Anywhere else it does not exist.
  */
-export function registerSandboxOutbox(app: App, deps: HttpDependencies, gate: Gate): void {
+export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = async (app, { outbox }) => {
   app.route({
     method: 'GET',
     url: '/sandbox/outbox',
@@ -38,11 +42,11 @@ export function registerSandboxOutbox(app: App, deps: HttpDependencies, gate: Ga
       security: [],
     },
     handler: async (request, reply) => {
-      gate.chargeAddress(request)
+      app.gate.chargeAddress(request)
       const { token } = request.query
       const mayAsk = typeof token === 'string' && isOnThisMachine(request)
-      const messages = mayAsk ? await deps.outbox(token) : undefined
-      if (!messages) throw new RequestError(failures.unknownRoute)
+      const messages = mayAsk ? await outbox(token) : undefined
+      if (!messages) throw new RequestError('unknown-route')
       reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
       return outboxPage(messages.slice(0, shown))
     },
@@ -57,16 +61,17 @@ function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>
 
 function outboxPage(messages: readonly OutboxMessage[]): string {
   const rows = messages.map(
-    ({ kind, to, code, link, at }): Html =>
+    ({ kind, to, code, link, at }) =>
       html`<tr><td><time datetime="${at}">${at.slice(11, 19)}</time></td><td>${kind === 'sms' ? 'SMS' : 'E-mail'}</td><td>${to}</td><td>${code === null ? undefined : html`<strong class="code">${code}</strong>`}${link === null ? undefined : html`<a href="${link}" target="_blank" rel="noopener">Confirm the device</a>`}</td></tr>`,
   )
   const table =
     rows.length === 0
       ? html`<p>Nothing yet. Log in on a payment page: the code comes here.</p>`
       : html`<div class="scroll"><table><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Kind</th><th scope="col">To</th><th scope="col">Code or link</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  const assets = `../pay/assets/${loadAssets().version}`
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sandbox outbox</title>
-<link rel="stylesheet" href="../pay/assets/${loadAssets().version}/page.css"><link rel="icon" href="../pay/assets/${loadAssets().version}/icon.svg" type="image/svg+xml"></head>
+<link rel="stylesheet" href="${assets}/page.css"><link rel="icon" href="${assets}/icon.svg" type="image/svg+xml"></head>
 <body><main class="card wide"><h1>Sandbox outbox</h1><p>What the wallet would have sent, newest first. The page looks again every ${refreshSeconds} seconds.</p>${table}</main></body></html>
 `.text
 }

@@ -1,10 +1,25 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { Clock } from '../../commands/handle-command.js'
+import type { MerchantDirectory } from '../../commands/merchant-directory.js'
+import type { TransferCommands } from '../../commands/transfers.js'
+import type { WalletPayments } from '../../commands/wallet/payments.js'
 import type { Currency } from '../../domain/currency.js'
 import type { MerchantSettings } from '../../domain/merchant/settings.js'
+import type { PaymentMethod } from '../../domain/payment-method.js'
 import { type Deposit, hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { failures, RequestError } from '../errors.js'
+import { NullableString } from '../envelope.js'
+import { RequestError } from '../refusals.js'
 import { formatMoney, type Language } from './language.js'
-import { trackingIdOfLink } from './pay-page-link.js'
+import { type PayPageLinkOptions, trackingIdOfLink } from './pay-page-link.js'
+
+export interface DepositOptions extends PayPageLinkOptions {
+  readonly transfers: TransferCommands
+  readonly directory: MerchantDirectory
+  readonly walletPayments: WalletPayments
+  readonly paymentMethods: readonly PaymentMethod[]
+  readonly currency: Currency
+  readonly clock: Clock
+}
 
 /** How long after its end a deposit is still shown to whoever holds the link. */
 const shownAfterEndMs = 24 * 3_600_000
@@ -42,12 +57,12 @@ export interface FoundDeposit {
  * The hosted deposit that a link leads to, from the log. The merchant of a native deposit shows its own pages, so its deposits have
  * no link. @throws RequestError, UnreadableEventError
  */
-export async function depositOfLink(deps: HttpDependencies, link: string): Promise<FoundDeposit> {
+export async function depositOfLink(deps: DepositOptions, link: string): Promise<FoundDeposit> {
   const trackingId = trackingIdOfLink(deps, link)
   const transfer = trackingId === undefined ? undefined : (await deps.transfers.find(trackingId))?.transfer
   const merchant =
     transfer && deps.directory.settingsOf(transfer.merchantId) && deps.directory.byId(transfer.merchantId)
-  if (!merchant || !isHosted(transfer)) throw new RequestError(failures.unknownTransfer)
+  if (!merchant || !isHosted(transfer)) throw new RequestError('unknown-transfer')
   const { settings, suspended } = merchant
   const manual = manualPayment(deps, transfer, settings)
   const completion = transfer.status === 'Completed' ? await completionOf(deps, transfer) : undefined
@@ -56,7 +71,7 @@ export async function depositOfLink(deps: HttpDependencies, link: string): Promi
 
 /** What was recorded of it later does not change when it was paid. */
 async function completionOf(
-  { transfers, walletPayments }: HttpDependencies,
+  { transfers, walletPayments }: DepositOptions,
   { trackingId, updatedAt }: Deposit,
 ): Promise<Completion> {
   const [history, accountNumber] = await Promise.all([
@@ -68,7 +83,7 @@ async function completionOf(
 }
 
 function manualPayment(
-  { paymentMethods }: HttpDependencies,
+  { paymentMethods }: DepositOptions,
   { paymentMethod }: Deposit,
   { paymentInstructions }: MerchantSettings,
 ): ManualPayment | undefined {
@@ -105,20 +120,24 @@ export function phaseOf(deposit: Deposit, now: string): Phase {
 }
 
 /** What the page's script is told, at first in the page and then by `/pay/:link/state`. */
-export interface PageState {
-  readonly phase: Phase
-  readonly status: Deposit['status']
-  /** Whole seconds in which it can still be paid; 0 unless the phase is `open`. */
-  readonly secondsLeft: number
-  /** What was paid, as this language writes it; null unless the phase is `paid`. */
-  readonly paid: string | null
-  /** ISO 8601; null unless the phase is `paid`. */
-  readonly paidAt: string | null
-  /** The last four digits of the wallet account that paid; null when none did. */
-  readonly accountDigits: string | null
-  readonly hasAmountMismatch: boolean
-  readonly receiptUrl: string | null
-}
+export const PageState = Type.Object(
+  {
+    phase: Type.Unsafe<Phase>({ type: 'string', examples: ['open'] }),
+    status: Type.Unsafe<Deposit['status']>({ type: 'string', examples: ['Pending'] }),
+    /** Whole seconds in which it can still be paid; 0 unless the phase is `open`. */
+    secondsLeft: Type.Integer(),
+    /** What was paid, as this language writes it; null unless the phase is `paid`. */
+    paid: NullableString(),
+    /** ISO 8601; null unless the phase is `paid`. */
+    paidAt: NullableString(),
+    /** The last four digits of the wallet account that paid; null when none did. */
+    accountDigits: NullableString(),
+    hasAmountMismatch: Type.Boolean(),
+    receiptUrl: NullableString(),
+  },
+  { description: 'The state, from the log.' },
+)
+export type PageState = Static<typeof PageState>
 
 export function pageState({ deposit, completion, currency }: FoundDeposit, language: Language, now: string): PageState {
   const phase = phaseOf(deposit, now)

@@ -1,17 +1,78 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { DeviceConfirmation } from '../../commands/wallet/payments.js'
 import type { Currency } from '../../domain/currency.js'
+import { RequestError } from '../refusals.js'
 import { html } from './html.js'
-import { fill, formatMoney, type Language, languages } from './language.js'
+import { fill, formatMoney, type Language, languages, requestLanguage } from './language.js'
 import { notice, page } from './layout.js'
+import { pageHeaders, refuseCrossSite } from './page-headers.js'
+import type { StepOptions } from './steps.js'
+
+const maxFormBytes = 1024
+const statuses = { open: 200, confirmed: 200, expired: 410 } as const
+
+/** The link of the e-mail about an unknown device. Mail scanners open links: only the form's POST confirms. */
+export const devicePage: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
+  const { walletPayments, currency, publicUrl, chargePayment } = options
+  const params = Type.Object({ link: Type.String({ description: 'As in the e-mail.' }) })
+  const common = { tags: ['Payment page'], security: [], params }
+  app.setErrorHandler((error, request, reply) => {
+    const { refusal } = app.failWith(error, request, reply)
+    const language = requestLanguage(request)
+    const { troubleHeading, troubleText } = languages[language]
+    const trouble = () => notice(partsIn(language), troubleHeading, troubleText)
+    reply
+      .headers(pageHeaders())
+      .send(refusal === 'unknown-transfer' ? question(undefined, language, currency) : trouble())
+  })
+  const show = async (link: string, request: FastifyRequest, reply: FastifyReply) => {
+    const confirmation = await walletPayments.deviceConfirmation(link)
+    reply.code(confirmation ? statuses[confirmation.state] : 404).headers(pageHeaders())
+    return question(confirmation, requestLanguage(request), currency)
+  }
+
+  // What a form sends; nothing of it is read.
+  const parser = { parseAs: 'buffer', bodyLimit: maxFormBytes } as const
+  app.addContentTypeParser('application/x-www-form-urlencoded', parser, (_request, _body, done) => done(null))
+  app.route({
+    method: 'GET',
+    url: '/device/:link',
+    schema: { ...common, operationId: 'askToConfirmDevice', summary: 'Ask whether it is the customer who pays' },
+    handler: async (request, reply) => {
+      app.gate.chargeAddress(request)
+      return show(request.params.link, request, reply)
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/device/:link',
+    schema: { ...common, operationId: 'confirmDevice', summary: 'Confirm that it is the customer who pays' },
+    onRequest: async (request) => refuseCrossSite(request, publicUrl),
+    handler: async (request, reply) => {
+      chargePayment(request)
+      const { link } = request.params
+      const context = { actor: 'customer', $correlationId: request.id, $causationId: request.id }
+      const result = await walletPayments.confirmDevice(link, context)
+      if (!result.ok && result.reason === 'wallet-unavailable') throw new RequestError('wallet-unavailable')
+      if (!result.ok) return show(link, request, reply)
+      reply.headers(pageHeaders())
+      const language = requestLanguage(request)
+      const { confirmedHeading, confirmedText } = languages[language]
+      return notice(partsIn(language), confirmedHeading, confirmedText)
+    },
+  })
+}
+
+function partsIn(language: Language) {
+  return { language, assetsAt: '../pay/assets', self: '' }
+}
 
 /** The page behind the button of the e-mail: it asks, and only its own button confirms. A form, so that it needs no script. */
-export function devicePage(
-  confirmation: DeviceConfirmation | undefined,
-  language: Language,
-  currency: Currency,
-): string {
+function question(confirmation: DeviceConfirmation | undefined, language: Language, currency: Currency): string {
   const texts = languages[language]
-  const parts = { language, assetsAt: '../pay/assets', self: '' }
+  const parts = partsIn(language)
   if (!confirmation) return notice(parts, texts.confirmUnknownHeading, texts.confirmUnknownText)
   const { merchantName: merchant, amountMinor, state } = confirmation
   switch (state) {
@@ -30,9 +91,4 @@ export function devicePage(
     default:
       return state satisfies never
   }
-}
-
-export function confirmedPage(language: Language): string {
-  const { confirmedHeading, confirmedText } = languages[language]
-  return notice({ language, assetsAt: '../pay/assets', self: '' }, confirmedHeading, confirmedText)
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import type { Currency } from '../../domain/currency.js'
 import { formatTwoDecimals } from '../../domain/money.js'
 import { english, type Texts } from './texts-en.js'
@@ -7,10 +8,14 @@ export const languages = { en: english, tr: turkish } as const
 export type Language = keyof typeof languages
 export const languageCodes = Object.keys(languages) as Language[]
 
-/** A language that was chosen on the page wins over what the browser asks for (Accept-Language); English otherwise. */
-export function languageOf(chosen: string | undefined, acceptLanguage: string | undefined): Language {
-  if (isLanguage(chosen)) return chosen
-  const ranges = (acceptLanguage ?? '').slice(0, 500).split(',')
+/**
+ * `?lang=`, which the page's own switch sets, wins over what the browser asks for (Accept-Language); English otherwise. A parameter
+ * that is given twice, or is anything else, does not count.
+ */
+export function requestLanguage({ query, headers }: FastifyRequest): Language {
+  const { lang } = query as { readonly lang?: unknown }
+  if (isLanguage(lang)) return lang
+  const ranges = (headers['accept-language'] ?? '').slice(0, 500).split(',')
   const wanted = ranges.flatMap((range) => {
     const [tag = '', ...parameters] = range.trim().toLowerCase().split(';')
     const quality = Number(parameters.map((each) => /^\s*q=([\d.]+)\s*$/.exec(each)?.[1]).find(Boolean) ?? 1)
@@ -21,8 +26,8 @@ export function languageOf(chosen: string | undefined, acceptLanguage: string | 
   return wanted.sort((a, b) => b.quality - a.quality)[0]?.language ?? 'en'
 }
 
-function isLanguage(text: string | undefined): text is Language {
-  return text !== undefined && Object.hasOwn(languages, text)
+function isLanguage(value: unknown): value is Language {
+  return typeof value === 'string' && Object.hasOwn(languages, value)
 }
 
 /** Replaces `{name}`; the result is plain text, to be escaped where it becomes HTML. */

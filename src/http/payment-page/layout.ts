@@ -1,6 +1,6 @@
 import { loadAssets } from './assets.js'
 import { type Html, html } from './html.js'
-import { fill, type Language, languageCodes, languages } from './language.js'
+import { type Language, languageCodes, languages } from './language.js'
 
 export interface PageParts {
   readonly language: Language
@@ -36,12 +36,6 @@ ${body}
 }
 
 /** A page that says one thing: what is the matter, and what to do next. */
-export function notice(
-  parts: Omit<PageParts, 'body' | 'title'>,
-  heading: string,
-  text: string,
-  values: { readonly [name: string]: string } = {},
-): string {
-  const body = html`<main class="card"><h1>${fill(heading, values)}</h1><p>${fill(text, values)}</p></main>`
-  return page({ ...parts, title: fill(heading, values), body })
+export function notice(parts: Omit<PageParts, 'body' | 'title'>, heading: string, text: string): string {
+  return page({ ...parts, title: heading, body: html`<main class="card"><h1>${heading}</h1><p>${text}</p></main>` })
 }

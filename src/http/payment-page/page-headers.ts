@@ -1,4 +1,6 @@
+import type { FastifyRequest } from 'fastify'
 import type { MerchantSettings } from '../../domain/merchant/settings.js'
+import { RequestError } from '../refusals.js'
 
 /** Any port of this machine: where somebody who tries the service out has their shop. */
 const loopbackOrigins = ['http://localhost:*', 'http://127.0.0.1:*']
@@ -34,4 +36,15 @@ export function pageHeaders(framing: readonly string[] = []): { readonly [name: 
     'cross-origin-opener-policy': 'same-origin',
     vary: 'Accept-Language',
   }
+}
+
+/**
+ * Refuses what another site's page makes a customer's browser send. Browsers say where a request comes from; what says
+ * nothing is no browser, and holds the link by itself. @throws RequestError
+ */
+export function refuseCrossSite({ headers }: FastifyRequest, publicUrl: string): void {
+  const { origin, 'sec-fetch-site': site } = headers
+  const isOurs =
+    site === undefined ? origin === undefined || origin === new URL(publicUrl).origin : site === 'same-origin'
+  if (!isOurs) throw new RequestError('cross-site')
 }

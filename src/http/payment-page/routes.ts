@@ -1,46 +1,46 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { failures, RequestError } from '../errors.js'
-import type { FailWith } from '../plugins/failing.js'
-import type { Gate } from '../plugins/gate.js'
+import { RequestError } from '../refusals.js'
 import { loadAssets } from './assets.js'
-import { depositOfLink, phaseOf } from './deposit-view.js'
-import { type Language, languageOf, languages } from './language.js'
+import { type DepositOptions, depositOfLink, phaseOf } from './deposit-view.js'
+import { devicePage } from './device-page.js'
+import { languages, requestLanguage } from './language.js'
 import { notice } from './layout.js'
 import { framingOrigins, pageHeaders } from './page-headers.js'
 import { paymentPage } from './payment-page.js'
+import { steps } from './steps.js'
 
+export type PaymentPageOptions = DepositOptions
+
+/** Steps of paying, for each address: many customers may share one (a mobile network), each has a few to take. */
+const payments = { perSecond: 0.5, burst: 60 }
 const gone = 410
 
 /** Where a hosted create's `url` leads: the page on which the customer pays, and what it loads. */
-export function registerPayPage(app: App, deps: HttpDependencies, gate: Gate, failWith: FailWith): void {
+export const paymentPageRoutes: FastifyPluginAsyncTypebox<PaymentPageOptions> = async (app, options) => {
+  const common = { tags: ['Payment page'], security: [] }
   app.route({
     method: 'GET',
     url: '/pay/:link',
     schema: {
+      ...common,
       operationId: 'showPaymentPage',
-      tags: ['Payment page'],
       summary: 'Show a hosted deposit to its customer',
       description: 'The `url` of a hosted create. An HTML page, also for failures; 410 when the time to pay is over.',
-      security: [],
       params: Type.Object({ link: Type.String({ description: 'As in the `url`.' }) }),
     },
     errorHandler: (error, request, reply) => {
-      const { failure } = failWith(error, request, reply)
-      const { unknownHeading, unknownText, troubleHeading, troubleText } = languages[requestLanguage(request)]
-      const unknown = failure === failures.unknownTransfer
-      const parts = { language: requestLanguage(request), assetsAt: 'assets', self: '' }
-      reply
-        .headers(pageHeaders())
-        .send(notice(parts, unknown ? unknownHeading : troubleHeading, unknown ? unknownText : troubleText))
+      const { refusal } = app.failWith(error, request, reply)
+      const language = requestLanguage(request)
+      const { unknownHeading, unknownText, troubleHeading, troubleText } = languages[language]
+      const said = refusal === 'unknown-transfer' ? [unknownHeading, unknownText] : [troubleHeading, troubleText]
+      reply.headers(pageHeaders()).send(notice({ language, assetsAt: 'assets', self: '' }, said[0]!, said[1]!))
     },
     handler: async (request, reply) => {
-      gate.chargeAddress(request)
-      const found = await depositOfLink(deps, request.params.link)
+      app.gate.chargeAddress(request)
+      const found = await depositOfLink(options, request.params.link)
       const language = requestLanguage(request)
-      const now = deps.clock()
+      const now = options.clock()
       const phase = phaseOf(found.deposit, now)
       if (phase === 'expired' || phase === 'ended') reply.code(gone)
       reply.headers({ ...pageHeaders(framingOrigins(found.settings)), 'content-language': language })
@@ -50,31 +50,26 @@ export function registerPayPage(app: App, deps: HttpDependencies, gate: Gate, fa
   app.route({
     method: 'GET',
     url: '/pay/assets/:version/:file',
-    onRequest: gate.limitAddress,
     schema: {
+      ...common,
       operationId: 'getPageAsset',
-      tags: ['Payment page'],
       summary: "The pages' scripts and styles",
-      security: [],
       params: Type.Object({ version: Type.String(), file: Type.String() }),
     },
-    handler: (request, reply) => sendAsset(request.params, reply),
+    handler: async (request, reply) => {
+      app.gate.chargeAddress(request)
+      const { version, file } = request.params
+      const assets = loadAssets()
+      const asset = assets.files.get(file)
+      if (!asset) throw new RequestError('unknown-route')
+      // While an update goes from node to node, the node asked may not be the one that made the page: its own is the next best.
+      const caching = version === assets.version ? 'public, max-age=31536000, immutable' : 'no-store'
+      return reply
+        .headers({ 'content-type': asset.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })
+        .send(asset.content)
+    },
   })
-}
-
-function sendAsset({ version, file }: { readonly version: string; readonly file: string }, reply: FastifyReply) {
-  const assets = loadAssets()
-  const asset = assets.files.get(file)
-  if (!asset) throw new RequestError(failures.unknownRoute)
-  // While an update goes from node to node, the node asked may not be the one that made the page: its own is the next best.
-  const caching = version === assets.version ? 'public, max-age=31536000, immutable' : 'no-store'
-  return reply
-    .headers({ 'content-type': asset.type, 'cache-control': caching, 'x-content-type-options': 'nosniff' })
-    .send(asset.content)
-}
-
-/** `?lang=` of the page's own switch; a parameter that is given twice, or anything else, does not count. */
-export function requestLanguage({ query, headers }: FastifyRequest): Language {
-  const { lang } = query as { readonly lang?: unknown }
-  return languageOf(typeof lang === 'string' ? lang : undefined, headers['accept-language'])
+  const stepOptions = { ...options, chargePayment: app.gate.limitEach(payments) }
+  app.register(steps, stepOptions)
+  app.register(devicePage, stepOptions)
 }

@@ -1,13 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Failure, failureEnvelope, failures } from '../errors.js'
+import { failureEnvelope } from '../envelope.js'
+import { type RefusalName, RequestError, refusals } from '../refusals.js'
 
 /** Answers what is not HTTP enough to become a request, on the bare socket. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code !== 'ECONNRESET' && socket.writable) {
-    const failure = failureOf(error)
-    const body = JSON.stringify(failureEnvelope(failure))
-    const head = `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\nConnection: close\r\n`
+    const refusal = refusalOf(error)
+    const { status } = refusals[refusal]
+    const body = JSON.stringify(failureEnvelope(new RequestError(refusal)))
+    const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n`
     socket.write(
       `${head}Content-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
@@ -15,8 +17,8 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
   socket.destroySoon()
 }
 
-function failureOf({ code }: NodeJS.ErrnoException): Failure {
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return failures.requestTimeout
-  if (code === 'HPE_HEADER_OVERFLOW') return failures.headersTooLarge
-  return failures.malformedRequest
+function refusalOf({ code }: NodeJS.ErrnoException): RefusalName {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request-timeout'
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers-too-large'
+  return 'malformed-request'
 }

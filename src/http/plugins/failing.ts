@@ -1,51 +1,87 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Logger } from 'pino'
 import { TooMuchContentionError } from '../../commands/handle-command.js'
 import { streamKind, streamPrefix } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { failureEnvelope, failures, RequestError } from '../errors.js'
-import type { Gate } from './gate.js'
-import { noteFailure } from './security-notes.js'
+import { merchantIdOfApiKey } from '../../security/credentials.js'
+import type { SecurityLog } from '../../security/security-log.js'
+import { failureEnvelope } from '../envelope.js'
+import { type RefusalName, RequestError, refusals } from '../refusals.js'
 import { validationErrorsOf } from './validation-errors.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Turns whatever was thrown into a documented refusal: counts it against somebody, logs it, sets status and headers. */
+    readonly failWith: (error: unknown, request: FastifyRequest, reply: FastifyReply) => RequestError
+    /** Writes a refusal to the security log if it is one that concerns security. */
+    readonly noteRefusal: (refusal: RefusalName, request: FastifyRequest) => void
+  }
+}
+
+export interface FailingOptions {
+  readonly logger: Logger
+  readonly securityLog: SecurityLog
+}
 
 const unavailableRetryAfterSeconds = 2
 const unreadableRetryAfterSeconds = 300
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 
-/** Turns whatever was thrown into a documented failure: counts it against somebody, logs it, sets the headers. */
-export type FailWith = (error: unknown, request: FastifyRequest, reply: FastifyReply) => RequestError
+export const failing = fp<FailingOptions>(
+  async (app, { logger, securityLog }) => {
+    /** Failures that are nobody's count against the caller's address: a limit that only sees successes lets guesses through. */
+    const charge = (failed: RequestError, request: FastifyRequest): RequestError => {
+      const { refusal } = failed
+      if (request.merchant || refusals[refusal].status >= 500) return failed
+      try {
+        if (refusal === 'unknown-key' && request.headers.webapikey !== undefined) app.gate.chargeGuess(request)
+        else if (refusal !== 'too-many-requests') app.gate.chargeAddress(request)
+        return failed
+      } catch (limited) {
+        return limited as RequestError
+      }
+    }
+    app.decorate('noteRefusal', (refusal, request) => {
+      const { securityEvent, code } = refusals[refusal]
+      if (securityEvent === undefined) return
+      securityLog.note(securityEvent, {
+        requestId: request.id,
+        address: request.ip,
+        method: request.method,
+        route: request.routeOptions.url ?? null,
+        code,
+        merchantId: request.merchant?.merchantId ?? null,
+        trackingId: trackingIdOf(request),
+        claimedMerchantId: claimedMerchantId(request),
+      })
+    })
+    app.decorate('failWith', (error, request, reply) => {
+      const failed = charge(toRequestError(error), request)
+      const { code, status } = refusals[failed.refusal]
+      const about = { requestId: request.id, code, method: request.method, address: request.ip }
+      if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
+      app.noteRefusal(failed.refusal, request)
+      reply.code(status)
+      const { retryAfterSeconds } = failed.particulars
+      if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+      return failed
+    })
+    app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply))
+  },
+  { name: 'failing', dependencies: ['gate'] },
+)
 
-export function registerFailing(app: App, { logger, securityLog }: HttpDependencies, gate: Gate): FailWith {
-  const failWith: FailWith = (error, request, reply) => {
-    const failed = charge(toRequestError(error), request, gate)
-    const { code, status } = failed.failure
-    const about = { requestId: request.id, code, method: request.method, address: request.ip }
-    if (status >= 500) logger.error({ ...about, url: request.routeOptions.url, err: error }, failed.message)
-    noteFailure(securityLog, request, failed.failure)
-    reply.code(status)
-    const { retryAfterSeconds } = failed.particulars
-    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
-    return failed
-  }
-  app.setErrorHandler((error, request, reply) => {
-    const { failure, particulars } = failWith(error, request, reply)
-    reply.type('application/json; charset=utf-8').send(failureEnvelope(failure, particulars))
-  })
-  return failWith
-}
-
-/** Failures that are nobody's count against the caller's address: a limit that only sees successes lets guesses through. */
-function charge(failed: RequestError, request: FastifyRequest, gate: Gate): RequestError {
-  if (request.merchant || failed.failure.status >= 500) return failed
-  try {
-    if (failed.failure === failures.unknownKey && request.headers.webapikey !== undefined) gate.chargeGuess(request)
-    else if (failed.failure !== failures.tooManyRequests) gate.chargeAddress(request)
-    return failed
-  } catch (limited) {
-    return limited as RequestError
-  }
+/** With the envelope, as every route does that shows no page. */
+export function answerFailure(
+  app: FastifyInstance,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  reply.type('application/json; charset=utf-8').send(failureEnvelope(app.failWith(error, request, reply)))
 }
 
 function toRequestError(error: unknown): RequestError {
@@ -55,28 +91,36 @@ function toRequestError(error: unknown): RequestError {
     error instanceof ReadModelsUnavailableError ||
     error instanceof TooMuchContentionError
   ) {
-    return new RequestError(failures.unavailable, { retryAfterSeconds: unavailableRetryAfterSeconds })
+    return new RequestError('unavailable', { retryAfterSeconds: unavailableRetryAfterSeconds })
   }
-  if (error instanceof UnreadableEventError) return unreadable(error)
+  if (error instanceof UnreadableEventError) {
+    const refusal = streamKind(error.stream) === streamPrefix.merchant ? 'merchant-out-of-service' : 'unreadable'
+    // Repeating the request soon would mend nothing.
+    return new RequestError(refusal, { retryAfterSeconds: unreadableRetryAfterSeconds })
+  }
   return fromFastify(error as Partial<FastifyError>)
 }
 
-/** Nothing that repeating the request soon would mend. */
-function unreadable({ stream }: UnreadableEventError): RequestError {
-  const failure = streamKind(stream) === streamPrefix.merchant ? failures.merchantOutOfService : failures.unreadable
-  return new RequestError(failure, { retryAfterSeconds: unreadableRetryAfterSeconds })
+function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
+  if (validation) return new RequestError('invalid-request', { validationErrors: validationErrorsOf(validation) })
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const { message } = refusals['body-too-large']
+    return new RequestError('body-too-large', { validationErrors: [{ message, members: ['body'] }] })
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new RequestError('unsupported-media-type')
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new RequestError('unknown-route')
+  const isCallersFault = statusCode !== undefined && statusCode >= 400 && statusCode < 500
+  return new RequestError(isCallersFault ? 'malformed-request' : 'internal')
 }
 
-function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
-  if (validation) return new RequestError(failures.invalidRequest, { validationErrors: validationErrorsOf(validation) })
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const { message } = failures.bodyTooLarge
-    return new RequestError(failures.bodyTooLarge, { validationErrors: [{ message, members: ['body'] }] })
-  }
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new RequestError(failures.unsupportedMediaType)
-  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new RequestError(failures.unknownRoute)
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new RequestError(failures.malformedRequest)
-  }
-  return new RequestError(failures.internal)
+/** Which transfer it was about. Never more of a link than that: the rest opens the page. */
+function trackingIdOf({ params, body }: FastifyRequest): string | null {
+  const { trackingId, link } = (params ?? {}) as { readonly trackingId?: unknown; readonly link?: unknown }
+  const named = trackingId ?? link ?? (body as { readonly trackingId?: unknown } | null | undefined)?.trackingId
+  return typeof named === 'string' ? (uuid.exec(named)?.[0].toLowerCase() ?? null) : null
+}
+
+/** The merchant that the key names, which is all of it that may be told. */
+function claimedMerchantId({ headers: { webapikey } }: FastifyRequest): string | null {
+  return typeof webapikey === 'string' ? (merchantIdOfApiKey(webapikey) ?? null) : null
 }

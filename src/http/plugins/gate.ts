@@ -1,79 +1,112 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import type { ApiKey, Scope } from '../../domain/merchant/api-key.js'
+import fp from 'fastify-plugin'
+import type { CommandContext } from '../../commands/handle-command.js'
+import type { MerchantDirectory } from '../../commands/merchant-directory.js'
+import type { Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { failures, RequestError } from '../errors.js'
-import { bucketOf } from './address-bucket.js'
-import { routeScopes } from './scopes.js'
-import { TokenBuckets } from './token-buckets.js'
+import { RequestError } from '../refusals.js'
+import { bucketOf, TokenBuckets } from './token-buckets.js'
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    readonly gate: Gate
+  }
   interface FastifyRequest {
     /** Whose request it is; null until that is known. */
     merchant: Merchant | null
   }
+  interface FastifyContextConfig {
+    /** What a WebApiKey must be for, where the route takes one. */
+    readonly scope?: Scope
+  }
 }
 
+export interface GateOptions {
+  /** Started. */
+  readonly directory: MerchantDirectory
+  /** What rates are measured by. */
+  readonly monotonicMs: () => number
+}
+
+interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
+
 /** Guesses at keys: a burst of five, then one every twelve seconds, for each address. */
-const guesses = { perSecond: 5 / 60, burst: 5 }
+const guesses: Rate = { perSecond: 5 / 60, burst: 5 }
 /** Failures that belong to no merchant, and pages for customers, for each address. */
-const anonymous = { perSecond: 100, burst: 500 }
+const anonymous: Rate = { perSecond: 100, burst: 500 }
 /** Polls of one transfer; a second one may overtake the first on the way. */
-const freePolls = { perSecond: 1, burst: 2 }
-/** Steps of paying, for each address: many customers may share one (a mobile network), each has a few to take. */
-const payments = { perSecond: 0.5, burst: 60 }
+const freePolls: Rate = { perSecond: 1, burst: 2 }
 /** Health, metrics and the documentation, which cost more than they look, for each address. */
-const observations = { perSecond: 20, burst: 200 }
+const observations: Rate = { perSecond: 20, burst: 200 }
 const merchantBurstSeconds = 5
 const maxKeys = 100_000
 
 /** Who may come in, and how often. */
-export class Gate {
-  private readonly merchants: TokenBuckets
-  private readonly addresses: TokenBuckets
-  private readonly guesses: TokenBuckets
-  private readonly polls: TokenBuckets
-  private readonly payments: TokenBuckets
-  private readonly observations: TokenBuckets
+class Gate {
+  readonly #directory: MerchantDirectory
+  readonly #nowMs: () => number
+  readonly #merchants: TokenBuckets
+  readonly #polls: TokenBuckets
+  /** Counts what belongs to no merchant. @throws RequestError when the address has done that too often */
+  readonly chargeAddress: (request: FastifyRequest) => void
+  /** @throws RequestError when the address has guessed too often */
+  readonly chargeGuess: (request: FastifyRequest) => void
 
-  constructor(
-    private readonly directory: HttpDependencies['directory'],
-    nowMs: () => number,
-  ) {
-    this.merchants = new TokenBuckets(nowMs, maxKeys)
-    this.addresses = new TokenBuckets(nowMs, maxKeys)
-    this.guesses = new TokenBuckets(nowMs, maxKeys)
-    this.polls = new TokenBuckets(nowMs, maxKeys)
-    this.payments = new TokenBuckets(nowMs, maxKeys)
-    this.observations = new TokenBuckets(nowMs, maxKeys)
+  constructor({ directory, monotonicMs }: GateOptions) {
+    this.#directory = directory
+    this.#nowMs = monotonicMs
+    this.#merchants = new TokenBuckets(monotonicMs, maxKeys)
+    this.#polls = new TokenBuckets(monotonicMs, maxKeys)
+    this.chargeAddress = this.limitEach(anonymous)
+    this.chargeGuess = this.limitEach(guesses)
   }
 
-  /** Route hook: a valid WebApiKey with the route's scope from an allowed address, or nothing. Before the body is read, so strangers cost little. */
-  readonly requireKey = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    this.withKey(request, true, done)
+  /** Counts requests by address, apart from every other such count. The function throws RequestError when they are too many. */
+  limitEach({ perSecond, burst }: Rate): (request: FastifyRequest) => void {
+    const buckets = new TokenBuckets(this.#nowMs, maxKeys)
+    return (request) => refuse(buckets.take(bucketOf(request.ip), perSecond, burst))
   }
 
-  /** Route hook: as above when a key was sent; otherwise the handler finds out whose request it is. */
-  readonly acceptKey = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    if (request.headers.webapikey === undefined) done()
-    else this.requireKey(request, reply, done)
+  /** For routes of operators. A count of its own: who reads the documentation must not make the node look ill to a prober. */
+  limitObserver(): Hook {
+    const charge = this.limitEach(observations)
+    return (request, _reply, done) => {
+      charge(request)
+      done()
+    }
   }
 
-  /** Route hook: as requireKey, but it counts nothing: the handler must call {@link chargePoll}. */
-  readonly requireKeyUncounted = (
-    request: FastifyRequest,
-    _reply: FastifyReply,
-    done: HookHandlerDoneFunction,
-  ): void => {
-    this.withKey(request, false, done)
+  /**
+   * For a route: a valid WebApiKey with this scope from an allowed address, or nothing. Before the body is read, so that strangers
+   * cost little.
+   */
+  requireKey(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, true, done))
+  }
+
+  /** As requireKey when a key was sent; otherwise the handler finds out whose request it is. */
+  acceptKey(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => {
+      if (request.headers.webapikey === undefined) done()
+      else this.#identify(request, scope, true, done)
+    })
+  }
+
+  /** As requireKey, but it counts nothing: the handler must call {@link chargePoll}. */
+  requireKeyUncounted(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, false, done))
   }
 
   /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
   admit(request: FastifyRequest, merchant: Merchant): void {
-    this.allow(request, merchant)
-    this.charge(merchant)
+    this.#allow(request, merchant)
+    this.#charge(merchant)
   }
 
   /**
@@ -81,99 +114,68 @@ export class Gate {
    * `subject` names that; undefined when it is not there. @throws RequestError
    */
   chargePoll(request: FastifyRequest, subject: string | undefined): void {
-    const merchant = request.merchant!
-    if (subject !== undefined && this.polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return
-    this.charge(merchant)
+    if (subject !== undefined && this.#polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return
+    this.#charge(request.merchant!)
   }
 
-  private allow(request: FastifyRequest, merchant: Merchant): void {
-    if (merchant.suspended) throw new RequestError(failures.merchantSuspended)
-    if (!this.directory.allowsAddress(merchant.merchantId, request.ip)) {
-      throw new RequestError(failures.addressNotAllowed)
-    }
+  #allow(request: FastifyRequest, merchant: Merchant): void {
+    if (merchant.suspended) throw new RequestError('merchant-suspended')
+    if (!this.#directory.allowsAddress(merchant.merchantId, request.ip)) throw new RequestError('address-not-allowed')
     request.merchant = merchant
   }
 
-  private charge(merchant: Merchant): void {
-    const { rateLimitPerSecond: perSecond } = merchant.settings
-    refuse(this.merchants.take(merchant.merchantId, perSecond, perSecond * merchantBurstSeconds))
+  #charge({ merchantId, settings: { rateLimitPerSecond: perSecond } }: Merchant): void {
+    refuse(this.#merchants.take(merchantId, perSecond, perSecond * merchantBurstSeconds))
   }
 
-  /** Counts what belongs to no merchant. @throws RequestError when the address has done that too often */
-  chargeAddress(request: FastifyRequest): void {
-    refuse(this.addresses.take(bucketOf(request.ip), anonymous.perSecond, anonymous.burst))
-  }
-
-  /** Route hook of files that anybody may ask for. */
-  readonly limitAddress = (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    this.chargeAddress(request)
-    done()
-  }
-
-  /** Route hook. A count for each of them: who reads the documentation must not make the node look ill to a prober. */
-  readonly limitObserver =
-    (what: 'health' | 'metrics' | 'documentation') =>
-    (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-      refuse(this.observations.take(`${what} ${bucketOf(request.ip)}`, observations.perSecond, observations.burst))
-      done()
-    }
-
-  /** @throws RequestError when the address has guessed too often */
-  chargeGuess(request: FastifyRequest): void {
-    refuse(this.guesses.take(bucketOf(request.ip), guesses.perSecond, guesses.burst))
-  }
-
-  /** A log-in, a code or a confirmation. @throws RequestError when the address has sent too many */
-  chargePayment(request: FastifyRequest): void {
-    refuse(this.payments.take(bucketOf(request.ip), payments.perSecond, payments.burst))
-  }
-
-  /** Which keys of a merchant out of service are valid is not known: nobody is told that theirs is wrong. @throws RequestError */
-  private refusal(request: FastifyRequest, key: string | string[] | undefined): Error {
-    const problem = this.directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
-    if (!problem) return new RequestError(failures.unknownKey)
-    this.chargeAddress(request)
-    return problem
-  }
-
-  private ownerOf(key: string | string[] | undefined) {
-    return typeof key === 'string' ? this.directory.byApiKey(key) : undefined
-  }
-
-  private withKey(request: FastifyRequest, counted: boolean, done: HookHandlerDoneFunction): void {
+  #identify(request: FastifyRequest, scope: Scope, counted: boolean, done: HookHandlerDoneFunction): void {
     const key = request.headers.webapikey
-    const identified = (owner: ReturnType<typeof this.ownerOf>) => {
+    const find = () => (typeof key === 'string' ? this.#directory.byApiKey(key) : undefined)
+    const admit = (owner: ReturnType<typeof find>) => {
       let refused: Error | undefined
       try {
-        if (!owner) throw this.refusal(request, key)
-        this.allow(request, owner.merchant)
-        const missing = missingScope(request, owner.key)
-        if (counted || missing) this.charge(owner.merchant)
-        if (missing) throw new RequestError(failures.scopeMissing, { details: `It needs the scope ${missing}.` })
+        if (!owner) throw this.#unknownKey(request, key)
+        this.#allow(request, owner.merchant)
+        const mayUse = owner.key.scopes.includes(scope)
+        if (counted || !mayUse) this.#charge(owner.merchant)
+        if (!mayUse) throw new RequestError('scope-missing', { details: `It needs the scope ${scope}.` })
       } catch (error) {
         refused = error as Error
       }
       done(refused)
     }
-    const owner = this.ownerOf(key)
-    if (owner || key === undefined) identified(owner)
+    const owner = find()
+    if (owner || key === undefined) admit(owner)
     // Issued a moment ago by another process or node, perhaps.
-    else this.directory.catchUp().then(() => identified(this.ownerOf(key)), done)
+    else this.#directory.catchUp().then(() => admit(find()), done)
+  }
+
+  /** Which keys of a merchant out of service are valid is not known: nobody is told that theirs is wrong. @throws RequestError */
+  #unknownKey(request: FastifyRequest, key: string | string[] | undefined): Error {
+    const problem = this.#directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
+    if (!problem) return new RequestError('unknown-key')
+    this.chargeAddress(request)
+    return problem
   }
 }
 
-export function registerGate(app: App, deps: HttpDependencies): Gate {
-  app.decorateRequest('merchant', null)
-  return new Gate(deps.directory, deps.monotonicMs)
+export const gate = fp<GateOptions>(
+  async (app, options) => {
+    app.decorateRequest('merchant', null)
+    app.decorate('gate', new Gate(options))
+  },
+  { name: 'gate' },
+)
+
+/** Of a request whose merchant is known. */
+export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
+  return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
 }
 
-/** What the route asks for and the key has not. */
-function missingScope({ routeOptions: { url } }: FastifyRequest, { scopes }: ApiKey): Scope | undefined {
-  const scope = routeScopes[url ?? '']
-  if (scope === undefined) throw new Error(`the route ${url} has no scope`)
-  return scopes.includes(scope) ? undefined : scope
+function keyed(scope: Scope, onRequest: Hook) {
+  return { onRequest, config: { scope } }
 }
 
 function refuse(retryAfterSeconds: number): void {
-  if (retryAfterSeconds > 0) throw new RequestError(failures.tooManyRequests, { retryAfterSeconds })
+  if (retryAfterSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds })
 }

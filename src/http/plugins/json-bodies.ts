@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { App } from '../app.js'
-import { failures, RequestError } from '../errors.js'
+import fp from 'fastify-plugin'
+import { RequestError } from '../refusals.js'
 import { JsonBodyError, parseJsonBody } from './json-body.js'
 
 declare module 'fastify' {
@@ -12,30 +12,35 @@ declare module 'fastify' {
   }
 }
 
-/** One parser for every content type taken: a schema that covers only one of them can be gone around by the other. */
-export function registerJsonBodies(app: App): void {
-  app.decorateRequest('rawBody', null)
-  app.decorateRequest('amountText', undefined)
-  app.removeAllContentTypeParsers()
-  const types = ['application/json', 'application/json-patch+json']
-  app.addContentTypeParser(types, { parseAs: 'buffer' }, (request, body, done) => {
-    const encoding = encodingProblem(request.headers)
-    if (encoding) return done(new RequestError(failures.unsupportedMediaType, { details: encoding }))
-    const bytes = body as Buffer
-    // Nothing is what a body-less request sends, whatever its content type; the route's schema says if that will do.
-    if (bytes.length === 0) return done(null, undefined)
-    try {
-      const { value, amountText } = parseJsonBody(bytes)
-      request.rawBody = bytes
-      request.amountText = amountText
-      done(null, value)
-    } catch (error) {
-      done(error instanceof JsonBodyError ? malformed(error) : (error as Error))
-    }
-  })
-}
+/** All are plain JSON. A schema that covered only one of them could be got around by sending the other. */
+export const jsonTypes = ['application/json', 'application/json-patch+json']
 
-/** Read as UTF-8 all the same, a body in another encoding would say something else than its sender meant. */
+/** One parser for every content type taken. */
+export const jsonBodies = fp(
+  async (app) => {
+    app.decorateRequest('rawBody', null)
+    app.decorateRequest('amountText', undefined)
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser(jsonTypes, { parseAs: 'buffer' }, (request, body, done) => {
+      const encoding = encodingProblem(request.headers)
+      if (encoding) return done(new RequestError('unsupported-media-type', { details: encoding }))
+      const bytes = body as Buffer
+      // What a request without a body sends, whatever its content type; the route's schema says if that will do.
+      if (bytes.length === 0) return done(null, undefined)
+      try {
+        const { value, amountText } = parseJsonBody(bytes)
+        request.rawBody = bytes
+        request.amountText = amountText
+        done(null, value)
+      } catch (error) {
+        done(error instanceof JsonBodyError ? malformed(error) : (error as Error))
+      }
+    })
+  },
+  { name: 'json-bodies' },
+)
+
+/** A body in another encoding, read as UTF-8, would say something else than its sender meant. */
 function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
   const charsets = (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi)
   if ([...charsets].some(([, charset]) => !/^utf-?8$/i.test(charset!))) return 'The charset must be UTF-8.'
@@ -44,8 +49,5 @@ function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
 }
 
 function malformed({ message, member }: JsonBodyError): RequestError {
-  return new RequestError(failures.malformedBody, {
-    details: message,
-    validationErrors: [{ message, members: [member] }],
-  })
+  return new RequestError('malformed-body', { details: message, validationErrors: [{ message, members: [member] }] })
 }

@@ -1,11 +1,13 @@
+import ipaddr from 'ipaddr.js'
+
 interface Bucket {
   tokens: number
   filledAtMs: number
 }
 
-/** Token buckets by key, in bounded memory: beyond `maxKeys` the one that was made first is forgotten, and starts full. */
+/** Token buckets by key, in bounded memory: beyond `maxKeys` the oldest one is forgotten, and starts full. */
 export class TokenBuckets {
-  private readonly buckets = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, Bucket>()
 
   constructor(
     /** Monotonic. */
@@ -16,11 +18,11 @@ export class TokenBuckets {
   /** Takes a token. 0 when there was one, otherwise the whole seconds until there is. */
   take(key: string, perSecond: number, burst: number): number {
     const now = this.nowMs()
-    let bucket = this.buckets.get(key)
+    let bucket = this.#buckets.get(key)
     if (bucket === undefined) {
       bucket = { tokens: burst, filledAtMs: now }
-      if (this.buckets.size >= this.maxKeys) this.buckets.delete(this.buckets.keys().next().value!)
-      this.buckets.set(key, bucket)
+      if (this.#buckets.size >= this.maxKeys) this.#buckets.delete(this.#buckets.keys().next().value!)
+      this.#buckets.set(key, bucket)
     }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAtMs) / 1000) * perSecond)
     bucket.filledAtMs = now
@@ -28,4 +30,11 @@ export class TokenBuckets {
     bucket.tokens--
     return 0
   }
+}
+
+/** What an address is counted under: IPv6 callers by their /64, as a host has 2^64 addresses to choose from. */
+export function bucketOf(address: string): string {
+  if (!ipaddr.isValid(address)) return 'unknown'
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv4' ? parsed.toString() : (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':')
 }

@@ -1,6 +1,6 @@
-import type { App } from '../app.js'
-import { failures, RequestError } from '../errors.js'
-import type { HttpMetrics } from './metrics.js'
+import fp from 'fastify-plugin'
+import type { Scope } from '../../domain/merchant/api-key.js'
+import { RequestError } from '../refusals.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -12,6 +12,8 @@ declare module 'fastify' {
 interface KnownRoute {
   readonly method: string
   readonly url: string
+  /** Of the WebApiKey it takes. */
+  readonly scope: Scope | undefined
   readonly pattern: RegExp
 }
 
@@ -22,30 +24,30 @@ interface KnownRoute {
 const encodedUnreserved = /%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i
 
 /** 404, or 405 with `Allow` where only the method is wrong. Both end in the error handler, which limits them. */
-export function registerUnknownRoutes(app: App, metrics: HttpMetrics): void {
-  const routes: KnownRoute[] = []
-  app.decorate('knownRoutes', routes)
-  app.addHook('onRoute', ({ method, url }) => {
-    const pattern = new RegExp(
-      `^${url
+export const unknownRoutes = fp(
+  async (app) => {
+    const routes: KnownRoute[] = []
+    app.decorate('knownRoutes', routes)
+    app.addHook('onRoute', ({ method, url, config }) => {
+      const path = url
         .replaceAll(/[.+()]/g, '\\$&')
         .replaceAll(/:\w+/g, '[^/]+')
-        .replace('*', '.*')}$`,
-    )
-    for (const each of [method].flat()) routes.push({ method: each, url, pattern })
-  })
-  app.addHook('onRequest', (request, _reply, done) => {
-    const [path = ''] = request.url.split('?', 1)
-    done(
-      encodedUnreserved.test(path) || request.url.includes('#') ? new RequestError(failures.unknownRoute) : undefined,
-    )
-  })
-  app.setNotFoundHandler((request, reply) => {
-    reply.raw.once('finish', () => metrics.answeredUnknownRoute(reply))
-    const path = request.url.split('?', 1)[0]!
-    const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-    if (methods.size === 0 || methods.has(request.method)) throw new RequestError(failures.unknownRoute)
-    reply.header('allow', [...methods].sort().join(', '))
-    throw new RequestError(failures.methodNotAllowed)
-  })
-}
+        .replace('*', '.*')
+      const route = { url, scope: config?.scope, pattern: new RegExp(`^${path}$`) }
+      for (const each of [method].flat()) routes.push({ method: each, ...route })
+    })
+    app.addHook('onRequest', (request, _reply, done) => {
+      const [path = ''] = request.url.split('?', 1)
+      done(encodedUnreserved.test(path) || request.url.includes('#') ? new RequestError('unknown-route') : undefined)
+    })
+    app.setNotFoundHandler((request, reply) => {
+      reply.raw.once('finish', () => app.observeUnknownRoute(reply))
+      const path = request.url.split('?', 1)[0]!
+      const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+      if (methods.size === 0 || methods.has(request.method)) throw new RequestError('unknown-route')
+      reply.header('allow', [...methods].sort().join(', '))
+      throw new RequestError('method-not-allowed')
+    })
+  },
+  { name: 'unknown-routes', dependencies: ['metrics', 'failing'] },
+)

@@ -1,6 +1,16 @@
 import type { FastifySchemaValidationError } from 'fastify'
-import type { ValidationError } from '../errors.js'
-import { patternTexts } from '../merchant-api/create-schemas.js'
+import { fieldProblem, type ValidationError } from '../refusals.js'
+
+/** Neither control characters nor halves of surrogate pairs: both are lost or changed where text is stored and shown. */
+export const printable = '^[^\\p{Cc}\\p{Cs}]*$'
+
+export const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
+
+/** What the caller is told instead of the pattern. */
+const patternTexts: { readonly [pattern: string]: string } = {
+  [printable]: 'must have no control characters',
+  [printableNotBlank]: 'must not be blank and have no control characters',
+}
 
 /** One entry for each field a schema refused, whatever else is wrong with it; a body that is no object at all is called `body`. */
 export function validationErrorsOf(problems: readonly FastifySchemaValidationError[]): ValidationError[] {
@@ -11,15 +21,15 @@ export function validationErrorsOf(problems: readonly FastifySchemaValidationErr
     const member = missing ?? (instancePath.split('/')[1] || 'body')
     // Its type, where that is wrong: what else there is to say of the value follows from it.
     if (told.has(member) && keyword !== 'type') continue
-    told.set(member, { message: `${member} ${missing ? 'is required' : describe(problem)}`, members: [member] })
+    told.set(member, fieldProblem(member, missing ? 'is required' : describe(problem)))
   }
   return [...told.values()]
 }
 
-function describe({ keyword, params, message }: FastifySchemaValidationError): string {
+function describe({ keyword, params, message = 'is not valid' }: FastifySchemaValidationError): string {
   if (keyword === 'const') return `must be ${String(params.allowedValue)}`
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   if (keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`
-  if (keyword === 'pattern') return patternTexts[String(params.pattern)] ?? message ?? 'is not valid'
-  return message ?? 'is not valid'
+  if (keyword === 'pattern') return patternTexts[String(params.pattern)] ?? message
+  return message
 }

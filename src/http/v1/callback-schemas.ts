@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { NullableString } from '../envelope.js'
 import { StatusCode, StatusName } from './schemas.js'
 
 /** What merchants are sent (specification, Events, "Payload"); for the document, and for who generates a receiver from it. */
@@ -9,7 +10,7 @@ export const Callback = Type.Object(
     TrackingId: Type.String({ format: 'uuid' }),
     RefereneceId: Type.String({ description: 'Your referenceId; the field is spelled this way.' }),
     HashCode: Type.String({ description: 'md5(SecretKey + Amount + RefereneceId), of the texts in this body.' }),
-    Message: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+    Message: NullableString(),
     Amount: Type.Number({ description: 'Requested.' }),
     TransactionAmount: Type.Number({ description: 'Really transferred; go by this one.' }),
     HasAmountMismatch: Type.Boolean(),

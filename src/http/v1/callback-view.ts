@@ -1,76 +1,59 @@
 import type { HistoryEntry } from '../../commands/handle-command.js'
-import type { CallbackEvent, CallbackPayload } from '../../domain/callback/events.js'
+import type { CallbackEvent } from '../../domain/callback/events.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
 import type { CallbackView } from './schemas.js'
 
 const maxAttemptsShown = 100
 
+type Recorded = Extract<CallbackEvent, { type: 'CallbackRecorded' }>['data']
+
+/** What the event says of the callback, and of the attempt that it tells of. */
+const shown = {
+  CallbackDelivered: { status: 'delivered', result: 'delivered' },
+  CallbackAttemptFailed: { status: 'waiting', result: 'failed' },
+  CallbackParked: { status: 'parked', result: 'parked' },
+  CallbackRequeued: { status: 'waiting', result: 'requeued' },
+} as const
+
+interface Attempt {
+  readonly at: string
+  readonly httpStatus?: number | null
+  readonly durationMs?: number | null
+  readonly reason?: string | null
+  readonly nextAttemptAt?: string
+}
+
 /** The deliveries of one transfer with all their attempts, lowest transfer revision first. */
 export function viewOfCallbacks(history: readonly HistoryEntry<CallbackEvent>[]): CallbackView[] {
   const views = new Map<string, CallbackView>()
   for (const { event } of history) {
-    if (event.type === 'CallbackRecorded') views.set(event.data.webhookId, recorded(event.data))
-    else apply(event, views.get(event.data.webhookId)!)
+    if (event.type === 'CallbackRecorded') {
+      views.set(event.data.webhookId, recorded(event.data))
+      continue
+    }
+    const view = views.get(event.data.webhookId)!
+    const { status, result } = shown[event.type]
+    const { at, httpStatus = null, durationMs = null, reason = null, nextAttemptAt = at }: Attempt = event.data
+    view.status = status
+    view.nextAttemptAt = status === 'waiting' ? nextAttemptAt : null
+    view.attempts.push({ at, result, httpStatus, durationMs, reason })
   }
   for (const view of views.values()) view.attempts = view.attempts.slice(-maxAttemptsShown)
   return [...views.values()].sort((a, b) => a.transferRevision - b.transferRevision)
 }
 
-function recorded(data: (CallbackEvent & { type: 'CallbackRecorded' })['data']): CallbackView {
-  const { webhookId, transferRevision, trackingId, payload, at } = data
+function recorded({ webhookId, transferRevision, trackingId, payload, at }: Recorded): CallbackView {
+  const { amountMinor, transactionAmountMinor, ...rest } = payload
+  const statusDescription = Object.entries(statusCodes).find(([, code]) => code === payload.status)?.[0] ?? ''
+  const [amount, transactionAmount] = [toJsonNumber(amountMinor), toJsonNumber(transactionAmountMinor)]
   return {
     webhookId,
     transferRevision,
     status: 'waiting',
     recordedAt: at,
     nextAttemptAt: at,
-    payload: viewOfPayload(trackingId, payload),
+    payload: { ...rest, statusDescription, trackingId, amount, transactionAmount },
     attempts: [],
-  }
-}
-
-function viewOfPayload(trackingId: string, payload: CallbackPayload): CallbackView['payload'] {
-  const { amountMinor, transactionAmountMinor, ...rest } = payload
-  const statusDescription = Object.entries(statusCodes).find(([, code]) => code === payload.status)?.[0] ?? ''
-  return {
-    ...rest,
-    statusDescription,
-    trackingId,
-    amount: toJsonNumber(amountMinor),
-    transactionAmount: toJsonNumber(transactionAmountMinor),
-  }
-}
-
-function apply(event: Exclude<CallbackEvent, { type: 'CallbackRecorded' }>, view: CallbackView): void {
-  const { at } = event.data
-  switch (event.type) {
-    case 'CallbackDelivered': {
-      const { httpStatus, durationMs } = event.data
-      view.status = 'delivered'
-      view.nextAttemptAt = null
-      view.attempts.push({ at, result: 'delivered', httpStatus, durationMs, reason: null })
-      return
-    }
-    case 'CallbackAttemptFailed': {
-      const { httpStatus, durationMs, reason, nextAttemptAt } = event.data
-      view.nextAttemptAt = nextAttemptAt
-      view.attempts.push({ at, result: 'failed', httpStatus, durationMs, reason })
-      return
-    }
-    case 'CallbackParked': {
-      const { httpStatus, durationMs, reason } = event.data
-      view.status = 'parked'
-      view.nextAttemptAt = null
-      view.attempts.push({ at, result: 'parked', httpStatus, durationMs, reason })
-      return
-    }
-    case 'CallbackRequeued':
-      view.status = 'waiting'
-      view.nextAttemptAt = at
-      view.attempts.push({ at, result: 'requeued', httpStatus: null, durationMs: null, reason: null })
-      return
-    default:
-      event satisfies never
   }
 }

@@ -1,7 +1,8 @@
+import type { TransferCommands } from '../../commands/transfers.js'
 import { formatPosition, type Position, parsePosition } from '../../event-store/event-store.js'
 import { collections, feedAfter, feedId, feedOrder, type TransferEventDocument } from '../../read-models/documents.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { badParameter } from './query-values.js'
+import type { ReadModels } from '../../read-models/read-models.js'
+import { invalid } from '../refusals.js'
 import { viewOfData } from './transfer-view.js'
 
 /**
@@ -14,6 +15,11 @@ export interface FeedPlace {
   readonly event?: { readonly trackingId: string; readonly revision: number }
 }
 
+interface FeedSources {
+  readonly transfers: TransferCommands
+  readonly readModels: ReadModels
+}
+
 export function formatFeedPlace({ position, event }: FeedPlace): string {
   return event ? `${formatPosition(position)}.${event.trackingId}.${event.revision}` : formatPosition(position)
 }
@@ -23,13 +29,13 @@ export function feedPlaceOf(text: string): FeedPlace {
   const [, place = '', trackingId, revision] = /^([\d/]+)(?:\.([0-9a-f-]{36})\.(\d{1,9}))?$/.exec(text) ?? []
   const position = parsePosition(place)
   if (!position || position.commit > BigInt(Number.MAX_SAFE_INTEGER))
-    throw badParameter('after', 'must be the next of an earlier answer')
+    throw invalid('after', 'must be the next of an earlier answer')
   return { position, ...(trackingId && { event: { trackingId, revision: Number(revision) } }) }
 }
 
 /** The events of a merchant behind a place, oldest first: the read model says which, the log says what they are. */
 export async function listEvents(
-  deps: HttpDependencies,
+  deps: FeedSources,
   merchantId: string,
   { after, limit }: { readonly after: FeedPlace | undefined; readonly limit: number },
 ) {
@@ -66,7 +72,7 @@ function placeOfEntry({ position: text, trackingId, revision }: TransferEventDoc
 
 /** Where the place is in the log and the read model there are now. @throws RequestError when the event is not in the log */
 async function positionOf(
-  { readModels, transfers }: HttpDependencies,
+  { readModels, transfers }: FeedSources,
   merchantId: string,
   { position, event }: FeedPlace,
 ): Promise<Position> {
@@ -77,6 +83,6 @@ async function positionOf(
   const history = await transfers.history(trackingId, 'leave out')
   const recorded = history.find((each) => each.revision === revision)
   if (recorded?.event.data.merchantId !== merchantId)
-    throw badParameter('after', 'names an event that is not in the log; begin again without it')
+    throw invalid('after', 'names an event that is not in the log; begin again without it')
   return recorded.position
 }

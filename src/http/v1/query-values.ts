@@ -1,16 +1,15 @@
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { type Place, parseCursor } from '../../queries/list-page.js'
 import { parseMoment } from '../../queries/moment.js'
-import { failures, RequestError } from '../errors.js'
+import { invalid } from '../refusals.js'
 
 export const maxLimit = 100
 export const defaultLimit = 50
 
 /** @throws RequestError naming the parameter, as do all of these */
 export function limitOf(text: string | undefined): number {
-  if (text === undefined) return defaultLimit
-  const limit = Number(text)
-  if (limit > maxLimit) throw badParameter('limit', `must be from 1 to ${maxLimit}`)
+  const limit = Number(text ?? defaultLimit)
+  if (limit > maxLimit) throw invalid('limit', `must be from 1 to ${maxLimit}`)
   return limit
 }
 
@@ -24,19 +23,13 @@ export function statusOf(text: string | undefined): Status | undefined {
 export function timeOf(name: 'from' | 'to', text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const moment = parseMoment(text)
-  if (moment === undefined) throw badParameter(name, 'must be an ISO 8601 date, or a time with its zone')
+  if (moment === undefined) throw invalid(name, 'must be an ISO 8601 date, or a time with its zone')
   return moment
 }
 
 export function cursorOf(text: string | undefined): Place | undefined {
   if (text === undefined) return undefined
   const place = parseCursor(text)
-  if (!place) throw badParameter('cursor', 'must be the nextCursor of an earlier answer')
+  if (!place) throw invalid('cursor', 'must be the nextCursor of an earlier answer')
   return place
-}
-
-export function badParameter(name: string, problem: string): RequestError {
-  return new RequestError(failures.invalidRequest, {
-    validationErrors: [{ message: `${name} ${problem}`, members: [name] }],
-  })
 }

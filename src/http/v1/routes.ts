@@ -1,13 +1,13 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
+import type { CallbackCommands } from '../../commands/callbacks.js'
+import type { TransferCommands } from '../../commands/transfers.js'
 import type { Requeued } from '../../domain/callback/callback.js'
-import type { Transfer } from '../../domain/transfer/transfer.js'
 import { listByReferenceId, listTransfers } from '../../queries/transfers.js'
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
+import type { ReadModels } from '../../read-models/read-models.js'
 import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../envelope.js'
-import { failures, RequestError } from '../errors.js'
-import type { Gate } from '../plugins/gate.js'
-import { contextOf } from '../request-context.js'
+import { contextOf } from '../plugins/gate.js'
+import { RequestError } from '../refusals.js'
 import { viewOfCallbacks } from './callback-view.js'
 import { feedPlaceOf, formatFeedPlace, listEvents } from './event-feed.js'
 import { cursorOf, limitOf, statusOf, timeOf } from './query-values.js'
@@ -27,20 +27,26 @@ import { viewOfDocument, viewOfHistory, viewOfTransfer } from './transfer-view.j
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
+export interface V1Options {
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  readonly readModels: ReadModels
+}
+
 /** What the specification lacks: a merchant's own transfers, their history, their callbacks. */
-export function registerV1(app: App, deps: HttpDependencies, gate: Gate): void {
-  registerTransfers(app, deps, gate)
-  registerEvents(app, deps, gate)
-  registerCallbacks(app, deps, gate)
+export const v1: FastifyPluginAsyncTypebox<V1Options> = async (app, options) => {
+  app.register(transferRoutes, options)
+  app.register(eventRoutes, options)
+  app.register(callbackRoutes, options)
 }
 
 const tags = ['Queries']
 
-function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
+const transferRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfers, readModels }) => {
   app.route({
     method: 'GET',
     url: '/v1/transfers/:trackingId',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'getTransfer',
@@ -49,14 +55,14 @@ function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
       response: { 200: TransferAnswer, ...keyFailures, ...unknownTransfer },
     },
     handler: async (request) => {
-      const { transfer, revision } = await ownTransfer(deps, request, request.params.trackingId)
+      const { transfer, revision } = await ownTransfer(transfers, request, request.params.trackingId)
       return viewOfTransfer(transfer, revision)
     },
   })
   app.route({
     method: 'GET',
     url: '/v1/transfers',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'listTransfers',
@@ -77,20 +83,20 @@ function registerTransfers(app: App, deps: HttpDependencies, gate: Gate): void {
         cursor: cursorOf(cursor),
       }
       if (referenceId === undefined) {
-        const { items, nextCursor } = await listTransfers(deps.readModels, merchantId, filter)
+        const { items, nextCursor } = await listTransfers(readModels, merchantId, filter)
         return { items: items.map(viewOfDocument), nextCursor }
       }
-      const { items, nextCursor } = await listByReferenceId(deps.transfers, [merchantId], referenceId, filter)
+      const { items, nextCursor } = await listByReferenceId(transfers, [merchantId], referenceId, filter)
       return { items: items.map(({ transfer, revision }) => viewOfTransfer(transfer, revision)), nextCursor }
     },
   })
 }
 
-function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
+const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfers, readModels }) => {
   app.route({
     method: 'GET',
     url: '/v1/transfers/:trackingId/events',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'getTransferEvents',
@@ -99,9 +105,9 @@ function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
       response: { 200: HistoryAnswer, ...keyFailures, ...unknownTransfer },
     },
     handler: async (request) => {
-      const history = await deps.transfers.history(streamId(request.params.trackingId))
+      const history = await transfers.history(streamId(request.params.trackingId))
       if (history[0]?.event.data.merchantId !== request.merchant!.merchantId) {
-        throw new RequestError(failures.unknownTransfer)
+        throw new RequestError('unknown-transfer')
       }
       return { items: history.map(viewOfHistory) }
     },
@@ -109,7 +115,7 @@ function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
   app.route({
     method: 'GET',
     url: '/v1/events',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'listEvents',
@@ -122,17 +128,20 @@ function registerEvents(app: App, deps: HttpDependencies, gate: Gate): void {
     handler: async (request) => {
       const { after: text, limit } = request.query
       const after = text === undefined ? undefined : feedPlaceOf(text)
-      const { items, last } = await listEvents(deps, request.merchant!.merchantId, { after, limit: limitOf(limit) })
+      const { items, last } = await listEvents({ transfers, readModels }, request.merchant!.merchantId, {
+        after,
+        limit: limitOf(limit),
+      })
       return { items, next: last ? formatFeedPlace(last) : (text ?? null) }
     },
   })
 }
 
-function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
+const callbackRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfers, callbacks }) => {
   app.route({
     method: 'GET',
     url: '/v1/transfers/:trackingId/callbacks',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'getTransferCallbacks',
@@ -141,14 +150,14 @@ function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
       response: { 200: CallbacksAnswer, ...keyFailures, ...unknownTransfer },
     },
     handler: async (request) => {
-      const { transfer } = await ownTransfer(deps, request, request.params.trackingId)
-      return { items: viewOfCallbacks(await deps.callbacks.history(transfer.trackingId)) }
+      const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
+      return { items: viewOfCallbacks(await callbacks.history(transfer.trackingId)) }
     },
   })
   app.route({
     method: 'POST',
     url: '/v1/transfers/:trackingId/callbacks/resend',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('read'),
     schema: {
       tags,
       operationId: 'resendTransferCallbacks',
@@ -160,8 +169,8 @@ function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
       response: { 202: ResendAnswer, ...badRequest, ...keyFailures, ...unknownTransfer, ...bodyFailures },
     },
     handler: async (request, reply) => {
-      const { transfer } = await ownTransfer(deps, request, request.params.trackingId)
-      const requeued = await resend(deps, request, transfer.trackingId, request.body?.webhookId?.toLowerCase())
+      const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
+      const requeued = await resend(callbacks, request, transfer.trackingId, request.body?.webhookId?.toLowerCase())
       return reply.code(202).send({ requeued })
     },
   })
@@ -169,35 +178,31 @@ function registerCallbacks(app: App, deps: HttpDependencies, gate: Gate): void {
 
 /** How many will be sent again. @throws RequestError */
 async function resend(
-  deps: HttpDependencies,
+  callbacks: CallbackCommands,
   request: FastifyRequest,
   trackingId: string,
   webhookId: string | undefined,
 ): Promise<number> {
   const sendAgain = async (which: Requeued) => {
-    const result = await deps.callbacks.resend(trackingId, which, contextOf(request))
+    const result = await callbacks.resend(trackingId, which, contextOf(request))
     if (result.accepted) return result.count
     const { retryAfterSeconds } = result
-    if (retryAfterSeconds === undefined) throw new RequestError(failures.unknownCallback)
-    throw new RequestError(failures.resentTooOften, { retryAfterSeconds })
+    if (retryAfterSeconds === undefined) throw new RequestError('unknown-callback')
+    throw new RequestError('resent-too-often', { retryAfterSeconds })
   }
   if (webhookId !== undefined) return sendAgain({ webhookId })
   return (await sendAgain('parked')) || sendAgain('latest')
 }
 
 /** From the log, so never behind. @throws RequestError also when it is another merchant's: the two look alike */
-async function ownTransfer(
-  { transfers }: HttpDependencies,
-  request: FastifyRequest,
-  trackingId: string,
-): Promise<{ readonly transfer: Transfer; readonly revision: number }> {
+async function ownTransfer(transfers: TransferCommands, request: FastifyRequest, trackingId: string) {
   const found = await transfers.find(streamId(trackingId))
-  if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError(failures.unknownTransfer)
+  if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError('unknown-transfer')
   return found
 }
 
 function streamId(trackingId: string): string {
   const lowerCase = trackingId.toLowerCase()
-  if (!uuid.test(lowerCase)) throw new RequestError(failures.unknownTransfer)
+  if (!uuid.test(lowerCase)) throw new RequestError('unknown-transfer')
   return lowerCase
 }

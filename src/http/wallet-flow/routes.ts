@@ -1,22 +1,25 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { WalletFailure } from '../../commands/wallet/failure.js'
-import type { App } from '../app.js'
-import type { HttpDependencies } from '../dependencies.js'
-import { walletFailures } from '../envelope.js'
-import { type Failure, failures, RequestError, successEnvelope } from '../errors.js'
-import type { Gate } from '../plugins/gate.js'
-import { contextOf } from '../request-context.js'
+import type { WalletPayments } from '../../commands/wallet/payments.js'
+import { successEnvelope, walletFailures } from '../envelope.js'
+import { contextOf } from '../plugins/gate.js'
+import { jsonTypes } from '../plugins/json-bodies.js'
+import { type RefusalName, RequestError } from '../refusals.js'
 import { CodeAnswer, CodeRequest, DeviceAnswer, DeviceRequest, LogInAnswer, LogInRequest } from './schemas.js'
 
-const consumes = ['application/json', 'application/json-patch+json']
-const common = { tags: ['Merchant API'], consumes }
+export interface WalletFlowOptions {
+  readonly walletPayments: WalletPayments
+}
+
+const common = { tags: ['Merchant API'], consumes: jsonTypes }
 
 /** The specification's native wallet flow (Endpoints 4 to 6). */
-export function registerWalletFlow(app: App, { walletPayments }: HttpDependencies, gate: Gate): void {
+export const walletFlow: FastifyPluginAsyncTypebox<WalletFlowOptions> = async (app, { walletPayments }) => {
   app.route({
     method: 'POST',
     url: '/api/services/app/TransactionRequests/WalletCustomerLogin',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('deposits'),
     schema: {
       ...common,
       operationId: 'walletCustomerLogin',
@@ -32,14 +35,14 @@ export function registerWalletFlow(app: App, { walletPayments }: HttpDependencie
         { ...stepOf(request, request.body), email, password },
         contextOf(request),
       )
-      if (!result.ok) throw requestError(result, failures.paymentUnderWay)
+      if (!result.ok) throw walletRefusal(result)
       return successEnvelope(result.token)
     },
   })
   app.route({
     method: 'POST',
     url: '/api/services/app/TransactionRequests/Wallet2Fa',
-    onRequest: gate.requireKey,
+    ...app.gate.requireKey('deposits'),
     schema: {
       ...common,
       operationId: 'wallet2Fa',
@@ -54,7 +57,7 @@ export function registerWalletFlow(app: App, { walletPayments }: HttpDependencie
         { ...stepOf(request, request.body), token, code },
         contextOf(request),
       )
-      if (!result.ok) throw requestError(result, failures.paymentUnderWay)
+      if (!result.ok) throw walletRefusal(result)
       return successEnvelope({
         next_step: result.nextStep,
         token: result.token,
@@ -65,7 +68,7 @@ export function registerWalletFlow(app: App, { walletPayments }: HttpDependencie
   app.route({
     method: 'POST',
     url: '/api/services/app/TransactionRequests/WalletValidateUserDevice',
-    onRequest: gate.requireKeyUncounted,
+    ...app.gate.requireKeyUncounted('deposits'),
     schema: {
       ...common,
       operationId: 'walletValidateUserDevice',
@@ -80,10 +83,10 @@ export function registerWalletFlow(app: App, { walletPayments }: HttpDependencie
       const { validationError, body } = request
       const poll = validationError ? undefined : { ...stepOf(request, body), token: body.token }
       const isPoll = poll !== undefined && walletPayments.isDeviceToken(poll)
-      gate.chargePoll(request, isPoll ? `${poll.merchantId}:${poll.trackingId}` : undefined)
+      app.gate.chargePoll(request, isPoll ? `${poll.merchantId}:${poll.trackingId}` : undefined)
       if (!poll) throw validationError
       const result = await walletPayments.validateDevice(poll, contextOf(request))
-      if (!result.ok) throw requestError(result, failures.paymentPending)
+      if (!result.ok) throw walletRefusal(result, 'payment-pending')
       return successEnvelope('Completed')
     },
   })
@@ -94,57 +97,11 @@ function stepOf(request: FastifyRequest, { trackingId }: { readonly trackingId: 
   return { merchantId, trackingId: trackingId.toLowerCase(), channel: 'native' } as const
 }
 
-/** `underWay`: what a payment that is being carried out is to this route. */
-function requestError(failure: WalletFailure, underWay: Failure): RequestError {
-  const { message: details, retryAfterSeconds } = failure
-  return new RequestError(failureOf(failure, underWay), {
+/** `underWay`: what a payment in flight is to this route. */
+function walletRefusal(failure: WalletFailure, underWay: RefusalName = 'payment-under-way'): RequestError {
+  const { reason, message: details, retryAfterSeconds } = failure
+  return new RequestError(reason === 'payment-under-way' ? underWay : reason, {
     details,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   })
-}
-
-/** `underWay`: what a payment that is being carried out is to the caller. */
-export function failureOf({ reason }: WalletFailure, underWay: Failure): Failure {
-  switch (reason) {
-    case 'unknown-transfer':
-      return failures.unknownTransfer
-    case 'not-payable':
-      return failures.notPayable
-    case 'manual-method':
-      return failures.manualMethod
-    case 'expired-deposit':
-      return failures.depositExpired
-    case 'bad-login':
-      return failures.badLogin
-    case 'login-throttled':
-      return failures.logInsThrottled
-    case 'too-many-logins':
-      return failures.tooManyLogIns
-    case 'bad-token':
-      return failures.badToken
-    case 'expired-token':
-      return failures.expiredToken
-    case 'used-token':
-      return failures.usedToken
-    case 'wrong-code':
-      return failures.wrongCode
-    case 'too-many-codes':
-      return failures.tooManyCodes
-    case 'codes-locked':
-      return failures.codesLocked
-    case 'device-pending':
-      return failures.devicePending
-    case 'payment-under-way':
-      return underWay
-    case 'insufficient-balance':
-      return failures.insufficientBalance
-    case 'account-blocked':
-      return failures.accountBlocked
-    case 'manual-control':
-      return failures.manualControl
-    case 'wallet-unavailable':
-      return failures.walletUnavailable
-    default:
-      return reason satisfies never
-  }
 }

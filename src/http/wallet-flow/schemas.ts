@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { Envelope, PolledEnvelope } from '../envelope.js'
 
 const TrackingId = Type.String({
@@ -22,7 +22,6 @@ export const LogInRequest = Type.Object(
   },
   { title: 'WalletLogIn' },
 )
-export type LogIn = Static<typeof LogInRequest>
 
 export const CodeRequest = Type.Object(
   {
@@ -32,13 +31,11 @@ export const CodeRequest = Type.Object(
   },
   { title: 'WalletCode' },
 )
-export type Code = Static<typeof CodeRequest>
 
 export const DeviceRequest = Type.Object(
   { token: Token('Wallet2Fa'), trackingId: TrackingId },
   { title: 'WalletDevice' },
 )
-export type Device = Static<typeof DeviceRequest>
 
 export const LogInAnswer = Envelope(
   Type.String({ description: 'A token for Wallet2Fa, good for 5 minutes.', examples: ['eyJhbGciOi…'] }),
