@@ -1,26 +1,23 @@
 import { setMaxListeners } from 'node:events'
-import { type Lease, runWithLease } from '../read-models/leases.js'
-import { BackOff } from './deliver/back-off.js'
+import type { Lease } from '../read-models/leases.js'
+import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { type DeliveryDependencies, DeliveryWorker } from './deliver/delivery-worker.js'
 import { ChangeRecorder } from './record/change-recorder.js'
 import { Recorder } from './record/recorder.js'
 import { Sweep } from './record/sweep.js'
 import { SweepCheckpoint } from './record/sweep-checkpoint.js'
 
-const leaseName = 'callbacks'
 /** For writing down, at a stop, what the last attempts came to. */
 const reportMs = 2_000
 
 export interface CallbackTiming {
   /** From resolving the name to the head of the answer. */
   readonly attemptTimeoutMs: number
-  /** Often costs little, as each event is looked at once: this is how long what a dead consumer holds waits. */
-  readonly sweepEveryMs: number
-  /** The sweep leaves events younger than this to the subscription. */
+  /** The sweep leaves events younger than this to the subscription: so long waits what a dead consumer holds. */
   readonly sweepBehindMs: number
 }
 
-export const defaultTiming: CallbackTiming = { attemptTimeoutMs: 15_000, sweepEveryMs: 5_000, sweepBehindMs: 5_000 }
+export const defaultTiming: CallbackTiming = { attemptTimeoutMs: 15_000, sweepBehindMs: 5_000 }
 
 export type CallbacksDependencies = Omit<DeliveryDependencies, 'attemptTimeoutMs'> & { readonly timing: CallbackTiming }
 
@@ -28,40 +25,28 @@ export type CallbacksDependencies = Omit<DeliveryDependencies, 'attemptTimeoutMs
  * Records and delivers callbacks wherever the lease `callbacks` is held, in one process at a time. `merchants` must have been
  * started. `stop` waits for the attempts in flight, as long as one may take, and resolves when nothing runs any more.
  */
-export function startCallbacks(deps: CallbacksDependencies): { stop(): Promise<void> } {
+export function startCallbacks(deps: CallbacksDependencies): Part {
   const stopping = new AbortController()
   setMaxListeners(0, stopping.signal)
-  const running = runUnderLease(deps, stopping.signal)
+  const part = startUnderLease(deps, 'callbacks', async (lease) => {
+    deps.logger.info('callbacks: this process records and delivers them now')
+    await recordAndDeliver(deps, lease, stopping.signal)
+  })
   return {
     async stop() {
       stopping.abort()
-      await running
+      await part.stop()
     },
-  }
-}
-
-async function runUnderLease(deps: CallbacksDependencies, stopping: AbortSignal): Promise<void> {
-  const backOff = new BackOff()
-  while (!stopping.aborted) {
-    try {
-      await runWithLease(deps.readModels, leaseName, { signal: stopping }, async (lease) => {
-        deps.logger.info('callbacks: this process records and delivers them now')
-        await recordAndDeliver(deps, lease, stopping)
-      })
-    } catch (error) {
-      deps.logger.error({ err: error }, 'callbacks: broke off, trying again')
-      await backOff.wait(stopping)
-    }
   }
 }
 
 async function recordAndDeliver(deps: CallbacksDependencies, lease: Lease, stopping: AbortSignal): Promise<void> {
   const { store, commands, metrics, logger, clock, timing } = deps
-  const { attemptTimeoutMs, sweepEveryMs: everyMs, sweepBehindMs: behindMs } = timing
+  const { attemptTimeoutMs, sweepBehindMs: behindMs } = timing
   const checkpoint = await SweepCheckpoint.load(store, clock)
   const changes = new ChangeRecorder(store, commands)
   const recorder = new Recorder({ store, changes, metrics, logger, sweptTo: () => checkpoint.position })
-  const sweep = new Sweep({ store, changes, metrics, logger, clock, checkpoint, everyMs, behindMs })
+  const sweep = new Sweep({ store, changes, metrics, logger, clock, checkpoint, behindMs })
 
   const cutOff = new AbortController()
   setMaxListeners(0, cutOff.signal)

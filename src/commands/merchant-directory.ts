@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type ApiKey, isApiKeyValid } from '../domain/merchant/api-key.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../domain/merchant/merchant.js'
 import { validSecretKeys } from '../domain/merchant/secret-keys.js'
@@ -16,12 +15,12 @@ import { decisionOf } from '../event-store/passing-over.js'
 import { foldEvent } from '../event-store/read-event.js'
 import { findByApiKey, merchantIdOfApiKey } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
+import { follow } from '../subscriptions/follow.js'
 import { AddressIndex } from './address-index.js'
 import type { Clock } from './handle-command.js'
 import { type RotatingSecret, secretOwner } from './merchants.js'
 
-const retryDelayMs = 500
-const catchUpPage = 500
+const pageSize = 500
 const merchantPrefix = streamPrefix.merchant
 /** With what is decided about events that cannot be read, so that a merchant is back in service at once. */
 const streamPrefixes = [merchantPrefix, passedOverStream]
@@ -51,7 +50,7 @@ export class MerchantDirectory {
     private readonly store: EventStore,
     private readonly box: SecretBox,
     private readonly clock: Clock,
-    /** Told each time the log goes away, which is followed again when it is back, and when a merchant's event cannot be read. */
+    /** Told each time the log becomes unavailable, which is followed again when it is back, and when a merchant's event cannot be read. */
     private readonly onError: (error: unknown) => void,
   ) {}
 
@@ -60,14 +59,22 @@ export class MerchantDirectory {
    * merchant out of service until it is passed over, and no other. @throws StoreUnavailableError
    */
   async start(): Promise<void> {
-    const pages = this.pages()
-    for (;;) {
-      const { value: page, done } = await pages.next()
-      if (done) return
-      await this.apply(page)
-      if (page.atEnd) break
-    }
-    this.following = this.follow(pages)
+    await this.readToEnd()
+    this.following = follow({
+      store: this.store,
+      after: this.checkpoint,
+      streamPrefixes,
+      signal: this.stopping.signal,
+      isRetried: () => true,
+      // Once each time the log becomes unavailable: it may stay so for hours.
+      onUnavailable: (error, failures) => {
+        if (failures === 1) this.onError(error)
+      },
+      handle: async (page) => {
+        await this.apply(page)
+        this.onChange()
+      },
+    })
   }
 
   /**
@@ -180,42 +187,12 @@ export class MerchantDirectory {
     return clear
   }
 
-  private pages(): AsyncIterator<Page> {
-    const { signal } = this.stopping
-    const options = { streamPrefixes, signal, ...this.afterKnown() }
-    return this.store.subscribeToAll(options)[Symbol.asyncIterator]()
-  }
-
-  private afterKnown(): { readonly after?: Position } {
-    return this.checkpoint ? { after: this.checkpoint } : {}
-  }
-
   private async readToEnd(): Promise<void> {
     for (;;) {
-      const options = { streamPrefixes, maxCount: catchUpPage, ...this.afterKnown() }
-      const page = await this.store.readAll(options)
+      const after = this.checkpoint && { after: this.checkpoint }
+      const page = await this.store.readAll({ streamPrefixes, maxCount: pageSize, ...after })
       await this.apply(page)
       if (page.atEnd) return
-    }
-  }
-
-  private async follow(pages: AsyncIterator<Page>): Promise<void> {
-    let iterator = pages
-    let isFollowing = true
-    while (!this.stopping.signal.aborted) {
-      try {
-        const { value: page, done } = await iterator.next()
-        if (done) return
-        isFollowing = true
-        await this.apply(page)
-        this.onChange()
-      } catch (error) {
-        // Once for each time the log goes away: it may stay away for hours.
-        if (isFollowing) this.onError(error)
-        isFollowing = false
-        await delay(retryDelayMs, undefined, { signal: this.stopping.signal }).catch(() => {})
-        iterator = this.pages()
-      }
     }
   }
 

@@ -6,7 +6,33 @@ import type { RecordedEvent } from './event-store.js'
  * takes as if it were not there, its revision aside. @throws UnreadableEventError
  */
 export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
-  return recorded.isPassedOver ? undefined : decodeEvent(recorded)
+  return recorded.isPassedOver ? undefined : decoded(recorded)
+}
+
+interface Decoded {
+  readonly event?: DomainEvent
+  readonly failure?: unknown
+}
+
+const shared = new WeakMap<RecordedEvent, Decoded>()
+
+/** Of events that many read: each is decoded by the first and shared by all. */
+export function decodeOnce(events: readonly RecordedEvent[]): void {
+  for (const recorded of events) if (!shared.has(recorded)) shared.set(recorded, {})
+}
+
+function decoded(recorded: RecordedEvent): DomainEvent {
+  const known = shared.get(recorded)
+  if (known?.event) return known.event
+  if (known?.failure) throw known.failure
+  try {
+    const event = decodeEvent(recorded)
+    if (known) shared.set(recorded, { event })
+    return event
+  } catch (failure) {
+    if (known) shared.set(recorded, { failure })
+    throw failure
+  }
 }
 
 /** The state after an event; as before when it is passed over. @throws UnreadableEventError also when it does not fit the state */
@@ -37,7 +63,7 @@ export function evolved<State, Event>(
 /** Why an event cannot be read, whether or not it is passed over; undefined when it can. */
 export function whyUnreadable(recorded: RecordedEvent): string | undefined {
   try {
-    decodeEvent(recorded)
+    decoded(recorded)
     return undefined
   } catch (error) {
     if (error instanceof UnreadableEventError) return error.reason

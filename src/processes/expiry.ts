@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
-import { startLeasedWork } from './leased-work.js'
+import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 
 const tickMs = 1_000
 const pageSize = 200
@@ -24,8 +24,8 @@ export interface ExpiryDependencies {
 }
 
 /** Cancels deposits that were not finished in time, in one process at a time, until it is stopped. */
-export function startExpiry(deps: ExpiryDependencies): { stop(): Promise<void> } {
-  return startLeasedWork(deps, 'expiry', (signal) => new Expiry(deps).run(signal))
+export function startExpiry(deps: ExpiryDependencies): Part {
+  return startUnderLease(deps, 'expiry', ({ signal }) => new Expiry(deps).run(signal))
 }
 
 class Expiry {
@@ -35,8 +35,8 @@ class Expiry {
   constructor(private readonly deps: ExpiryDependencies) {}
 
   async run(signal: AbortSignal): Promise<void> {
-    const onUnavailable = (err: Error, retryInMs: number) =>
-      this.deps.logger.warn({ err, retryInMs }, 'a store is away')
+    const onUnavailable = (err: Error, failures: number) =>
+      this.deps.logger.warn({ err, failures }, 'a store is unavailable')
     while (!signal.aborted) {
       const more = await retryWhileUnavailable(() => this.#tick(signal), { signal, onUnavailable })
       if (!more) await pause(tickMs, signal)

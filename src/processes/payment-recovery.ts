@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
 import { type Clock, TooMuchContentionError } from '../commands/handle-command.js'
 import type { WalletCollections } from '../commands/wallet/collections.js'
 import { streamPrefix } from '../domain/streams.js'
-import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import type { EventStore, Page, Position, RecordedEvent } from '../event-store/event-store.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { pause, retryWhileUnavailable } from '../subscriptions/retry.js'
+import { follow } from '../subscriptions/follow.js'
+import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
+import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import { WalletUnavailableError } from '../wallet/wallet.js'
-import { startLeasedWork } from './leased-work.js'
 
 const tickMs = 1_000
-const pageSize = 500
 const parallel = 10
-/** Beyond it the log waits: each is a payment that moved within the grace, or one whose wallet is away. */
+/** Beyond it the log waits: each is a payment that moved within the grace, or one whose wallet is unavailable. */
 const maxWaiting = 50_000
 const againAfterMs = 10_000
 const prefix = streamPrefix.payment
@@ -33,8 +34,8 @@ export interface PaymentRecoveryDependencies {
 }
 
 /** Finishes what requests began with customers' money and did not end, in one process at a time, until it is stopped. */
-export function startPaymentRecovery(deps: PaymentRecoveryDependencies): { stop(): Promise<void> } {
-  return startLeasedWork(deps, 'payments', (signal) => new Recovery(deps).run(signal))
+export function startPaymentRecovery(deps: PaymentRecoveryDependencies): Part {
+  return startUnderLease(deps, 'payments', ({ signal }) => new Recovery(deps).run(signal))
 }
 
 /** An event, by what outlasts a move of the log. */
@@ -54,20 +55,39 @@ interface Waiting {
 class Recovery {
   /** By trackingId; the one that waits longest first. */
   readonly #waiting = new Map<string, Waiting>()
+  readonly #noted = new EventEmitter()
   #after: Position | undefined
   #last: Place | undefined
   #kept: Place | undefined
 
   constructor(private readonly deps: PaymentRecoveryDependencies) {}
 
-  async run(signal: AbortSignal): Promise<void> {
-    const onUnavailable = (err: Error, retryInMs: number) =>
-      this.deps.logger.warn({ err, retryInMs }, 'a store is away')
+  async run(outer: AbortSignal): Promise<void> {
+    const ending = new AbortController()
+    const signal = AbortSignal.any([outer, ending.signal])
+    const onUnavailable = (err: Error, failures: number) =>
+      this.deps.logger.warn({ err, failures }, 'a store is unavailable')
     const options = { signal, onUnavailable }
     await retryWhileUnavailable(() => this.#load(), options)
+    const following = follow({
+      ...options,
+      store: this.deps.store,
+      after: this.#after,
+      streamPrefixes: [prefix, accountPrefix],
+      gatherMs: tickMs,
+      handle: (page) => this.#take(page, signal),
+    })
+    const recovering = this.#recoverAgain(options)
+    // If one fails, the other must not go on beside its successor.
+    await Promise.all([following, recovering].map((part) => part.finally(() => ending.abort())))
+  }
+
+  async #recoverAgain(options: RetryOptions): Promise<void> {
+    const { signal } = options
     while (!signal.aborted) {
-      await retryWhileUnavailable(() => this.#tick(signal), options)
-      await pause(tickMs, signal)
+      if (this.#waiting.size > 0) await pause(tickMs, signal)
+      else await once(this.#noted, 'noted', { signal }).catch(() => undefined)
+      await retryWhileUnavailable(() => this.#recoverDue(signal), options)
     }
   }
 
@@ -83,31 +103,22 @@ class Recovery {
     this.#kept = place
   }
 
-  async #tick(signal: AbortSignal): Promise<void> {
-    await this.#look(signal)
+  async #take({ events }: Page, signal: AbortSignal): Promise<void> {
+    while (this.#waiting.size >= maxWaiting && !signal.aborted) await pause(tickMs, signal)
+    for (const event of events) {
+      this.#note(event)
+      this.#last = { stream: event.stream, revision: event.revision }
+    }
+    this.#noted.emit('noted')
+  }
+
+  async #recoverDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#nowMs()
     const due = [...this.#waiting].filter(([, { dueMs }]) => dueMs <= nowMs).map(([trackingId]) => trackingId)
     for (let n = 0; n < due.length && !signal.aborted; n += parallel) {
       await Promise.all(due.slice(n, n + parallel).map((trackingId) => this.#recover(trackingId)))
     }
     await this.#keep()
-  }
-
-  async #look(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && this.#waiting.size < maxWaiting) {
-      const after = this.#after && { after: this.#after }
-      const page = await this.deps.store.readAll({
-        ...after,
-        streamPrefixes: [prefix, accountPrefix],
-        maxCount: pageSize,
-      })
-      for (const event of page.events) {
-        this.#note(event)
-        this.#last = { stream: event.stream, revision: event.revision }
-      }
-      this.#after = page.checkpoint ?? this.#after
-      if (page.atEnd) return
-    }
   }
 
   /** A debit of the built-in wallet is looked at too, so that none stays without its deposit, whoever gave up on it. */
@@ -134,7 +145,7 @@ class Recovery {
       this.#waiting.delete(trackingId)
     } catch (error) {
       if (error instanceof StoreUnavailableError) throw error
-      // One that cannot be read, or whose wallet is away, must not keep the others.
+      // One that cannot be read, or whose wallet is unavailable, must not keep the others.
       const isPassing = error instanceof WalletUnavailableError || error instanceof TooMuchContentionError
       logger[isPassing ? 'warn' : 'error']({ err: error, trackingId }, 'a payment could not be finished yet')
       this.#waiting.get(trackingId)!.dueMs = this.#nowMs() + againAfterMs

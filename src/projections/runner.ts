@@ -3,7 +3,7 @@ import { endOfLog } from '../event-store/end-of-log.js'
 import type { Page } from '../event-store/event-store.js'
 import type { RebuildDocument } from '../read-models/documents.js'
 import type { Lease } from '../read-models/leases.js'
-import { catchUp } from '../subscriptions/catch-up.js'
+import { follow, readAnew } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { applyPage } from './apply-page.js'
 import { Checkpoint, isOfThisLog, LeaseLostError, readCheckpoint } from './checkpoints.js'
@@ -12,6 +12,7 @@ import { dropLeftovers, Rebuild, type RebuildDependencies } from './rebuild/rebu
 import { RebuildRequests } from './rebuild/rebuild-requests.js'
 
 const lookForRequestsEveryMs = 500
+const gatherMs = 25
 
 export interface RunnerDependencies extends RebuildDependencies {
   readonly logger: Logger
@@ -42,7 +43,7 @@ export class ProjectionRunner {
     this.#requests = new RebuildRequests(deps.readModels, deps.clock)
     this.#retry = {
       signal: this.#lease.signal,
-      onUnavailable: (error, retryInMs) => this.#logger.warn({ err: error, retryInMs }, 'a store is away'),
+      onUnavailable: (error, failures) => this.#logger.warn({ err: error, failures }, 'a store is unavailable'),
     }
   }
 
@@ -98,12 +99,13 @@ export class ProjectionRunner {
   #serve(): void {
     this.#standingAt = undefined
     const stopping = new AbortController()
-    const ended = catchUp({
+    const ended = follow({
       ...this.#retry,
       signal: AbortSignal.any([this.#lease.signal, stopping.signal]),
       store: this.deps.store,
       after: this.#checkpoint.position,
       streamPrefixes: this.projection.streamPrefixes,
+      gatherMs,
       handle: (page) => this.#apply(page),
     }).catch((error) => this.#stand(error))
     this.#serving = { stopping, ended }
@@ -144,6 +146,7 @@ export class ProjectionRunner {
     this.#logger.info({ event: `${stream}@${fromRevision}` }, 'going on, as the event is passed over')
     this.#standingAt = undefined
     await this.#stopServing()
+    readAnew(this.deps.store)
     if (this.#outdated) await this.#renew()
     else this.#serve()
   }

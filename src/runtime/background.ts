@@ -84,7 +84,7 @@ async function start(
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await retryWhileUnavailable(() => merchants.start(), {
     signal: stopping,
-    onUnavailable: (err, retryInMs) => logger.warn({ err, retryInMs }, 'the stores are away'),
+    onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the stores are unavailable'),
   })
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
   const transfers = new TransferCommands(store, clock, settingsOf)

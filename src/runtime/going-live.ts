@@ -64,7 +64,7 @@ async function close(
     () => closeSandbox(configuration.dataDirectory, merchants, open, context),
     {
       signal,
-      onUnavailable: (err, retryInMs) => logger.warn({ err, retryInMs }, 'the sandbox is not closed yet'),
+      onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
     },
   )
   for (const merchantId of closed ?? []) logger.info({ merchantId }, 'the sandbox is over: its merchant is suspended')

@@ -1,39 +1,46 @@
 import { setTimeout as timer } from 'node:timers/promises'
+import pRetry from 'p-retry'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import { ReadModelsUnavailableError } from '../read-models/read-models.js'
 
-const firstDelayMs = 100
-const maxDelayMs = 5_000
-
 export interface RetryOptions {
   readonly signal: AbortSignal
-  /** Told before each pause. */
-  readonly onUnavailable: (error: Error, retryInMs: number) => void
+  /** Told of each failure that is retried, counted from 1. */
+  readonly onUnavailable: (error: Error, failures: number) => void
+  /** By default the errors of a store that is unavailable; any other error is the caller's. */
+  readonly isRetried?: (error: unknown) => boolean
 }
 
-/**
- * Does the work again, at growing distances, while a store is away; any other error is the caller's. `work` calls
- * `progressed` when it got on, so that the next failure starts with a short pause. Undefined when the signal aborts meanwhile.
- */
+/** Tries until it succeeds, waiting longer each time, 100 ms to 5 s. Undefined when the signal aborts meanwhile. */
 export async function retryWhileUnavailable<T>(
-  work: (progressed: () => void) => Promise<T>,
-  { signal, onUnavailable }: RetryOptions,
+  attempt: () => Promise<T>,
+  { signal, onUnavailable, isRetried = isUnavailable }: RetryOptions,
 ): Promise<T | undefined> {
-  let delayMs = firstDelayMs
-  const progressed = () => {
-    delayMs = firstDelayMs
-  }
-  while (!signal.aborted) {
+  const attempted = async () => {
     try {
-      return await work(progressed)
+      return await attempt()
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError || error instanceof ReadModelsUnavailableError)) throw error
-      onUnavailable(error, delayMs)
-      await pause(delayMs, signal)
-      delayMs = Math.min(delayMs * 2, maxDelayMs)
+      // p-retry never retries a TypeError; here `isRetried` decides.
+      throw error instanceof TypeError && isRetried(error) ? new Error(error.message, { cause: error }) : error
     }
   }
-  return undefined
+  if (signal.aborted) return undefined
+  try {
+    return await pRetry(attempted, {
+      ...{ signal, retries: Number.POSITIVE_INFINITY, minTimeout: 100, maxTimeout: 5_000 },
+      shouldRetry: ({ error }) => isRetried(error),
+      onFailedAttempt: ({ error, attemptNumber }) => {
+        if (isRetried(error) && !signal.aborted) onUnavailable(error, attemptNumber)
+      },
+    })
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return undefined
+    throw error
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StoreUnavailableError || error instanceof ReadModelsUnavailableError
 }
 
 /** Returns early, without an error, when the signal aborts. */

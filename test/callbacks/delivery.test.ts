@@ -337,7 +337,7 @@ t.test('what cannot be reached fails with a short reason', async (t) => {
   const resetting = await startReceiver(t, (_received, _response, request) => void request.socket.resetAndDestroy())
   const hanging = await startReceiver(t, () => undefined)
   const garbled = await startReceiver(t, (_received, _response, request) => void request.socket.end('nonsense\r\n\r\n'))
-  world.start({ timing: { attemptTimeoutMs: 300, sweepEveryMs: 1_000, sweepBehindMs: 0 } })
+  world.start({ timing: { attemptTimeoutMs: 300, sweepBehindMs: 0 } })
   const reasons: string[] = []
   for (const { url } of [closed, resetting, hanging, garbled]) {
     const { id } = await world.merchant(url)

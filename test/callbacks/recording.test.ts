@@ -69,7 +69,7 @@ async function recordedRevisions(world: World, trackingId: string): Promise<unkn
 }
 
 t.test('each change is recorded once though the group delivers it twice and the sweep runs beside it', async (t) => {
-  const world = await openWorld(t, { wrapStore: handingOver(twice), timing: { sweepEveryMs: 5 } })
+  const world = await openWorld(t, { wrapStore: handingOver(twice) })
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   world.start()

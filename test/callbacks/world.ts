@@ -74,7 +74,7 @@ export interface World {
   deliveryLog(trackingId: string): Promise<readonly RecordedEvent[]>
 }
 
-export const quickTiming: CallbackTiming = { attemptTimeoutMs: 1_000, sweepEveryMs: 300, sweepBehindMs: 0 }
+export const quickTiming: CallbackTiming = { attemptTimeoutMs: 1_000, sweepBehindMs: 0 }
 
 export interface WorldOptions {
   readonly timing?: Partial<CallbackTiming>

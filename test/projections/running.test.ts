@@ -99,7 +99,7 @@ t.test('while the read models or the log are away nothing is lost, and it goes o
   t.equal(away, 0)
   const { transfers } = await storedDocuments(stores.readModels)
   t.strictSame(transfers, expectedDocuments(await wholeLog(stores.store)).transfers)
-  t.match(stores.logLines.join(), 'a store is away')
+  t.match(stores.logLines.join(), 'a store is unavailable')
 })
 
 t.test('a holder whose lease was taken ends at its next checkpoint and turns nothing back', async (t) => {

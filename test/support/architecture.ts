@@ -35,15 +35,15 @@ export const areas: { readonly [folder: string]: Area } = {
   },
   'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: ['undici', ...typebox] },
   'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
-  commands: { areas: ['domain', 'event-store', 'security', 'wallet'], packages: ['ipaddr.js'] },
-  subscriptions: { areas: ['event-store', 'read-models'], packages: ['pino'] },
+  commands: { areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet'], packages: ['ipaddr.js'] },
+  subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   projections: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
     packages: ['pino', 'prom-client', ...typebox],
   },
   callbacks: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
-    packages: ['ipaddr.js', 'p-retry', 'pino', 'prom-client', 'undici'],
+    packages: ['ipaddr.js', 'lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
   },
   // What acts by itself when something has happened, or has not for too long.
   processes: {

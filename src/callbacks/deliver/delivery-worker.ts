@@ -2,10 +2,11 @@ import type { Logger } from 'pino'
 import { nextDelivery } from '../../domain/callback/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix } from '../../domain/streams.js'
-import type { EventStore, Position } from '../../event-store/event-store.js'
+import type { EventStore } from '../../event-store/event-store.js'
 import type { ReadModels } from '../../read-models/read-models.js'
+import { follow } from '../../subscriptions/follow.js'
+import { pause } from '../../subscriptions/retry.js'
 import { type AttemptDependencies, attempt } from './attempt.js'
-import { BackOff, pause } from './back-off.js'
 import { Endpoint, maxAttemptsPerEndpoint } from './endpoint.js'
 import { EndpointHealth } from './endpoint-health.js'
 import type { ResolveHost } from './guard.js'
@@ -58,24 +59,14 @@ export class DeliveryWorker {
 
   async #followNudges(): Promise<void> {
     const { store, logger } = this.deps
-    const backOff = new BackOff()
-    let after: Position | 'end' = 'end'
-    while (!this.stop.aborted) {
-      try {
-        for await (const page of store.subscribeToAll({
-          after,
-          streamPrefixes: [streamPrefix.callback],
-          signal: this.stop,
-        })) {
-          backOff.succeeded()
-          for (const { type, data } of page.events) this.#nudge(type, data)
-          after = page.checkpoint ?? after
-        }
-      } catch (error) {
-        logger.warn({ err: error }, 'callbacks: following new callbacks broke off, trying again')
-      }
-      if (!this.stop.aborted) await backOff.wait(this.stop)
-    }
+    await follow({
+      ...{ store, after: 'end', streamPrefixes: [streamPrefix.callback], signal: this.stop },
+      isRetried: () => true,
+      onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks broke off, trying again'),
+      handle: (page) => {
+        for (const { type, data } of page.events) this.#nudge(type, data)
+      },
+    })
   }
 
   #nudge(type: string, data: { readonly [name: string]: unknown }): void {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { CallbackCommands } from '../../commands/callbacks.js'
 import type { Loaded } from '../../commands/handle-command.js'
 import type { Lane } from '../../domain/callback/callback.js'
@@ -13,20 +14,33 @@ interface Change {
   readonly transfer: Transfer
 }
 
+/** What the sweep finds done without reading: as many events as a busy service records before the sweep comes by. */
+const maxRemembered = 20_000
+
+/** They leave the status as it is. */
+const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
+  'LateFundsReceived',
+  'FundsReturned',
+  'AttentionResolved',
+])
+
 /** Records the callbacks that a transfer's status changes call for: once each, and in order. */
 export class ChangeRecorder {
+  /** By event id: everything up to there is recorded. */
+  private readonly done = new LRUCache<string, true>({ max: maxRemembered })
+
   constructor(
     private readonly store: EventStore,
     private readonly commands: CallbackCommands,
   ) {}
 
   /**
-   * False for an event that surely calls for no callback: a creation that its merchant did not want to hear of. Reads
-   * nothing, as creations are most of the log.
+   * False for an event that surely calls for no callback, such as a creation that its merchant did not want to hear of, or whose
+   * callback was recorded here. Reads nothing, as creations are most of the log.
    */
-  concerns({ type, data }: RecordedEvent): boolean {
-    const isCreation = type === 'DepositCreated' || type === 'WithdrawalCreated'
-    return !isCreation || data.told === true
+  concerns({ id, type, data }: RecordedEvent): boolean {
+    if (type === 'DepositCreated' || type === 'WithdrawalCreated') return data.told === true && !this.done.has(id)
+    return !silentTypes.has(type) && !this.done.has(id)
   }
 
   /**
@@ -35,11 +49,15 @@ export class ChangeRecorder {
    * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
   async recordUpTo(event: RecordedEvent): Promise<number> {
-    const changes = await this.changesUpTo(event)
-    const last = changes.at(-1)
-    if (!last) return 0
-    const { trackingId } = last.transfer
-    let lane = await this.commands.load(trackingId)
+    const missing = await this.recordMissing(await this.changesUpTo(event))
+    this.done.set(event.id, true)
+    return missing
+  }
+
+  private async recordMissing(changes: readonly Change[]): Promise<number> {
+    const [first] = changes
+    if (!first) return 0
+    let lane = await this.commands.load(first.transfer.trackingId)
     const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
     const missing = changes.filter((change) => !recorded.has(change.event.id))
     for (const change of missing) lane = await this.record(change, lane)

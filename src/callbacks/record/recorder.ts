@@ -11,7 +11,7 @@ import {
   type PersistentSubscriptionSettings,
   type Position,
 } from '../../event-store/event-store.js'
-import { BackOff, pause } from '../deliver/back-off.js'
+import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import type { CallbackMetrics } from '../metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
 
@@ -52,19 +52,29 @@ export class Recorder {
 
   /** Consumes until the signal aborts, and again whenever the consumer was cut off. */
   async run(signal: AbortSignal): Promise<void> {
-    const backOff = new BackOff()
+    const onUnavailable = (err: Error) =>
+      this.deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription broke off, trying again')
     while (!signal.aborted) {
-      try {
-        const consumer = await this.consume(signal)
-        await this.consumeAll(consumer, backOff, signal)
-      } catch (error) {
-        this.deps.logger.warn(
-          { err: error, group: callbackGroup },
-          'callbacks: the subscription broke off, trying again',
-        )
-      }
-      if (!signal.aborted) await backOff.wait(signal)
+      await retryWhileUnavailable(() => this.consumeOnce(signal, onUnavailable), {
+        ...{ signal, onUnavailable },
+        isRetried: () => true,
+      })
     }
+  }
+
+  /** @throws what cuts the consumer off before it delivers anything */
+  private async consumeOnce(signal: AbortSignal, onBroken: (error: Error) => void): Promise<void> {
+    const consumer = await this.consume(signal)
+    let hasDelivered = false
+    try {
+      await this.consumeAll(consumer, signal, () => {
+        hasDelivered = true
+      })
+    } catch (error) {
+      if (!hasDelivered) throw error
+      onBroken(error as Error)
+    }
+    if (!hasDelivered && !signal.aborted) throw new Error('the consumer ended')
   }
 
   private async consume(signal: AbortSignal): Promise<PersistentConsumer> {
@@ -82,12 +92,12 @@ export class Recorder {
     return await groups.consume(callbackGroup, { bufferSize, signal })
   }
 
-  private async consumeAll(consumer: PersistentConsumer, backOff: BackOff, signal: AbortSignal): Promise<void> {
+  private async consumeAll(consumer: PersistentConsumer, signal: AbortSignal, onDelivery: () => void): Promise<void> {
     const acks = new AckBatch(consumer)
     const underWay = new Set<Promise<void>>()
     try {
       for await (const delivery of consumer) {
-        backOff.succeeded()
+        onDelivery()
         if (!this.deps.changes.concerns(delivery.event)) {
           acks.add(delivery.ackId)
           continue

@@ -2,13 +2,13 @@ import type { Clock } from '../../commands/handle-command.js'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import type { Lease } from '../../read-models/leases.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { batchSize } from '../../subscriptions/catch-up.js'
 import { applyPage } from '../apply-page.js'
 import { type Checkpoint, LeaseLostError } from '../checkpoints.js'
 import type { Projection } from '../projection.js'
 
 /** How often progress is told, at most. */
 const progressEveryMs = 200
+const pageSize = 500
 
 export interface RebuildDependencies {
   readonly store: EventStore
@@ -75,7 +75,7 @@ export class Rebuild {
     this.#checkHeld()
     const { streamPrefixes } = this.projection
     const after = this.#position
-    const page = await this.deps.store.readAll({ streamPrefixes, maxCount: batchSize, ...(after && { after }) })
+    const page = await this.deps.store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
     await applyPage(this.projection, this.deps.readModels.collection(this.#beside), page)
     this.#position = page.checkpoint ?? after
     this.#lastEvent = page.events.at(-1) ?? this.#lastEvent
