@@ -31,10 +31,10 @@ export interface ProtocolOptions {
   /** 0: any free one. */
   readonly port: number
   readonly isWritable: boolean
-  /** Streams that only the service writes … */
-  readonly isOfService: (stream: string) => boolean
-  /** … unless clients are to write these, too, and take part in the service's groups. */
-  readonly opensService: boolean
+  /** Streams that clients only read, as those who write to the log directly have rules of their own; none when absent … */
+  readonly isReserved?: (stream: string) => boolean
+  /** … unless clients are to write these as well, those this server keeps for itself, and consume the groups made without it. */
+  readonly opensReserved?: boolean
   /** Files in PEM. Without them nothing is encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   /** Beside the users kept in the log. */

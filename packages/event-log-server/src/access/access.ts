@@ -32,10 +32,8 @@ export interface AccessOptions {
   /** Those whoever runs the server has named, beside the users kept in the log. */
   readonly accounts: readonly Account[]
   readonly isWritable: boolean
-  /** Streams that only the service writes. */
-  readonly isOfService: (stream: string) => boolean
-  /** Clients may write these, too, and take part in the service's groups. */
-  readonly opensService: boolean
+  readonly isReserved?: (stream: string) => boolean
+  readonly opensReserved?: boolean
   /** Told of each log-in that was refused. */
   readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
   /** What the recorded server leaves open is open: `everything` where it runs without TLS. For tests of conformance. */
@@ -141,9 +139,9 @@ export class Access {
     if (stream === undefined || !this.isAllowed(user, 'read', stream)) throw accessDenied()
   }
 
-  /** Whether clients may change what the service itself stands on. */
-  get opensService(): boolean {
-    return this.#options.opensService
+  /** Whether clients may change what others stand on. */
+  get opensReserved(): boolean {
+    return this.#options.opensReserved === true
   }
 
   /** Whether an event may be shown that was found by a link. */
@@ -166,10 +164,10 @@ export class Access {
 
   #isChangeable(stream: string): boolean {
     if (!this.#options.isWritable) return false
-    if (this.#options.opensService) return true
+    if (this.opensReserved) return true
     // Of metadata, and of the metadata of metadata: it rules the stream itself.
     const itself = stream.replace(/^(\$\$)+/, '')
-    return !this.#options.isOfService(itself) && !ofServer.some((prefix) => itself.startsWith(prefix))
+    return !this.#options.isReserved?.(itself) && !ofServer.some((prefix) => itself.startsWith(prefix))
   }
 
   /** With what no ACL names. */

@@ -26,7 +26,7 @@ export function groupsOf({ groups }: PersistentContext): Groups<ResolvedEvent> {
 
 /** The service's groups are its own, as its streams are. @throws CallError */
 export function mayChange({ access, groups }: PersistentContext, name: GroupName): void {
-  if (!access.opensService && groups?.find(name)?.madeBy === 'service') throw accessDenied()
+  if (!access.opensReserved && groups?.find(name)?.madeBy === 'service') throw accessDenied()
 }
 
 /** Loads all groups anew, as a restart of the server would. */

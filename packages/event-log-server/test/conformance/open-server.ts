@@ -25,8 +25,7 @@ const server = await startProtocolServer({
   host: '127.0.0.1',
   port: Number(values.port ?? 0),
   isWritable: true,
-  isOfService: () => false,
-  opensService: true,
+  opensReserved: true,
   isOpenAsRecorded: true,
   accounts: [
     { login: 'admin', password: 'changeit', groups: ['$admins'] },
