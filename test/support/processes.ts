@@ -52,13 +52,15 @@ export interface ServiceOptions {
   readonly environment?: NodeJS.ProcessEnv
   /** All when absent. */
   readonly roles?: string
+  /** The program; this repository's when absent. */
+  readonly main?: string
 }
 
 /** Starts the built service as its own process and waits until it is ready. Killed after the test if it still runs. */
 export async function startServiceProcess(t: Teardown, options: ServiceOptions): Promise<ServiceProcess> {
-  const { directory, port = 0, environment = {}, roles } = options
+  const { directory, port = 0, environment = {}, roles, main: program = main } = options
   const args = roles === undefined ? [] : ['--roles', roles]
-  const child = spawn(process.execPath, [main, 'serve', '--json', ...args], {
+  const child = spawn(process.execPath, [program, 'serve', '--json', ...args], {
     cwd: directory,
     env: { ...cleanEnvironment(), PORT: String(port), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
+import t from 'tap'
+import { startServiceProcess, temporaryDirectory } from './support/processes.js'
+
+const run = promisify(execFile)
+const packages = ['.', './packages/event-log', './packages/event-log-server']
+
+interface Packed {
+  readonly name: string
+  readonly filename: string
+}
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+}
+
+/** The three packages as they are published, side by side, with the dependencies they state and no others. */
+async function installed(directory: string): Promise<string> {
+  const modules = join(directory, 'node_modules')
+  mkdirSync(modules)
+  const { stdout } = await run('npm', [
+    'pack',
+    '--json',
+    '--ignore-scripts',
+    '--pack-destination',
+    directory,
+    ...packages,
+  ])
+  const stated = new Set<string>()
+  for (const { name, filename } of JSON.parse(stdout) as Packed[]) {
+    const folder = join(modules, name)
+    mkdirSync(folder, { recursive: true })
+    await run('tar', ['-xzf', join(directory, filename), '--strip-components=1', '-C', folder])
+    for (const dependency of Object.keys(manifestIn(folder).dependencies)) stated.add(dependency)
+  }
+  for (const dependency of stated) {
+    const link = join(modules, dependency)
+    mkdirSync(dirname(link), { recursive: true })
+    if (!dependency.startsWith('@transferd/')) symlinkSync(join(process.cwd(), 'node_modules', dependency), link)
+  }
+  return modules
+}
+
+function manifestIn(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+/** What a program prints that stands in the directory. */
+async function printedBy(directory: string, program: string): Promise<string> {
+  const file = join(directory, 'program.mjs')
+  writeFileSync(file, program)
+  const { NODE_OPTIONS: _instrumentation, ...env } = process.env
+  const { stdout } = await run(process.execPath, [file], { cwd: directory, env, timeout: 60_000 })
+  return stdout
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => probe.once('listening', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
+
+t.test('all three packages run elsewhere, without the repository', async (t) => {
+  const directory = temporaryDirectory(t)
+  const modules = await installed(directory)
+
+  t.test('what they export is there; all but the helpers of their tests', async (t) => {
+    for (const name of ['@transferd/event-log', '@transferd/event-log-server']) {
+      for (const [path, entry] of Object.entries(manifestIn(join(modules, name)).exports ?? {})) {
+        if (path === './test/*') continue
+        const files = typeof entry === 'string' ? [entry, entry.replace(/\.js$/, '.d.ts')] : Object.values(entry)
+        for (const file of files) t.ok(existsSync(join(modules, name, file)), `${name}: ${path} is ${file}`)
+      }
+      t.ok(existsSync(join(modules, name, 'LICENSE')), name)
+    }
+  })
+
+  t.test('the service starts and is healthy', async (t) => {
+    const main = join(modules, 'transferd/dist/src/cli/main.js')
+    const home = temporaryDirectory(t)
+    const service = await startServiceProcess(t, { directory: home, main })
+    t.equal((await fetch(`${service.baseUrl}/health/ready`)).status, 200)
+    t.equal(await service.end('SIGTERM'), 0)
+  })
+
+  t.test('event-log opens, appends and reads', async (t) => {
+    const printed = await printedBy(
+      directory,
+      `import { openEventLog } from '@transferd/event-log'
+const log = await openEventLog({ directory: 'log' })
+await log.append('order-1', 'no_stream', [{ id: crypto.randomUUID(), type: 'Placed', data: { total: 1 }, metadata: {} }])
+for (const { type, revision, data } of await log.readStream('order-1')) console.log(type, revision, data)
+await log.close()`,
+    )
+    t.equal(printed, 'Placed 0 { total: 1 }\n')
+    rmSync(join(directory, 'log'), { recursive: true })
+  })
+
+  const certificate = makeCertificate(directory)
+  const skip = certificate ? false : 'there is no openssl to make a certificate with'
+  t.test('event-log-server answers the official client, as its README has it', { skip }, async (t) => {
+    const readme = readFileSync(join(modules, '@transferd/event-log-server/README.md'), 'utf8')
+    const [, snippet = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? []
+    const printed = await printedBy(directory, snippet.replaceAll('2113', `${await freePort()}`))
+    t.equal(printed, 'OrderPlaced { total: 100 }\n')
+    t.ok(readme.includes(`It prints \`${printed.trim()}\``))
+  })
+})
