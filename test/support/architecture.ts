@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 
-interface Area {
+export interface Area {
   /** Other areas it may import from. */
   readonly areas: readonly string[]
   /** npm packages it may import. */
@@ -9,16 +9,18 @@ interface Area {
   readonly node?: false
 }
 
-const typebox = ['@sinclair/typebox', '@fastify/type-provider-typebox']
+const typebox = '@sinclair/typebox'
 
 const eventLog = '@transferd/event-log'
 
+export type Areas = { readonly [folder: string]: Area }
+
 /** The arrows of the architecture: what each folder of src may import. A folder that is not here is not allowed. */
-export const areas: { readonly [folder: string]: Area } = {
+export const areas: Areas = {
   domain: { areas: [], packages: [], node: false },
   // TypeBox as one file.
-  schema: { areas: [], packages: typebox },
-  'event-store': { areas: ['domain', 'schema'], packages: [eventLog, ...typebox] },
+  schema: { areas: [], packages: [typebox] },
+  'event-store': { areas: ['domain', 'schema'], packages: [eventLog, typebox] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
@@ -33,13 +35,13 @@ export const areas: { readonly [folder: string]: Area } = {
     areas: ['commands', 'domain', 'event-store', 'security', 'wallet'],
     packages: ['@node-rs/argon2'],
   },
-  'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: ['undici', ...typebox] },
-  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer', 'undici', ...typebox] },
+  'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: [typebox] },
+  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
   commands: { areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet'], packages: ['ipaddr.js'] },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   projections: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
-    packages: ['pino', 'prom-client', ...typebox],
+    packages: ['pino'],
   },
   callbacks: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
@@ -53,7 +55,7 @@ export const areas: { readonly [folder: string]: Area } = {
   // What http and cli ask of read models.
   queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
   http: {
-    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security', 'wallet'],
+    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security'],
     packages: [
       '@fastify/swagger',
       '@fastify/swagger-ui',
@@ -62,7 +64,8 @@ export const areas: { readonly [folder: string]: Area } = {
       'ipaddr.js',
       'pino',
       'prom-client',
-      ...typebox,
+      typebox,
+      '@fastify/type-provider-typebox',
     ],
   },
   // Composes everything, so it may import every area; still no driver.
@@ -82,7 +85,7 @@ export const areas: { readonly [folder: string]: Area } = {
       ],
       ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages'],
     ],
-    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'pino', 'prom-client', ...typebox],
+    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'pino', 'prom-client', typebox],
   },
   // Adapters reach it through runtime; transfers are shown as the API shows them.
   cli: {
@@ -96,35 +99,55 @@ export const areas: { readonly [folder: string]: Area } = {
       'queries',
       'read-models',
       'runtime',
-      'security',
-      'wallet',
     ],
-    packages: ['commander', 'pino'],
+    packages: ['commander'],
   },
 }
 
-/** The area of a file by its path below src: the longest folder that is one. */
-function areaOf(file: string): string | undefined {
-  let folder = posix.dirname(file)
-  while (folder !== '.' && !Object.hasOwn(areas, folder)) folder = posix.dirname(folder)
-  return folder === '.' ? undefined : folder
+/** The same for the packages; `.` are the files beside the folders, which may import all of them. */
+export const packageAreas: { readonly [name: string]: Areas } = {
+  'event-log': {
+    '.': { areas: ['file', 'reader', 'writer', 'groups'], packages: [] },
+    file: { areas: ['.'], packages: ['better-sqlite3'] },
+    reader: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
+    writer: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
+    groups: { areas: ['.', 'file', 'reader'], packages: ['denque'] },
+  },
+  'event-log-server': {
+    '.': {
+      areas: ['access', 'calls', 'filters', 'groups', 'wire'],
+      packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js'],
+    },
+    access: { areas: ['.', 'wire'], packages: [eventLog, '@grpc/grpc-js'] },
+    calls: {
+      areas: ['access', 'filters', 'wire'],
+      packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
+    },
+    filters: { areas: ['wire'], packages: [eventLog, '@grpc/grpc-js'] },
+    groups: {
+      areas: ['.', 'access', 'calls', 'filters', 'wire'],
+      packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js'],
+    },
+    wire: { areas: [], packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'] },
+  },
 }
 
-interface Import {
-  readonly name: string
-  /** Erased by the compiler: it ties no module to another when the program runs. */
-  readonly typeOnly: boolean
+/** Source by path below the root: src, or a package's. */
+export type Files = ReadonlyMap<string, string>
+
+/** The area of a file: the longest folder that is one. */
+function areaOf(file: string, areas: Areas): string | undefined {
+  let folder = posix.dirname(file)
+  while (folder !== '.' && !Object.hasOwn(areas, folder)) folder = posix.dirname(folder)
+  return Object.hasOwn(areas, folder) ? folder : undefined
 }
 
 /** Static, dynamic and type imports, re-exports and require. */
-export function importsOf(source: string): Import[] {
+export function importsOf(source: string): string[] {
   const code = source.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-  const statements = code.matchAll(/^\s*(?:import|export)\b([^'"`;=]*?\bfrom)?\s*(['"])([^'"]+)\2/gm)
+  const statements = code.matchAll(/^\s*(?:import|export)\b(?:[^'"`;=]*?\bfrom)?\s*(['"])([^'"]+)\1/gm)
   const calls = code.matchAll(/\b(?:import|require)\s*\(\s*(['"`])([^'"`]+)\1/g)
-  return [
-    ...[...statements].map(([, clause = '', , name = '']) => ({ name, typeOnly: /^\s+type\s/.test(clause) })),
-    ...[...calls].map(([, , name = '']) => ({ name, typeOnly: false })),
-  ]
+  return [...statements, ...calls].map(([, , name = '']) => name)
 }
 
 function resolved(file: string, imported: string): string {
@@ -139,39 +162,68 @@ function packageOf(imported: string): string {
     .join('/')
 }
 
-/** What one file, by its path below src, imports against the rules: a sentence for each. */
-export function violations(file: string, source: string): string[] {
-  const from = areaOf(file)
+/** What one file imports against the rules: a sentence for each. */
+export function violations(file: string, source: string, rules: Areas = areas): string[] {
+  const from = areaOf(file, rules)
   if (from === undefined) return [`${file} is in no known folder`]
-  const rules = areas[from]!
-  return importsOf(source).flatMap(({ name: imported }) => {
-    if (imported.startsWith('node:')) return rules.node === false ? [`${file} imports ${imported}: no Node here`] : []
+  const allowed = rules[from]!
+  return importsOf(source).flatMap((imported) => {
+    if (imported.startsWith('node:')) return allowed.node === false ? [`${file} imports ${imported}: no Node here`] : []
     if (!imported.startsWith('.')) {
-      return rules.packages.includes(packageOf(imported)) ? [] : [`${file} imports the package ${imported}`]
+      return allowed.packages.includes(packageOf(imported)) ? [] : [`${file} imports the package ${imported}`]
     }
-    const to = areaOf(resolved(file, imported))
-    if (to === from || (to !== undefined && rules.areas.includes(to))) return []
-    return [`${file} imports ${imported}: ${from} may not import ${to ?? 'what is outside src'}`]
+    const to = areaOf(resolved(file, imported), rules)
+    if (to === from || (to !== undefined && allowed.areas.includes(to))) return []
+    return [`${file} imports ${imported}: ${from} may not import ${to ?? 'what is outside'}`]
   })
 }
 
-/** Every cycle of imports that are there when the program runs, as the files on it. `files`: source by path below src. */
-export function cycles(files: ReadonlyMap<string, string>): string[] {
+/** The arrows that are allowed and that no file has: `from -> to`. */
+export function unusedArrows(files: Files, rules: Areas = areas): string[] {
+  const used = new Set<string>()
+  for (const [file, source] of files) {
+    for (const name of importsOf(source)) {
+      const to = name.startsWith('.') ? areaOf(resolved(file, name), rules) : packageOf(name)
+      used.add(`${areaOf(file, rules)} -> ${to}`)
+    }
+  }
+  return Object.entries(rules).flatMap(([from, { areas, packages }]) =>
+    [...areas, ...packages].map((to) => `${from} -> ${to}`).filter((arrow) => !used.has(arrow)),
+  )
+}
+
+/** Every cycle of imports, as the files on it. An import of types ties files as any other does: neither is understood alone. */
+export function cycles(files: Files): string[] {
+  const graph = new Map<string, string[]>()
+  for (const [file, source] of files) {
+    const names = importsOf(source).filter((name) => name.startsWith('.'))
+    graph.set(
+      file,
+      names.map((name) => resolved(file, name)),
+    )
+  }
+  return circles(graph)
+}
+
+/** Every cycle of folders that may import one another. What is beside the folders of a package may use all of them. */
+export function folderCycles(rules: Areas = areas): string[] {
+  const folders = Object.entries(rules).filter(([from]) => from !== '.')
+  return circles(new Map(folders.map(([from, { areas }]) => [from, areas])))
+}
+
+function circles(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = []
   const done = new Set<string>()
-  const walk = (file: string, path: readonly string[]) => {
-    const start = path.indexOf(file)
+  const walk = (node: string, path: readonly string[]) => {
+    const start = path.indexOf(node)
     if (start >= 0) {
-      found.push([...path.slice(start), file].join(' -> '))
+      found.push([...path.slice(start), node].join(' -> '))
       return
     }
-    const source = files.get(file)
-    if (done.has(file) || source === undefined) return
-    for (const { name, typeOnly } of importsOf(source)) {
-      if (name.startsWith('.') && !typeOnly) walk(resolved(file, name), [...path, file])
-    }
-    done.add(file)
+    if (done.has(node)) return
+    for (const next of graph.get(node) ?? []) walk(next, [...path, node])
+    done.add(node)
   }
-  for (const file of files.keys()) walk(file, [])
+  for (const node of graph.keys()) walk(node, [])
   return found
 }
