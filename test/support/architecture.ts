@@ -55,7 +55,7 @@ export const areas: Areas = {
   // What http and cli ask of read models.
   queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
   http: {
-    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security'],
+    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'security', 'wallet'],
     packages: [
       '@fastify/swagger',
       '@fastify/swagger-ui',
