@@ -1,16 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseObject } from './file/event-body.js'
-import { isProcessLocked, tryProcessLock } from './file/process-lock.js'
-import type { GroupLog } from './groups/group-log.js'
+import { walPath } from './file/log-file.js'
+import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
 import { Commits } from './reader/commits.js'
-import { LogReader, scanWindow } from './reader/log-reader.js'
-import { StreamReader } from './reader/stream-reader.js'
+import { LogReader, positionAt, scanWindow } from './reader/log-reader.js'
 import type {
   Append,
   AppendResult,
-  EventLog,
   ExpectedRevision,
-  JsonObject,
   NewEvent,
   Page,
   Position,
@@ -22,22 +18,21 @@ import type {
 import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500
+/** Events of a stream read before other work of the thread has its turn. */
+const streamPage = 1_000
 /** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
 const emptyPagePauseMs = 20
 
-/** One thread's connection to the log: what it appends goes to the process's writer, what it reads it reads itself. */
-export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
+/** One thread's connection to the log: what it writes goes to the process's writer, what it reads it reads itself. */
+export class Log {
+  readonly reader: LogReader
+  readonly commits: Commits
   readonly client: WriterClient
-  readonly #directory: string
-  readonly #reader: LogReader
-  readonly #commits: Commits
-  #groupLog: GroupLog | undefined
 
-  constructor(directory: string) {
-    this.#directory = directory
-    this.#reader = new LogReader(directory)
-    this.#commits = new Commits(() => this.#reader.lastPosition())
-    this.client = new WriterClient((position) => this.#commits.committed(position))
+  constructor(private readonly directory: string) {
+    this.reader = new LogReader(directory)
+    this.commits = new Commits(walPath(directory), () => this.reader.lastPosition())
+    this.client = new WriterClient((position) => this.commits.committed(position))
   }
 
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
@@ -59,14 +54,14 @@ export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
     let from = fromRevision
     for (;;) {
       const left = maxCount - events.length
-      const page = this.#reader.readStream(stream, {
+      const page = this.reader.readStream(stream, {
         direction,
         fromRevision: from,
         maxCount: Math.min(left, streamPage),
       })
       for (const event of page.events) events.push(event)
       if (page.atEnd || events.length === maxCount) return events
-      from = page.next
+      from = (events.at(-1)?.revision ?? from) + (direction === 'forwards' ? 1 : -1)
       await nextTurn()
     }
   }
@@ -75,13 +70,13 @@ export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
     checkCount('maxCount', options.maxCount, 1)
     // A caller that reads page after page would otherwise never let the thread do anything else.
     await nextTurn()
-    return this.#reader.readAll(options)
+    return this.reader.readAll(options)
   }
 
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page> {
     const { after, signal, streamPrefixes, pageSize = defaultPageSize } = options
     // The end is that of this moment, not of the first page: what is appended between the two belongs to the subscriber.
-    const from = after === 'end' ? this.lastPosition() : after
+    const from = after === 'end' ? positionAt(this.reader.lastPosition()) : after
     const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
     return this.#pages(from, { ...filter, maxCount: pageSize }, signal)
   }
@@ -105,46 +100,24 @@ export class Log implements Pick<EventLog, 'readStream' | 'readAll'> {
       if (!page.atEnd) continue
       // Woken by every group commit, a reader of rare streams would cost as much as one of all: it looks at them in lots.
       if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
-      await this.waitForCommit(after, signal)
+      await this.commits.beyond(Number(after?.commit ?? 0n), signal)
     }
   }
 
-  lastPosition(): Position | undefined {
-    const position = this.#reader.lastPosition()
-    return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
+  /** Undefined when another holder, of this process or another one, has the lock of this name. */
+  tryLock(name: string): ProcessLock | undefined {
+    return tryProcessLock(this.directory, name)
   }
 
-  waitForCommit(after: Position | undefined, signal: AbortSignal): Promise<void> {
-    return this.#commits.beyond(Number(after?.commit ?? 0n), signal)
-  }
-
-  /** Its reader has a connection of its own, opened when somebody consumes a group here. */
-  get groupLog(): GroupLog {
-    this.#groupLog ??= {
-      reader: new StreamReader(this.#directory),
-      append: async (stream, expected, { id, type, data, metadata }) => {
-        await this.append(stream, expected, [{ id, type, data: object(data), metadata: object(metadata) }])
-      },
-      tryLock: (name) => tryProcessLock(this.#directory, name),
-      isLocked: (name) => isProcessLocked(this.#directory, name),
-    }
-    return this.#groupLog
+  isLocked(name: string): boolean {
+    return isProcessLocked(this.directory, name)
   }
 
   async close(): Promise<void> {
-    this.#commits.close()
+    this.commits.close()
     await this.client.close()
-    this.#reader.close()
-    this.#groupLog?.reader.close()
+    this.reader.close()
   }
-}
-
-/** Events of a stream read before other work of the thread has its turn. */
-const streamPage = 1_000
-
-/** What groups append has the form of the service's own events; what has none (no metadata) is an empty object. */
-function object(bytes: Uint8Array): JsonObject {
-  return parseObject(bytes) ?? {}
 }
 
 function nextTurn(): Promise<void> {

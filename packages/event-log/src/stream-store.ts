@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EventContent, encodeBody } from './file/event-body.js'
 import { prepareLog } from './file/log-file.js'
-import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
+import type { ProcessLock } from './file/process-lock.js'
+import { Log } from './log.js'
 import { Activity } from './reader/activity.js'
-import { Commits } from './reader/commits.js'
-import { StreamReader } from './reader/stream-reader.js'
+import type { LogReader } from './reader/log-reader.js'
 import type { Expected } from './writer/stream-rules.js'
-import { type Outcome, WriterClient } from './writer/writer-client.js'
+import type { Outcome } from './writer/writer-client.js'
 import { WriterHost } from './writer/writer-host.js'
 
 /**
@@ -16,11 +16,9 @@ import { WriterHost } from './writer/writer-host.js'
  * truncated, appends that name no revision, content of any kind. The service itself uses the narrower `EventLog`.
  */
 export class StreamStore {
-  readonly reader: StreamReader
+  readonly reader: LogReader
   readonly activity: Activity
-  readonly #directory: string
-  readonly #commits: Commits
-  readonly #client: WriterClient
+  readonly #log: Log
   readonly #host: WriterHost
   readonly #dispose: () => void
   #isClosed = false
@@ -42,53 +40,49 @@ export class StreamStore {
   }
 
   private constructor(directory: string, dispose: () => void) {
-    this.#directory = directory
     this.#dispose = dispose
     prepareLog(directory)
-    this.reader = new StreamReader(directory)
-    this.#commits = new Commits(() => this.reader.lastPosition())
-    this.activity = new Activity(this.reader, this.#commits)
-    this.#client = new WriterClient((position) => this.#commits.committed(position))
-    this.#host = new WriterHost(directory, this.#client)
+    this.#log = new Log(directory)
+    this.reader = this.#log.reader
+    this.activity = new Activity(this.reader, this.#log.commits)
+    this.#host = new WriterHost(directory, this.#log.client)
   }
 
   /** @throws StoreUnavailableError */
   append(stream: string, expected: Expected, events: readonly EventContent[]): Promise<Outcome> {
-    return this.#client.execute({ kind: 'append', stream, expected, bodies: events.map(encodeBody) })
+    return this.#log.client.execute({ kind: 'append', stream, expected, bodies: events.map(encodeBody) })
   }
 
   /** Hides all events there are; the next append brings the stream back without them. @throws StoreUnavailableError */
   delete(stream: string, expected: Expected): Promise<Outcome> {
-    return this.#client.execute({ kind: 'delete', stream, expected })
+    return this.#log.client.execute({ kind: 'delete', stream, expected })
   }
 
   /** Ends a stream for ever. @throws StoreUnavailableError */
   tombstone(stream: string, expected: Expected): Promise<Outcome> {
-    return this.#client.execute({ kind: 'tombstone', stream, expected })
+    return this.#log.client.execute({ kind: 'tombstone', stream, expected })
   }
 
   /** Returns when the log has an event behind `position`, or the signal aborts. */
   waitForCommit(position: number, signal: AbortSignal): Promise<void> {
-    return this.#commits.beyond(position, signal)
+    return this.#log.commits.beyond(position, signal)
   }
 
   /** Undefined when another holder, of this process or another one, has the lock of this name. */
   tryLock(name: string): ProcessLock | undefined {
-    return tryProcessLock(this.#directory, name)
+    return this.#log.tryLock(name)
   }
 
   isLocked(name: string): boolean {
-    return isProcessLocked(this.#directory, name)
+    return this.#log.isLocked(name)
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.activity.close()
-    this.#commits.close()
-    await this.#client.close()
+    await this.#log.close()
     await this.#host.close()
-    this.reader.close()
     this.#dispose()
   }
 }

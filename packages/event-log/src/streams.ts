@@ -2,13 +2,9 @@
 export { decodeBody, type EventContent, encodeBody, parseObject } from './file/event-body.js'
 export { positionAtOrBehind, positionScale, positionText } from './file/shown-position.js'
 export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
-export {
-  asFollowed,
-  type Direction,
-  type StoredEvent,
-  type StreamReader,
-  type StreamView,
-} from './reader/stream-reader.js'
+export { asFollowed, type LogReader, type StreamView } from './reader/log-reader.js'
+export type { StoredEvent } from './reader/rows.js'
 export { StreamStore } from './stream-store.js'
+export type { Direction } from './types.js'
 export type { Expected } from './writer/stream-rules.js'
 export type { Outcome } from './writer/writer-client.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import type { StoredEvent, StreamReader } from '@transferd/event-log/streams'
+import type { LogReader, StoredEvent } from '@transferd/event-log/streams'
 import type { MatchingBudget } from '../filters/matching-budget.js'
 import { streams } from '../wire/generated.js'
 import type { Outlet } from './call.js'
@@ -10,7 +10,7 @@ export const pageEvents = 200
 
 /** What all kinds of reads and subscriptions have in common. */
 export interface Reading {
-  readonly reader: StreamReader
+  readonly reader: LogReader
   readonly outlet: Outlet<ReadResp>
   readonly signal: AbortSignal
   /** Of the connection. */

@@ -1,6 +1,6 @@
 import type { ReadResp as PersistentReadResp } from '@eventstore/db-client/generated/persistent_pb.js'
 import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
-import type { StoredEvent, StreamReader } from '@transferd/event-log/streams'
+import type { LogReader, StoredEvent } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import { persistent, streams } from './generated.js'
 import { identifierOf, revisionText, uuidOf } from './values.js'
@@ -16,7 +16,7 @@ const ticksPerMs = 10_000
 /** The event a link points to. What is no link, or not well-formed, stands for itself; a link is followed once. */
 export function resolve(
   event: StoredEvent,
-  reader: StreamReader,
+  reader: LogReader,
   mayFollow: (stream: string) => boolean = () => true,
 ): ResolvedEvent {
   if (event.type !== '$>') return { event }

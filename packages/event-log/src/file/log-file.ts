@@ -49,6 +49,10 @@ export function logPath(directory: string): string {
   return join(directory, 'events.db')
 }
 
+export function walPath(directory: string): string {
+  return `${logPath(directory)}-wal`
+}
+
 /**
  * Makes the directory (mode 0700) and the log in it unless they are there, and checks that the log is ours.
  * @throws CannotOpenLogError

@@ -1,4 +1,4 @@
-import type { StreamReader } from '../reader/stream-reader.js'
+import type { LogReader } from '../reader/log-reader.js'
 import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../types.js'
 
 /** What a group of the whole log has for a stream. */
@@ -63,7 +63,7 @@ export function groupStream({ source, group }: GroupName, kind: 'checkpoint' | '
 }
 
 /** What EventStoreDB refuses. All else is taken as it comes, and must do no harm. @throws InvalidSettingsError */
-export function checkSettings({ source, settings }: GroupDefinition, reader: StreamReader): void {
+export function checkSettings({ source, settings }: GroupDefinition, reader: LogReader): void {
   const { readBatchSize, historyBufferSize, strategy, startFrom } = settings
   if (readBatchSize >= historyBufferSize) {
     throw new InvalidSettingsError(
@@ -77,7 +77,7 @@ export function checkSettings({ source, settings }: GroupDefinition, reader: Str
 }
 
 /** The place behind which a group without a checkpoint begins. */
-export function placeBefore({ source, settings }: GroupDefinition, reader: StreamReader): number {
+export function placeBefore({ source, settings }: GroupDefinition, reader: LogReader): number {
   const { startFrom } = settings
   const isOfAll = source === wholeLog
   switch (startFrom) {

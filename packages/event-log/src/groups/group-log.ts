@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EventContent } from '../file/event-body.js'
 import type { ProcessLock } from '../file/process-lock.js'
-import type { StreamReader } from '../reader/stream-reader.js'
+import type { LogReader } from '../reader/log-reader.js'
 import { type ExpectedRevision, WrongExpectedRevisionError } from '../types.js'
 
 /** How often an append is tried again when another process appends to the stream at the same moment. */
@@ -9,7 +9,7 @@ export const maxConflicts = 50
 
 /** What groups need of the log beneath them; the service and the protocol's server write to it in different ways. */
 export interface GroupLog {
-  readonly reader: StreamReader
+  readonly reader: LogReader
   /** @throws WrongExpectedRevisionError, StoreUnavailableError */
   append(stream: string, expected: ExpectedRevision, event: EventContent): Promise<void>
   /** Undefined when another holder, of this process or another one, has the lock of this name. */

@@ -1,3 +1,4 @@
+import { parseObject } from '../file/event-body.js'
 import type { Log } from '../log.js'
 import {
   InvalidSettingsError,
@@ -11,6 +12,7 @@ import {
 } from '../types.js'
 import { Consumer } from './consumer.js'
 import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
+import type { GroupLog } from './group-log.js'
 import { Groups } from './groups.js'
 import { PrefixSource } from './prefix-source.js'
 
@@ -27,7 +29,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
   /** Most threads and commands have nothing to do with groups: what these need is opened by the first that has. */
   get #groups(): Groups<RecordedEvent> {
     this.#opened ??= new Groups({
-      log: this.log.groupLog,
+      log: groupLogOf(this.log),
       sourceOf: ({ filter }) => new PrefixSource(this.log, filter?.prefixes ?? []),
       isServer: false,
       onFault: () => {}, // whoever consumes the group is told
@@ -110,5 +112,18 @@ function portSettings({ settings, filter }: StoredGroup): PersistentSubscription
     startFrom: typeof startFrom === 'string' ? startFrom : positionAt(startFrom),
     streamPrefixes: filter?.on === 'stream' ? filter.prefixes : [],
     consumerStrategy: strategy === 'PinnedByCorrelation' ? 'Pinned' : strategy,
+  }
+}
+
+/** What groups append has the form of the service's own events: what has no metadata has an empty object. */
+function groupLogOf(log: Log): GroupLog {
+  const object = (bytes: Uint8Array) => parseObject(bytes) ?? {}
+  return {
+    reader: log.reader,
+    append: async (stream, expected, { id, type, data, metadata }) => {
+      await log.append(stream, expected, [{ id, type, data: object(data), metadata: object(metadata) }])
+    },
+    tryLock: (name) => log.tryLock(name),
+    isLocked: (name) => log.isLocked(name),
   }
 }

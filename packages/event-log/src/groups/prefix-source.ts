@@ -1,5 +1,5 @@
 import type { Log } from '../log.js'
-import type { StoredEvent } from '../reader/stream-reader.js'
+import type { StoredEvent } from '../reader/rows.js'
 import type { Position, RecordedEvent } from '../types.js'
 import type { GroupSource, SourcePage } from './group-source.js'
 
@@ -38,8 +38,8 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   async listen(wake: () => void, signal: AbortSignal): Promise<void> {
     let seen = 0
     while (!signal.aborted) {
-      await this.log.waitForCommit(positionOf(seen), signal)
-      seen = Number(this.log.lastPosition()?.commit ?? 0n)
+      await this.log.commits.beyond(seen, signal)
+      seen = this.log.reader.lastPosition()
       wake()
     }
   }

@@ -1,5 +1,6 @@
 import { type EventContent, parseObject } from '../file/event-body.js'
-import type { StoredEvent, StreamView } from '../reader/stream-reader.js'
+import type { StreamView } from '../reader/log-reader.js'
+import type { StoredEvent } from '../reader/rows.js'
 import type { GroupName, GroupSettings, Maker, StoredGroup } from './group-definition.js'
 import { jsonEvent } from './group-log.js'
 import { InFlight, InFlightByEventId } from './in-flight.js'

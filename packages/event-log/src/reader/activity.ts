@@ -1,5 +1,5 @@
 import type { Commits } from './commits.js'
-import type { StreamReader } from './stream-reader.js'
+import type { LogReader } from './log-reader.js'
 
 const namesAtOnce = 1_000
 
@@ -15,7 +15,7 @@ export class Activity {
   #pumping: AbortController | undefined
 
   constructor(
-    private readonly reader: StreamReader,
+    private readonly reader: LogReader,
     private readonly commits: Commits,
   ) {}
 

@@ -1,98 +1,102 @@
-import type { Database, Statement } from 'better-sqlite3'
-import { decodeBody, parseObject } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
 import { ReadConnection } from '../file/read-connection.js'
-import { tombstoneRevision } from '../file/stream-metadata.js'
-import { findStream, StreamNumbers } from '../file/stream-numbers.js'
-import type {
-  Direction,
-  JsonObject,
-  Page,
-  Position,
-  ReadAllOptions,
-  ReadStreamOptions,
-  RecordedEvent,
-} from '../types.js'
-import { RecentEvents, type Stretch } from './recent-events.js'
+import {
+  isMetadataStream,
+  metadataStream,
+  noMetadata,
+  parseMetadata,
+  type StreamMetadata,
+  tombstoneRevision,
+} from '../file/stream-metadata.js'
+import { findStream } from '../file/stream-numbers.js'
+import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../types.js'
+import { RecentEvents } from './recent-events.js'
+import {
+  prepareStatements,
+  type RowPage,
+  readRows,
+  type Statements,
+  type StoredEvent,
+  type Stretch,
+  statementForAll,
+  toRecorded,
+  toStored,
+} from './rows.js'
 
 /** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
 export const scanWindow = 10_000
-/** Rows fetched at a time. */
-const chunkRows = 256
-/** UTF-16 units of event bodies after which a page ends. */
-const pageSize = 8 * 1024 * 1024
+/** UTF-16 units of event bodies after which a page of recorded events ends; of stored ones, which are held for a slow client. */
+const recordedPageSize = 8 * 1024 * 1024
+const storedPageSize = 1024 * 1024
 const maxPrefixes = 100
-const maxStatements = 100
-/** The highest an event that is read may have: the one that ends a stream is not read. */
-const lastRevision = tombstoneRevision - 1
 
-type Row = [position: number, revision: number, recordedAtMs: number, name: string, body: string | Uint8Array]
-
-type Body = [id: string, type: string, data: JsonObject, metadata: JsonObject]
-
-const columns = 'position, revision, recorded_at, name, body'
-
-interface StreamPage {
-  readonly events: readonly RecordedEvent[]
-  readonly atEnd: boolean
-  /** Revision from which to read on. */
-  readonly next: number
+/** What a stream shows at this moment. */
+export interface StreamView {
+  readonly isTombstoned: boolean
+  /** No event was ever written, or the stream is soft-deleted. */
+  readonly isMissing: boolean
+  /** Revision of the last event, -1 when there is none. */
+  readonly current: number
+  /** Lower revisions are hidden. */
+  readonly first: number
+  /** Older events are hidden. */
+  readonly notBeforeMs: number
+  readonly number: number
 }
 
-interface Statements {
-  readonly db: Database
-  readonly numbers: StreamNumbers
-  readonly ofStream: { readonly [direction in Direction]: Statement<[number, number, number], Row> }
-  readonly lastPosition: Statement<[], number | null>
-  /** By the condition on the name. */
-  readonly ofAll: Map<string, Statement<(string | number)[], Row>>
+/** Undefined at 0: there is no event. */
+export function positionAt(position: number): Position | undefined {
+  return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
 }
 
-/** Synchronous reads on a connection of one's own: no thread waits for another to read. */
+/** How somebody who follows a stream sees it: what comes is given to them, whatever is hidden from readers by then. */
+export function asFollowed(view: StreamView): StreamView {
+  return { ...view, first: 0, notBeforeMs: 0 }
+}
+
+/**
+ * Synchronous reads on a connection of one's own: no thread waits for another to read. Recorded events are parsed and come
+ * whatever the metadata of their stream says; stored ones are bytes, and a {@link StreamView} tells which are shown.
+ * Everything throws StoreUnavailableError.
+ */
 export class LogReader {
   readonly #recent = new RecentEvents()
   readonly #connection: ReadConnection<Statements>
 
   constructor(directory: string) {
-    this.#connection = new ReadConnection(directory, prepared)
+    this.#connection = new ReadConnection(directory, prepareStatements)
   }
 
   /** Position of the last event, of system streams too; 0 when there is none. */
   lastPosition(): number {
-    return this.#connection.read((statements) => statements.lastPosition.get() ?? 0)
+    return this.#connection.read(({ lastPosition }) => lastPosition.get() ?? 0)
   }
 
-  /** At most `maxCount` events, and only as many as fit a page. */
-  readStream(stream: string, options: Required<ReadStreamOptions>): StreamPage {
+  /** At most `maxCount` events, and only as many as fit a page. @throws BrokenLogError */
+  readStream(
+    stream: string,
+    { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
+  ): { readonly events: readonly RecordedEvent[]; readonly atEnd: boolean } {
     return this.#connection.read((statements) => {
-      const ofStream = statements.ofStream[options.direction]
-      const step = options.direction === 'forwards' ? 1 : -1
       const number = findStream(statements.db, statements.numbers, stream)
-      const events: RecordedEvent[] = []
-      let size = 0
-      let next = Math.min(options.fromRevision, lastRevision)
-      if (number === undefined) return { events, atEnd: true, next }
-      while (events.length < options.maxCount && size < pageSize) {
-        const wanted = Math.min(chunkRows, options.maxCount - events.length)
-        const rows = ofStream.all(number, next, wanted)
-        // Backwards from behind the end begins at the end.
-        if (step < 0 && events.length === 0) next = Math.min(next, rows[0]?.[1] ?? next)
-        for (const row of rows) {
-          if (row[1] === tombstoneRevision) return { events, atEnd: true, next }
-          if (row[1] !== next || row[3] !== stream) {
-            throw new BrokenLogError(`position ${row[0]}: expected ${next}@${stream}, found ${row[1]}@${row[3]}`)
-          }
-          events.push(toEvent(row))
-          size += row[4].length
-          next += step
+      if (number === undefined) return { events: [], atEnd: true }
+      const view = { number, first: 0, current: tombstoneRevision - 1, notBeforeMs: 0 }
+      const page = { direction, from: fromRevision, maxCount, maxSize: recordedPageSize }
+      const { rows, atEnd } = streamRows(statements, view, page)
+      let revision = direction === 'forwards' ? fromRevision : Math.min(fromRevision, rows[0]?.[1] ?? 0)
+      const events = rows.map((row) => {
+        if (row[1] !== revision || row[3] !== stream) {
+          throw new BrokenLogError(`position ${row[0]}: expected ${revision}@${stream}, found ${row[1]}@${row[3]}`)
         }
-        if (rows.length < wanted) return { events, atEnd: true, next }
-      }
-      return { events, atEnd: false, next }
+        revision += direction === 'forwards' ? 1 : -1
+        return toRecorded(row)
+      })
+      return { events, atEnd }
     })
   }
 
+  /** @throws BrokenLogError, RangeError */
   readAll(options: ReadAllOptions): Page {
     const ranges = nameRanges(options.streamPrefixes)
     if (ranges.length > maxPrefixes)
@@ -102,9 +106,89 @@ export class LogReader {
       const after = options.after === undefined ? 0 : Number(options.after.commit)
       if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
       const to = Math.min(after + scanWindow, end)
-      const { events, at } = this.#collectBehind(statements, ranges, after, to, options.maxCount)
+      const { events, at } = this.#recordedBehind(statements, ranges, after, to, options.maxCount)
       return { events, atEnd: at === end, ...checkpointAt(at) }
     })
+  }
+
+  /** Of the last event, shown or not; -1 when there is none. */
+  lastRevision(stream: string): number {
+    return this.#connection.read((statements) => lastOf(statements, stream).current)
+  }
+
+  view(stream: string): StreamView {
+    return this.#connection.read((statements) => {
+      const { number, current, isTombstoned } = lastOf(statements, stream)
+      const isOfTombstoned = isMetadataStream(stream) && lastOf(statements, stream.slice(2)).isTombstoned
+      const metadata = isMetadataStream(stream) ? { ...noMetadata, maxCount: 1 } : this.metadata(stream)
+      const { maxCount, maxAgeMs, truncateBefore, isSoftDeleted } = metadata
+      return {
+        isTombstoned: isTombstoned || isOfTombstoned,
+        isMissing: current < 0 || isSoftDeleted,
+        current,
+        first: Math.max(truncateBefore, maxCount === undefined ? 0 : current - maxCount + 1),
+        notBeforeMs: maxAgeMs === undefined ? 0 : Date.now() - maxAgeMs,
+        number,
+      }
+    })
+  }
+
+  metadata(stream: string): StreamMetadata {
+    const last = this.last(metadataStream(stream))
+    return last === undefined ? noMetadata : parseMetadata(last.isJson, last.data)
+  }
+
+  /** The last event of a stream, whether it is shown or not; undefined when there is none, or it was tombstoned. */
+  last(stream: string): StoredEvent | undefined {
+    return this.#connection.read((statements) => {
+      const { number, current, isTombstoned } = lastOf(statements, stream)
+      return current < 0 || isTombstoned ? undefined : toStored(statements.event.get(number, current)!)
+    })
+  }
+
+  /** The event at a revision, if the stream shows it. */
+  visible(stream: string, revision: number): StoredEvent | undefined {
+    const view = this.view(stream)
+    if (view.isTombstoned || view.isMissing || revision < view.first || revision > view.current) return undefined
+    const row = this.#connection.read(({ event }) => event.get(view.number, revision))
+    return row !== undefined && row[2] >= view.notBeforeMs ? toStored(row) : undefined
+  }
+
+  /** At most `maxCount` shown events from a revision on, both included; fewer where a page is full of bytes. */
+  streamPage(view: StreamView, direction: Direction, from: number, maxCount: number): StoredEvent[] {
+    const page = { direction, from, maxCount, maxSize: storedPageSize }
+    return this.#connection.read((statements) => streamRows(statements, view, page).rows.map(toStored))
+  }
+
+  /** The event that ended a stream. */
+  tombstone(stream: string): StoredEvent | undefined {
+    return this.#connection.read((statements) => {
+      const row = statements.event.get(lastOf(statements, stream).number, tombstoneRevision)
+      return row && toStored(row)
+    })
+  }
+
+  /** Events of the whole log from a position on, included. */
+  allPage(direction: Direction, from: number, maxCount: number): StoredEvent[] {
+    const page = { direction, from, maxCount, maxSize: storedPageSize }
+    return this.#connection.read((statements) =>
+      allRows(statements, [], Number.MAX_SAFE_INTEGER, page).rows.map(toStored),
+    )
+  }
+
+  /** Position and stream of the events behind a position. */
+  namesBehind(position: number, maxCount: number): [position: number, stream: string][] {
+    return this.#connection.read(({ names }) => names.all(position, maxCount))
+  }
+
+  /** Whether a stream, or its metadata, has an event behind a position. */
+  hasEventBehind(stream: string, position: number): boolean {
+    return this.#connection.read((statements) =>
+      [stream, metadataStream(stream)].some((name) => {
+        const number = findStream(statements.db, statements.numbers, name)
+        return number !== undefined && (statements.lastPlace.get(number) ?? 0) > position
+      }),
+    )
   }
 
   close(): void {
@@ -112,7 +196,7 @@ export class LogReader {
   }
 
   /** The events of a page, and how far the log has been looked at. */
-  #collectBehind(
+  #recordedBehind(
     statements: Statements,
     ranges: readonly NameRange[],
     after: number,
@@ -121,102 +205,51 @@ export class LogReader {
   ): { readonly events: readonly RecordedEvent[]; readonly at: number } {
     if (ranges.length === 0) return { events: [], at: to }
     const filter = JSON.stringify(ranges)
-    const { events, through } = this.#recent.behind(filter, after, maxCount)
-    if (events.length === maxCount || through >= to) return { events, at: through }
-    const found = collect(statements, ranges, through, to, maxCount - events.length)
-    this.#recent.add(filter, found)
-    return { events: events.length === 0 ? found.events : [...events, ...found.events], at: found.through }
+    const { events: known, through } = this.#recent.behind(filter, after, maxCount)
+    if (known.length === maxCount || through >= to) return { events: known, at: through }
+    const page = { direction: 'forwards', from: through + 1, maxCount: maxCount - known.length } as const
+    const { rows, size, atEnd } = allRows(statements, ranges, to, { ...page, maxSize: recordedPageSize })
+    const events = rows.map(toRecorded)
+    const at = atEnd ? to : (rows.at(-1)?.[0] ?? to)
+    this.#recent.add(filter, { after: through, through: at, events, size })
+    return { events: known.length === 0 ? events : [...known, ...events], at }
   }
 }
 
-function prepared(db: Database): Statements {
-  const ofStream = (where: string) =>
-    db
-      .prepare<[number, number, number], Row>(`SELECT ${columns} FROM events WHERE stream = ? AND ${where} LIMIT ?`)
-      .raw()
-  return {
-    db,
-    numbers: new StreamNumbers(db),
-    ofStream: {
-      forwards: ofStream('revision >= ? ORDER BY revision'),
-      backwards: ofStream('revision <= ? ORDER BY revision DESC'),
-    },
-    lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
-    ofAll: new Map(),
-  }
+function lastOf(statements: Statements, stream: string): { number: number; current: number; isTombstoned: boolean } {
+  const number = findStream(statements.db, statements.numbers, stream)
+  const [last = -1, before = -1] = number === undefined ? [] : statements.lastTwo.all(number)
+  const isTombstoned = last === tombstoneRevision
+  return { number: number ?? 0, current: isTombstoned ? before : last, isTombstoned }
 }
 
-function collect(
+function streamRows(
   statements: Statements,
-  ranges: readonly NameRange[],
-  after: number,
-  to: number,
-  maxCount: number,
-): Stretch {
-  const statement = statementFor(statements, ranges)
+  { number, first, current, notBeforeMs }: Pick<StreamView, 'number' | 'first' | 'current' | 'notBeforeMs'>,
+  stretch: Stretch,
+): RowPage {
+  const statement = statements.stream[stretch.direction]
+  return stretch.direction === 'forwards'
+    ? readRows({ ...stretch, from: Math.max(stretch.from, first) }, 1, (from, count) =>
+        statement.all(number, from, current, notBeforeMs, count),
+      )
+    : readRows({ ...stretch, from: Math.min(stretch.from, current) }, 1, (from, count) =>
+        statement.all(number, first, from, notBeforeMs, count),
+      )
+}
+
+/** @param to the last position, when reading forwards */
+function allRows(statements: Statements, ranges: readonly NameRange[], to: number, stretch: Stretch): RowPage {
+  const statement = statementForAll(statements, stretch.direction, ranges)
   const names = ranges.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to]))
-  const events: RecordedEvent[] = []
-  let at = after
-  let size = 0
-  while (events.length < maxCount && size < pageSize) {
-    const wanted = Math.min(chunkRows, maxCount - events.length)
-    const rows = statement.all(at, to, ...names, wanted)
-    for (const row of rows) {
-      events.push(toEvent(row))
-      size += row[4].length
-    }
-    if (rows.length < wanted) return { after, through: to, events, size }
-    at = rows.at(-1)?.[0] ?? to
-  }
-  return { after, through: at, events, size }
+  return readRows(stretch, 0, (from, count) =>
+    stretch.direction === 'forwards'
+      ? statement.all(from, to, ...names, count)
+      : statement.all(0, from, ...names, count),
+  )
 }
 
-function statementFor({ db, ofAll }: Statements, ranges: readonly NameRange[]): Statement<(string | number)[], Row> {
-  const where = ranges.map(({ to }) => (to === undefined ? 'name >= ?' : '(name >= ? AND name < ?)')).join(' OR ')
-  const known = ofAll.get(where)
-  if (known !== undefined) return known
-  const statement = db
-    .prepare<(string | number)[], Row>(
-      `SELECT ${columns} FROM events WHERE position > ? AND position <= ? AND (${where}) ORDER BY position LIMIT ?`,
-    )
-    .raw()
-  if (ofAll.size >= maxStatements) ofAll.clear()
-  ofAll.set(where, statement)
-  return statement
-}
-
-function toEvent(row: Row): RecordedEvent {
-  const [id, type, data, metadata] = parse(row)
-  const position = BigInt(row[0])
-  return {
-    id,
-    type,
-    data,
-    metadata,
-    stream: row[3],
-    revision: row[1],
-    position: { commit: position, prepare: position },
-    recordedAtMs: row[2],
-  }
-}
-
-function parse(row: Row): Body {
-  const body = row[4]
-  try {
-    return typeof body === 'string' ? (JSON.parse(body) as Body) : foreign(body)
-  } catch {
-    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) holds no JSON`)
-  }
-}
-
-/** Written by a client of the protocol in a form the service does not use: what is no JSON object reads as an empty one. */
-function foreign(body: Uint8Array): Body {
-  const { id, type, isJson, data, metadata } = decodeBody(body)
-  return [id, type, (isJson && parseObject(data)) || {}, parseObject(metadata) ?? {}]
-}
-
-function checkpointAt(position: number): { checkpoint?: Position } {
-  if (position === 0) return {}
-  const both = BigInt(position)
-  return { checkpoint: { commit: both, prepare: both } }
+function checkpointAt(position: number): { readonly checkpoint?: Position } {
+  const checkpoint = positionAt(position)
+  return checkpoint === undefined ? {} : { checkpoint }
 }
