@@ -1,11 +1,7 @@
 import type {
-  Append,
-  AppendResult,
-  ExpectedRevision,
+  EventLog,
   RecordedEvent as LogEvent,
-  NewEvent,
-  PersistentSubscriptions,
-  Position,
+  Page as LogPage,
   ReadAllOptions,
   ReadStreamOptions,
   SubscribeToAllOptions,
@@ -57,34 +53,12 @@ export interface RecordedEvent extends LogEvent {
 }
 
 /** A page of the global order. */
-export interface Page {
+export interface Page extends LogPage {
   readonly events: readonly RecordedEvent[]
-  /** Everything up to and including this place has been looked at, matching or not. Absent on an empty log. */
-  readonly checkpoint?: Position
-  /** True when nothing was behind this page as it was read. */
-  readonly atEnd: boolean
 }
 
-export interface EventStore {
-  /**
-   * Appends atomically. Already done (the same ids follow the expected revision): answers as the first time.
-   * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (nothing may be assumed: read, or append again)
-   */
-  append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
-  /**
-   * Several appends one after the other, stopping at the first refusal (which is thrown); those before it stay.
-   * One round trip where the engine can; not atomic across streams.
-   */
-  appendInOrder(appends: readonly Append[]): Promise<readonly AppendResult[]>
-  /** A stream that does not exist reads as empty. */
+export interface EventStore extends EventLog {
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
-  /**
-   * Pages for ever, the next one read only when it is asked for; an idle log yields nothing but waits, except that
-   * one page (perhaps empty) is always yielded once the end is first reached. Ends when the signal aborts.
-   */
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
-  readonly persistentSubscriptions: PersistentSubscriptions
-  /** Waits for what is under way. */
-  close(): Promise<void>
 }

@@ -27,7 +27,8 @@ t.test('the service and the clients of the protocol work on one log', async (t) 
   const theirs = jsonEvent({ type: 'Theirs', data: { n: 1 }, metadata: { m: 2 } })
   await client.appendToStream('transfer-1', theirs, { expectedRevision: 0n })
   await client.appendToStream('transfer-1', binaryEvent({ type: 'Raw', data: Buffer.from([0, 255]) }))
-  await client.appendToStream('transfer-1', jsonEvent({ type: 'Bare', data: { n: 3 } }))
+  const bare = jsonEvent({ type: 'Bare', data: { n: 3 } })
+  await client.appendToStream('transfer-1', bare)
   const events = await service.readStream('transfer-1')
   t.strictSame(
     events.map(({ type, revision, data, metadata }) => ({ type, revision, data, metadata })),
@@ -40,6 +41,8 @@ t.test('the service and the clients of the protocol work on one log', async (t) 
   )
   const again = { id: theirs.id, type: 'Theirs', data: { n: 1 }, metadata: { m: 2 } }
   t.equal((await service.append('transfer-1', 0, [again])).revision, 1, 'idempotent over both ways to write')
+  const bareAgain = { id: bare.id, type: 'Bare', data: { n: 3 }, metadata: {} }
+  t.equal((await service.append('transfer-1', 2, [bareAgain])).revision, 3, 'in whatever form it was stored')
   await service.append('transfer-1', 3, [{ ...own, id: randomUUID(), type: 'Last' }])
   await until(() => seen.length === 5)
   t.strictSame(seen, ['Own', 'Theirs', 'Raw', 'Bare', 'Last'], 'the subscription saw both')
