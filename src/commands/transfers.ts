@@ -242,7 +242,7 @@ export class TransferCommands {
         const refused = claims.find((each) => each.stream === error.stream)
         if (!refused) throw error
         const free = await this.behindPassedOver(refused)
-        if (!free) return this.reused(command)
+        if (!free) return (await this.isKnownAnothers(refused)) ? hashReused : this.reused(command)
         claims = claims.map((each) => (each === refused ? free : each))
       }
     }
@@ -256,6 +256,12 @@ export class TransferCommands {
     if (!made && events.some((event) => readEvent(event))) return undefined
     const revision = made ? made.revision - 1 : (events.at(-1)?.revision ?? -1)
     return revision < 0 ? undefined : { ...claim, expectedRevision: revision }
+  }
+
+  /** A claim that knows its kind and is not this request's is another's; of an older one this cannot be said. */
+  private async isKnownAnothers({ stream }: Append): Promise<boolean> {
+    const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
+    return claimed?.type === 'HashCodeSeen' && claimed.data.kind !== null
   }
 
   /** A transfer of before requests claimed texts may go by a hash of this request: all that the texts may stand for is asked. */
@@ -278,9 +284,7 @@ export class TransferCommands {
   /** What two kinds could share before may have made this very transfer: then it is answered. */
   private async reused(command: CreateCommand): Promise<TransferResult> {
     const found = await this.before(command)
-    if (found) return { accepted: true, ...found, changed: false }
-    const message = 'This hashCode stands for another request: another kind, amount or referenceId.'
-    return { accepted: false, refusal: { reason: 'hash-reused', message } }
+    return found ? { accepted: true, ...found, changed: false } : hashReused
   }
 
   private async before(command: CreateCommand, unproven?: HashOfRequest): Promise<Found | undefined> {
@@ -322,6 +326,14 @@ export class TransferCommands {
     if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
     return settings
   }
+}
+
+const hashReused: TransferResult = {
+  accepted: false,
+  refusal: {
+    reason: 'hash-reused',
+    message: 'This hashCode stands for another request: another kind, amount or referenceId.',
+  },
 }
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {

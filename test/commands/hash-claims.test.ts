@@ -73,6 +73,14 @@ t.test('what joined texts stand for: every split into an amount and a referenceI
   t.strictSame(requestsIn('0'), [])
 })
 
+t.test('a repeat in another text is refused where that text stands for another request', async (t) => {
+  const store = await openTestStore(t)
+  t.match(await create(store, { kind: 'deposit', text: '1', referenceId: '1', hashed: '1' }), isNew)
+  t.match(await create(store, { kind: 'deposit', text: '1.0', referenceId: '01', hashed: '1.0' }), isNew)
+  t.match(await create(store, { kind: 'deposit', text: '1.00', referenceId: '1', hashed: '1.00' }), reused)
+  t.match(await create(store, { kind: 'deposit', text: '1.0', referenceId: '1', hashed: '1.0' }), isRepeat)
+})
+
 t.test('a create in the shortest text makes one claim, with or without a hash; in another text two', async (t) => {
   const store = await openTestStore(t)
   t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'a', hashed: '100' }), isNew)
