@@ -11,7 +11,7 @@ const settlesWithinMs = 3_000
 const idleForMs = 15_000
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What is called while `act` runs: name and nanopause, in order. */
+/** What is called: name, nanoseconds, and whether it was while `act` ran; in order. */
 async function calls(act) {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-trace-'))
   process.env.TRACE_FILE = join(directory, 'calls')
@@ -35,8 +35,7 @@ async function calls(act) {
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' '))
-      .filter(([at]) => begin <= at && at <= end)
-      .map(([, at, name]) => ({ name, at: BigInt(at) }))
+      .map(([ms, at, name]) => ({ name, at: BigInt(at), during: begin <= ms && ms <= end }))
       .sort((a, b) => (a.at < b.at ? -1 : 1))
   } finally {
     await service.stop()
@@ -44,7 +43,10 @@ async function calls(act) {
   }
 }
 
-const idle = new Set((await calls(() => pause(idleForMs))).map(({ name }) => name))
+const names = (called) => new Set(called.map(({ name }) => name))
+const idle = await calls(() => pause(idleForMs))
+const idleSinceStart = names(idle)
+const idleMeanwhile = names(idle.filter(({ during }) => during))
 const served = await calls(async (merchant, callback) => {
   const { status } = await merchant.nativeDeposit('trace-1', '100.00')
   if (status !== 200) throw new Error(`the create was answered with ${status}`)
@@ -52,10 +54,12 @@ const served = await calls(async (merchant, callback) => {
   // Delivered, and recorded as such.
   await pause(500)
 })
+const crossed = served.filter(({ name, during }) => during && !idleMeanwhile.has(name))
+const fileOf = ({ name }) => name.slice(0, name.lastIndexOf(':'))
 const files = new Map()
-for (const { name, at } of served) {
-  const file = name.slice(0, name.lastIndexOf(':'))
-  if (!idle.has(name) && !files.has(file)) files.set(file, Number(at - served[0].at) / 1e6)
-}
+for (const call of crossed) if (!files.has(fileOf(call))) files.set(fileOf(call), Number(call.at - crossed[0].at) / 1e6)
 for (const [file, ms] of files) console.log(`${ms.toFixed(1).padStart(8)} ms  ${file}`)
-console.log(`${files.size} files`)
+const onlyThen = new Set(crossed.filter(({ name }) => !idleSinceStart.has(name)).map(fileOf))
+console.log(
+  `${files.size} files; in ${onlyThen.size} of them it calls what a service that was only started has never called`,
+)

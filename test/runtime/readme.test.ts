@@ -132,6 +132,8 @@ t.test("the banner's curl line works as pasted, and so does the one of a later s
 for (const page of [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
+  'docs/architecture.md',
   'docs/start/README.md',
   'docs/decisions/README.md',
   'docs/merchants/hosted.md',
