@@ -1,4 +1,4 @@
-import type { Condition } from './read-models.js'
+import type { Condition, FindOptions, Index, Sort } from './read-models.js'
 
 /**
  * What every implementation of the port accepts as a name, a path and a condition, checked before any of it reaches a store: what
@@ -18,6 +18,25 @@ export function checkCollectionName(name: string): void {
 export function checkFieldPath(path: string): void {
   if (path.length > FIELD_PATH_LENGTH_MAX || !FIELD_PATH.test(path) || path.includes('__proto__'))
     throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
+}
+
+export function checkIndex({ key }: Index): void {
+  if (Object.keys(key).length === 0) throw new TypeError('read models: an index needs a field')
+  checkDirections('index', key)
+}
+
+export function checkFindOptions({ sort = {}, limit = 1 }: FindOptions): void {
+  checkDirections('sort', sort)
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new TypeError(`read models: limit is a positive integer, not ${limit}`)
+}
+
+function checkDirections(what: string, fields: Sort): void {
+  for (const [path, direction] of Object.entries(fields)) {
+    checkFieldPath(path)
+    if (direction !== 1 && direction !== -1)
+      throw new TypeError(`read models: ${what} direction of "${path}" is 1 or -1, not ${kindOf(direction)}`)
+  }
 }
 
 /** The operators of a condition, a bare scalar being `$eq`. @throws TypeError at anything else. */

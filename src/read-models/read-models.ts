@@ -34,29 +34,18 @@ export interface FindOptions {
 
 export interface Update {
   readonly $set?: { readonly [field: string]: unknown }
-  readonly $setOnInsert?: { readonly [field: string]: unknown }
   readonly $unset?: { readonly [field: string]: '' }
   readonly $inc?: { readonly [field: string]: number }
 }
 
-/** Every filter names `_id`; further conditions guard (a write whose guard fails changes nothing, and with upsert never inserts a second one). */
+/** Names one document; further conditions guard: a write whose guard fails changes nothing, and with upsert never inserts a second one. */
+export type WriteFilter = { readonly _id: string; readonly [field: string]: Condition }
+
 export type WriteOperation =
   | { readonly insertOne: { readonly document: Document } }
-  | {
-      readonly updateOne: {
-        readonly filter: { readonly _id: string; readonly [field: string]: Condition }
-        readonly update: Update
-        readonly upsert?: boolean
-      }
-    }
-  | {
-      readonly replaceOne: {
-        readonly filter: { readonly _id: string; readonly [field: string]: Condition }
-        readonly replacement: Document
-        readonly upsert?: boolean
-      }
-    }
-  | { readonly deleteOne: { readonly filter: { readonly _id: string; readonly [field: string]: Condition } } }
+  | { readonly updateOne: { readonly filter: WriteFilter; readonly update: Update; readonly upsert?: boolean } }
+  | { readonly replaceOne: { readonly filter: WriteFilter; readonly replacement: Document; readonly upsert?: boolean } }
+  | { readonly deleteOne: { readonly filter: WriteFilter } }
 
 export interface WriteResult {
   readonly insertedCount: number
@@ -69,20 +58,16 @@ export interface WriteResult {
 export interface Index {
   /** Fields in order; 1 ascending, -1 descending. */
   readonly key: { readonly [field: string]: 1 | -1 }
-  readonly unique?: boolean
 }
 
 export interface Collection {
   findOne(filter: Filter, options?: FindOptions): Promise<Document | null>
   find(filter: Filter, options?: FindOptions): Promise<readonly Document[]>
   countDocuments(filter: Filter): Promise<number>
-  /** Sums per value of one indexed field: `{_id: value, count, [sum field]: total}`. */
-  group(options: {
-    readonly match: Filter
-    readonly by: string
-    readonly sum?: readonly string[]
-  }): Promise<readonly { readonly [field: string]: unknown }[]>
-  /** Unordered. An upsert that meets its own `_id` behind a failed guard counts as not matched. @throws ReadModelsUnavailableError */
+  /**
+   * Unordered. An upsert that meets its own `_id` behind a failed guard counts as not matched. All operations are checked before the
+   * first is applied. @throws DuplicateKeyError when the others are done, ReadModelsUnavailableError, TypeError
+   */
   bulkWrite(operations: readonly WriteOperation[]): Promise<WriteResult>
 }
 
@@ -102,7 +87,7 @@ export class ReadModelsUnavailableError extends Error {
   override readonly name = 'ReadModelsUnavailableError'
 }
 
-/** A write would give two documents the same value of a unique index. */
+/** A document of the same `_id` is there already. */
 export class DuplicateKeyError extends Error {
   override readonly name = 'DuplicateKeyError'
 }

@@ -1,21 +1,49 @@
 import { kindOf } from './conditions.js'
-import type { Update, WriteOperation } from './read-models.js'
-
-/** What every implementation of the port accepts as a document and as an update. */
+import type { Document, Update, WriteFilter, WriteOperation } from './read-models.js'
 
 type Fields = Record<string, unknown>
+
+/** What every implementation of the port accepts as a write, checked before any of it reaches a store. */
 
 /** MongoDB's own limits, smaller where nobody needs as much. */
 const OPERATIONS_MAX = 10_000
 const DOCUMENT_DEPTH_MAX = 100
 const ID_LENGTH_MAX = 1024
 
-export function checkBulkSize(operations: readonly WriteOperation[]): void {
+/** @throws TypeError naming what makes no sense */
+export function checkWrites(operations: readonly WriteOperation[]): void {
   if (operations.length > OPERATIONS_MAX)
     throw new TypeError(`read models: a bulk of ${operations.length} operations, more than ${OPERATIONS_MAX}`)
+  for (const operation of operations) {
+    if ('insertOne' in operation) checkDocument(operation.insertOne.document)
+    else if ('updateOne' in operation) {
+      checkGuard(operation.updateOne.filter)
+      checkUpdate(operation.updateOne.update)
+    } else if ('replaceOne' in operation) {
+      const { filter, replacement } = operation.replaceOne
+      checkGuard(filter)
+      if (replacement._id !== filter._id) throw new TypeError('read models: a replacement keeps its _id')
+      checkDocument(replacement)
+    } else if ('deleteOne' in operation) checkGuard(operation.deleteOne.filter)
+    else {
+      operation satisfies never
+      throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
+    }
+  }
 }
 
-export function checkId(id: unknown): void {
+function checkDocument(document: Document): void {
+  checkId(document._id)
+  checkJson(document, '_id', 0)
+}
+
+function checkGuard(filter: WriteFilter): void {
+  checkId(filter._id)
+  for (const path in filter)
+    if (path.startsWith('$')) throw new TypeError(`read models: ${path} is not supported in the filter of a write`)
+}
+
+function checkId(id: unknown): void {
   if (typeof id !== 'string' || id.length === 0 || id.length > ID_LENGTH_MAX)
     throw new TypeError(
       `read models: the filter of a write and every document name _id, a string of 1 to ${ID_LENGTH_MAX}`,
@@ -23,7 +51,7 @@ export function checkId(id: unknown): void {
 }
 
 /** @throws TypeError unless the value is JSON through and through: what a store would change silently is refused. */
-export function checkJson(value: unknown, path: string, depth: number): void {
+function checkJson(value: unknown, path: string, depth: number): void {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -51,30 +79,27 @@ export function checkJson(value: unknown, path: string, depth: number): void {
   throw new TypeError(`read models: "${path}" holds ${kindOf(value)}, which is not JSON`)
 }
 
-/** @throws TypeError unless the operators are known and no two of them touch the same path. */
-export function checkOperators(update: Update): void {
+/** The operators are known, no two of them touch the same path, and every value is JSON. */
+function checkUpdate(update: Update): void {
   const paths: string[] = []
-  let operators = 0
-  for (const operator in update) {
-    switch (operator) {
-      case '$set':
-      case '$setOnInsert':
-      case '$unset':
-      case '$inc':
-        operators++
-        for (const path in update[operator]) paths.push(path)
-        break
-      default:
-        throw new TypeError(`read models: update operator ${operator} is not supported`)
+  for (const [operator, fields] of Object.entries(update)) {
+    if (!['$set', '$unset', '$inc'].includes(operator))
+      throw new TypeError(`read models: update operator ${operator} is not supported`)
+    for (const [path, value] of Object.entries(fields as Fields)) {
+      paths.push(path)
+      for (const segment of path.split('.')) checkFieldName(segment, path)
+      if (operator === '$inc' && typeof value !== 'number')
+        throw new TypeError(`read models: $inc of "${path}" by ${kindOf(value)}`)
+      checkJson(value, path, 0)
     }
   }
-  if (operators === 0) throw new TypeError('read models: an update needs an operator')
+  if (Object.keys(update).length === 0) throw new TypeError('read models: an update needs an operator')
   const dotted = paths.some((path) => path.includes('.'))
   if (new Set(paths).size !== paths.length || (dotted && paths.some((a) => paths.some((b) => b.startsWith(`${a}.`)))))
     throw new TypeError(`read models: paths of an update conflict: ${paths.join(', ')}`)
 }
 
-export function checkFieldName(segment: string, path: string): void {
+function checkFieldName(segment: string, path: string): void {
   if (
     segment === '' ||
     segment === '__proto__' ||

@@ -91,7 +91,6 @@ function halfWritten(collection: Collection, written: number): Collection {
     findOne: (filter, options) => collection.findOne(filter, options),
     find: (filter, options) => collection.find(filter, options),
     countDocuments: (filter) => collection.countDocuments(filter),
-    group: (options) => collection.group(options),
     async bulkWrite(operations) {
       await collection.bulkWrite([...operations].reverse().slice(0, written))
       throw new Crash('in the middle of a bulk')

@@ -103,7 +103,6 @@ export function aroundWrites(
         findOne: (filter, options) => collection.findOne(filter, options),
         find: (filter, options) => collection.find(filter, options),
         countDocuments: (filter) => collection.countDocuments(filter),
-        group: (options) => collection.group(options),
         bulkWrite: (operations) =>
           around(name, () => collection.bulkWrite(operations)) as ReturnType<typeof collection.bulkWrite>,
       }

@@ -81,7 +81,6 @@ function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
           return found
         },
         countDocuments: (filter) => collection.countDocuments(filter),
-        group: (options) => collection.group(options),
         bulkWrite: (operations) => collection.bulkWrite(operations),
       }
     },

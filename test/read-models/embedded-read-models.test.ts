@@ -39,8 +39,6 @@ t.test('what cannot be compiled throws and names itself', async (t) => {
   await t.rejects(things.find({}, { sort: { amount: 1 } }), /"amount" of "things" is not indexed/)
   await t.rejects(things.find({}, { sort: { status: 2 as 1 } }), /sort direction of "status"/)
   for (const limit of [0, -1, 1.5]) await t.rejects(things.find({}, { limit }), /limit/)
-  await t.rejects(things.group({ match: {}, by: 'amount' }), /"amount" of "things" is not indexed/)
-  await t.rejects(things.group({ match: {}, by: 'status', sum: ["x') --"] }), /not a field name/)
   for (const field of ['x"; --', '', 'a..b', '$a', '__proto__.a', 'a b'])
     await t.rejects(readModels.createIndexes('things', [{ key: { [field]: 1 } }]), /not a field name/)
   for (const name of ['', 'a"b', 'a b', '$cmd', '1a'])
@@ -172,7 +170,7 @@ t.test('a writer waits for another without blocking the event loop, and gives up
 t.test('what was written is there after reopening, indexes included', async (t) => {
   const directory = t.testdir()
   const first = await openEmbeddedReadModels({ directory })
-  await first.createIndexes('things', [{ key: { n: 1 }, unique: true }])
+  await first.createIndexes('things', [{ key: { n: 1 } }])
   await first.collection('things').bulkWrite([{ insertOne: { document: { _id: 'a', n: 1 } } }])
   await first.close()
   await t.rejects(first.collection('things').find({}), ReadModelsUnavailableError)

@@ -1,13 +1,13 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { operatorsOf } from '../conditions.js'
 import {
   type Condition,
   type Document,
   DuplicateKeyError,
+  type WriteFilter,
   type WriteOperation,
   type WriteResult,
 } from '../read-models.js'
-import { checkBulkSize, checkId, checkJson } from '../writes.js'
 import type { Table } from './catalogue.js'
 import { type ColumnValue, decode, sameColumnValue, valueAt } from './columns.js'
 import type { Connection } from './connection.js'
@@ -16,9 +16,6 @@ import { applyUpdate, setPath } from './update.js'
 
 /** MongoDB's own limit. */
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
-
-type Guarded = Exclude<WriteOperation, { insertOne: unknown }>
-type Filter = Extract<WriteOperation, { updateOne: unknown }>['updateOne']['filter']
 
 /** A document as the bulk sees it: what is stored, and what it is to become. */
 interface Entry {
@@ -36,30 +33,21 @@ interface Entry {
 
 /**
  * Applies operations in order, inside the caller's transaction. A document is read once and written once however often the bulk
- * touches it (counters are touched by every event); with a unique index every operation is written at once instead, since which
- * of two holds a value depends on the order.
- *
- * Like MongoDB's unordered bulk, one duplicate key stops only its own operation; it is returned for the caller to throw.
+ * touches it. Like MongoDB's unordered bulk, a duplicate `_id` stops only its own operation; it is returned for the caller to throw.
  */
 export function bulkWrite(
   connection: Connection,
   table: Table,
   operations: readonly WriteOperation[],
 ): { readonly result: WriteResult; readonly duplicate: DuplicateKeyError | undefined } {
-  checkBulkSize(operations)
   const bulk = new Bulk(connection, table)
   let duplicate: DuplicateKeyError | undefined
   for (const operation of operations) {
-    const before = { ...bulk.counts }
     try {
       bulk.apply(operation)
-      if (table.hasUniqueIndex) bulk.flush()
     } catch (error) {
-      const failure = asDuplicate(error)
-      if (failure === undefined) throw error
-      duplicate ??= failure
-      bulk.counts = before
-      if (table.hasUniqueIndex) bulk.forget()
+      if (!(error instanceof DuplicateKeyError)) throw error
+      duplicate ??= error
     }
   }
   bulk.flush()
@@ -67,7 +55,7 @@ export function bulkWrite(
 }
 
 class Bulk {
-  counts = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
+  readonly counts = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
   readonly #connection: Connection
   readonly #table: Table
   readonly #entries = new Map<string, Entry>()
@@ -83,56 +71,41 @@ class Bulk {
 
   apply(operation: WriteOperation): void {
     if ('insertOne' in operation) this.#insertOne(operation.insertOne.document)
-    else this.#guarded(operation)
+    else if ('updateOne' in operation) {
+      const { filter, update, upsert } = operation.updateOne
+      const entry = this.#entry(filter._id)
+      if (entry.exists) this.#matched(entry, filter, () => applyUpdate(this.#document(entry), update))
+      else if (upsert === true) this.#upsert(entry, applyUpdate(equalitiesOf(filter), update))
+    } else if ('replaceOne' in operation) {
+      const { filter, replacement, upsert } = operation.replaceOne
+      const entry = this.#entry(filter._id)
+      if (entry.exists) this.#matched(entry, filter, () => replacement)
+      else if (upsert === true) this.#upsert(entry, replacement)
+    } else this.#deleteOne(operation.deleteOne.filter)
   }
 
   flush(): void {
     for (const entry of this.#entries.values()) if (entry.changed) this.#flushEntry(entry)
-    this.#entries.clear()
-  }
-
-  forget(): void {
-    this.#entries.clear()
   }
 
   #insertOne(document: Document): void {
-    checkId(document._id)
-    checkJson(document, '_id', 0)
     const entry = this.#entry(document._id)
     if (entry.exists) throw new DuplicateKeyError(`"${this.#table.name}" has a document with this _id already`)
     this.#become(entry, document)
     this.counts.insertedCount++
   }
 
-  #guarded(operation: Guarded): void {
-    if ('updateOne' in operation) {
-      const { filter, update, upsert } = operation.updateOne
-      const entry = this.#found(filter)
-      if (entry.exists) this.#matched(entry, filter, () => applyUpdate(this.#document(entry), update, false))
-      else if (upsert === true) this.#upsert(entry, applyUpdate(equalitiesOf(filter), update, true))
-    } else if ('replaceOne' in operation) {
-      const { filter, replacement, upsert } = operation.replaceOne
-      if (replacement._id !== filter._id) throw new TypeError('read models: a replacement keeps its _id')
-      checkJson(replacement, '_id', 0)
-      const entry = this.#found(filter)
-      if (entry.exists) this.#matched(entry, filter, () => replacement)
-      else if (upsert === true) this.#upsert(entry, replacement)
-    } else if ('deleteOne' in operation) {
-      const { filter } = operation.deleteOne
-      const entry = this.#found(filter)
-      if (!entry.exists || !this.#meets(entry, filter)) return
-      entry.exists = false
-      entry.document = undefined
-      entry.text = undefined
-      entry.changed = true
-      this.counts.deletedCount++
-    } else {
-      operation satisfies never
-      throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
-    }
+  #deleteOne(filter: WriteFilter): void {
+    const entry = this.#entry(filter._id)
+    if (!entry.exists || !this.#meets(entry, filter)) return
+    entry.exists = false
+    entry.document = undefined
+    entry.text = undefined
+    entry.changed = true
+    this.counts.deletedCount++
   }
 
-  #matched(entry: Entry, filter: Filter, next: () => Document): void {
+  #matched(entry: Entry, filter: WriteFilter, next: () => Document): void {
     if (!this.#meets(entry, filter)) return
     this.counts.matchedCount++
     if (this.#become(entry, next())) this.counts.modifiedCount++
@@ -153,11 +126,6 @@ class Bulk {
     entry.exists = true
     entry.changed = true
     return true
-  }
-
-  #found(filter: Filter): Entry {
-    checkId(filter._id)
-    return this.#entry(filter._id)
   }
 
   #entry(id: string): Entry {
@@ -191,10 +159,9 @@ class Bulk {
     return entry.text
   }
 
-  #meets(entry: Entry, filter: Filter): boolean {
+  #meets(entry: Entry, filter: WriteFilter): boolean {
     for (const path in filter) {
       if (path === '_id') continue
-      if (path.startsWith('$')) throw new TypeError(`read models: ${path} is not supported in the filter of a write`)
       const condition = filter[path] as Condition
       if (!meetsCondition(path, condition, this.#value(entry, path, condition))) return false
     }
@@ -236,7 +203,7 @@ class Bulk {
 }
 
 /** What MongoDB inserts for an upsert before it applies the update: `_id` and the fields the filter pins to one value. */
-function equalitiesOf(filter: Filter): Document {
+function equalitiesOf(filter: WriteFilter): Document {
   const document: Record<string, unknown> = { _id: filter._id }
   for (const path in filter) {
     if (path === '_id') continue
@@ -244,12 +211,4 @@ function equalitiesOf(filter: Filter): Document {
       if (operator === '$eq') setPath(document, path, operand)
   }
   return document as unknown as Document
-}
-
-/** The error as the port's, or undefined when it is another. */
-export function asDuplicate(error: unknown): DuplicateKeyError | undefined {
-  if (error instanceof DuplicateKeyError) return error
-  if (!(error instanceof Database.SqliteError) || error.code !== 'SQLITE_CONSTRAINT_UNIQUE') return undefined
-  // SQLite's own message names our columns; the values are the documents' and stay out of messages.
-  return new DuplicateKeyError('two documents with the same value of a unique index', { cause: error })
 }

@@ -1,4 +1,4 @@
-import { checkCollectionName, checkFieldPath } from '../conditions.js'
+import { checkCollectionName } from '../conditions.js'
 import type { Index } from '../read-models.js'
 import { type ColumnValue, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
 import type { Connection } from './connection.js'
@@ -8,13 +8,11 @@ const INDEXES_MAX = 64
 
 interface StoredIndex {
   readonly key: readonly (readonly [string, 1 | -1])[]
-  readonly unique: boolean
 }
 
 /** One collection: its table `c<id>` with the columns `id`, `doc` and `f<n>` for the n-th indexed field. */
 export class Table {
   readonly sqlName: string
-  readonly hasUniqueIndex: boolean
   readonly columns: readonly { readonly path: string; readonly name: string }[]
   readonly insertSql: string
   readonly loadSql: string
@@ -29,7 +27,6 @@ export class Table {
     readonly indexes: readonly StoredIndex[],
   ) {
     this.sqlName = `c${id}`
-    this.hasUniqueIndex = indexes.some((index) => index.unique)
     this.columns = fields.map((path, n) => ({ path, name: `f${n}` }))
     this.#segments = fields.map((path) => path.split('.'))
     this.#columnOfPath = new Map([['_id', 'id'], ...this.columns.map(({ path, name }) => [path, name] as const)])
@@ -90,23 +87,12 @@ export class Catalogue {
     return [...this.#tables.keys()].sort()
   }
 
-  /** Inside a write only. @throws TypeError when an index exists with another uniqueness, or a document holds no scalar there */
+  /** Inside a write only. @throws TypeError when a document holds no scalar there */
   createIndex(name: string, index: Index): void {
     const table = this.findOrCreate(name)
     const key = Object.entries(index.key)
-    const unique = index.unique === true
-    if (key.length === 0) throw new TypeError('read models: an index needs a field')
-    for (const [path, direction] of key) {
-      checkFieldPath(path)
-      if (direction !== 1 && direction !== -1)
-        throw new TypeError(`read models: index direction of "${path}" is 1 or -1`)
-    }
     if (key.length === 1 && key[0]![0] === '_id') return
-    const same = table.indexes.find((existing) => JSON.stringify(existing.key) === JSON.stringify(key))
-    if (same !== undefined) {
-      if (same.unique === unique) return
-      throw new TypeError(`read models: index ${JSON.stringify(index.key)} of "${name}" exists with another uniqueness`)
-    }
+    if (table.indexes.some((existing) => json(existing.key) === json(key))) return
     if (table.indexes.length >= INDEXES_MAX)
       throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
     const fields = [...table.fields]
@@ -115,13 +101,13 @@ export class Catalogue {
       this.#addColumn(table, `f${fields.length}`, path)
       fields.push(path)
     }
-    const indexes = [...table.indexes, { key, unique }]
+    const indexes = [...table.indexes, { key }]
     this.#run('UPDATE collections SET fields = ?, indexes = ? WHERE id = ?', json(fields), json(indexes), table.id)
     this.#changed()
     const grown = this.find(name)!
     const columns = key.map(([path, direction]) => `${grown.columnOf(path)}${direction === -1 ? ' DESC' : ''}`)
     const indexName = `${grown.sqlName}_i${indexes.length}`
-    this.#run(`CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${indexName} ON ${grown.sqlName}(${columns})`)
+    this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})`)
   }
 
   /** Inside a write only. @throws TypeError when there is no `from` */

@@ -8,8 +8,7 @@ import { checkFieldPath, kindOf } from '../conditions.js'
  *     string            TEXT, compared as UTF-8 bytes by both
  *     boolean           a BLOB of one byte
  *
- * Null is a value and not SQL's NULL because NULLs are distinct in a UNIQUE index (MongoDB lets one document lack a unique
- * field, not two) and because `<>` and `IN` would silently skip them.
+ * Null is a value and not SQL's NULL because `<>` and `IN` would silently skip that.
  */
 
 export type ColumnValue = number | string | Buffer

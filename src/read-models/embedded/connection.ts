@@ -89,7 +89,7 @@ export class Connection {
         if (!busy || performance.now() > deadlineMs) {
           // After an I/O error SQLite's view of the file may be stale for good; a full disk or a lock leaves it sound.
           if (!busy && error.code !== 'SQLITE_FULL') this.#drop()
-          throw new ReadModelsUnavailableError(`the read models are away: ${error.code}`, { cause: error })
+          throw new ReadModelsUnavailableError(`the read models are unavailable: ${error.code}`, { cause: error })
         }
       }
       await sleep(1 + Math.random() * 9)

@@ -1,8 +1,10 @@
 import Database from 'better-sqlite3'
+import { checkFindOptions } from '../conditions.js'
 import type { Collection, Document, Filter, FindOptions, WriteOperation, WriteResult } from '../read-models.js'
+import { checkWrites } from '../writes.js'
 import { bulkWrite } from './bulk-write.js'
 import type { Catalogue, Table } from './catalogue.js'
-import { type ColumnValue, decode, jsonPathSql } from './columns.js'
+import type { ColumnValue } from './columns.js'
 import type { Connection } from './connection.js'
 import { filterToSql, sortToSql } from './filter-to-sql.js'
 
@@ -24,8 +26,7 @@ export class EmbeddedCollection implements Collection {
 
   async find(filter: Filter, options: FindOptions = {}): Promise<readonly Document[]> {
     const { sort, limit } = options
-    if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
-      throw new TypeError(`read models: limit is a positive integer, not ${limit}`)
+    checkFindOptions(options)
     const rows = await this.#select(filter, (table, where, parameters, columnOf) => {
       let sql = `SELECT doc FROM ${table} WHERE ${where}${sortToSql(sort, columnOf)}`
       if (limit !== undefined) {
@@ -42,29 +43,8 @@ export class EmbeddedCollection implements Collection {
     return Number(rows[0]?.[0] ?? 0)
   }
 
-  async group(options: {
-    readonly match: Filter
-    readonly by: string
-    readonly sum?: readonly string[]
-  }): Promise<readonly { readonly [field: string]: unknown }[]> {
-    const fields = options.sum ?? []
-    const rows = await this.#select(options.match, (table, where, _parameters, columnOf) => {
-      const by = columnOf(options.by)
-      // total() and not sum(): sum() fails where the whole numbers exceed 64 bits. Like $sum it passes over what is no number.
-      const totals = fields.map((path) => {
-        const at = jsonPathSql(path)
-        return `, total(CASE WHEN json_type(doc, ${at}) IN ('integer', 'real') THEN json_extract(doc, ${at}) END)`
-      })
-      return `SELECT ${by}, count(*)${totals.join('')} FROM ${table} WHERE ${where} GROUP BY ${by}`
-    })
-    return rows.map(([value, count, ...totals]) => ({
-      _id: decode(value as ColumnValue),
-      count,
-      ...Object.fromEntries(fields.map((path, n) => [path, totals[n]])),
-    }))
-  }
-
   async bulkWrite(operations: readonly WriteOperation[]): Promise<WriteResult> {
+    checkWrites(operations)
     const { result, duplicate } = await this.#connection.write(() =>
       bulkWrite(this.#connection, this.#catalogue.findOrCreate(this.#name), operations),
     )

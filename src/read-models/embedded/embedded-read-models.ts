@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkCollectionName } from '../conditions.js'
+import { checkCollectionName, checkIndex } from '../conditions.js'
 import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
-import { asDuplicate } from './bulk-write.js'
 import { Catalogue } from './catalogue.js'
 import { Connection } from './connection.js'
 import { EmbeddedCollection } from './embedded-collection.js'
@@ -15,7 +14,9 @@ export async function openEmbeddedReadModels({ directory }: { readonly directory
   try {
     await mkdir(directory, { recursive: true })
   } catch (error) {
-    throw new ReadModelsUnavailableError(`the directory of the read models is away: ${directory}`, { cause: error })
+    throw new ReadModelsUnavailableError(`the directory of the read models is unavailable: ${directory}`, {
+      cause: error,
+    })
   }
   const readModels = new EmbeddedReadModels(new Connection(join(directory, 'read-models.db')))
   await readModels.listCollections()
@@ -38,18 +39,19 @@ export class EmbeddedReadModels implements ReadModels {
   }
 
   async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
-    await this.#change(() => {
+    indexes.forEach(checkIndex)
+    await this.#connection.write(() => {
       this.#catalogue.findOrCreate(name)
       for (const index of indexes) this.#catalogue.createIndex(name, index)
     })
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await this.#change(() => this.#catalogue.rename(from, to))
+    await this.#connection.write(() => this.#catalogue.rename(from, to))
   }
 
   async drop(name: string): Promise<void> {
-    await this.#change(() => this.#catalogue.drop(name))
+    await this.#connection.write(() => this.#catalogue.drop(name))
   }
 
   async listCollections(): Promise<readonly string[]> {
@@ -58,15 +60,5 @@ export class EmbeddedReadModels implements ReadModels {
 
   async close(): Promise<void> {
     this.#connection.close()
-  }
-
-  async #change(work: () => void): Promise<void> {
-    await this.#connection.write(() => {
-      try {
-        work()
-      } catch (error) {
-        throw asDuplicate(error) ?? error
-      }
-    })
   }
 }

@@ -29,8 +29,6 @@ export function filterToSql(filter: Filter, columnOf: ColumnOf, parameters: Colu
 
 export function sortToSql(sort: Sort | undefined, columnOf: ColumnOf): string {
   const terms = Object.entries(sort ?? {}).map(([path, direction]) => {
-    if (direction !== 1 && direction !== -1)
-      throw new TypeError(`read models: sort direction of "${path}" is 1 or -1, not ${kindOf(direction)}`)
     return direction === 1 ? columnOf(path) : `${columnOf(path)} DESC`
   })
   return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
@@ -43,6 +41,8 @@ function alternatives(key: '$and' | '$or', value: unknown, columnOf: ColumnOf, p
   return `(${terms.join(key === '$and' ? ' AND ' : ' OR ')})`
 }
 
+const comparison = { $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' } as const
+
 function conditionToSql(path: string, condition: Condition, column: string, parameters: ColumnValue[]): string {
   const operators = operatorsOf(path, condition)
   const terms = operators.map(([operator, operand]) => {
@@ -54,13 +54,17 @@ function conditionToSql(path: string, condition: Condition, column: string, para
         parameters.push(encode(operand, path))
         return `${column} <> ?`
       case '$gt':
-        return rangeToSql(path, column, '>', operand, closesRange(operators, operator, operand), parameters)
       case '$gte':
-        return rangeToSql(path, column, '>=', operand, closesRange(operators, operator, operand), parameters)
       case '$lt':
-        return rangeToSql(path, column, '<', operand, closesRange(operators, operator, operand), parameters)
       case '$lte':
-        return rangeToSql(path, column, '<=', operand, closesRange(operators, operator, operand), parameters)
+        return rangeToSql(
+          path,
+          column,
+          comparison[operator],
+          operand,
+          isClosed(operators, operator, operand),
+          parameters,
+        )
       case '$in':
         return inToSql(path, column, inValues(path, operand), parameters)
       case '$exists':
@@ -76,7 +80,7 @@ function conditionToSql(path: string, condition: Condition, column: string, para
  * Whether another bound of the same type closes the range at its other end. SQLite takes one lower and one upper bound for its
  * search: of two it may take the wider one, and look at every row in between.
  */
-function closesRange(operators: readonly (readonly [string, unknown])[], operator: string, operand: unknown): boolean {
+function isClosed(operators: readonly (readonly [string, unknown])[], operator: string, operand: unknown): boolean {
   const opposite = operator.startsWith('$g') ? '$l' : '$g'
   return operators.some(([other, bound]) => other.startsWith(opposite) && typeof bound === typeof operand)
 }
@@ -85,16 +89,16 @@ function closesRange(operators: readonly (readonly [string, unknown])[], operato
 function rangeToSql(
   path: string,
   column: string,
-  operator: '>' | '>=' | '<' | '<=',
+  operator: (typeof comparison)[keyof typeof comparison],
   operand: unknown,
-  isClosed: boolean,
+  closed: boolean,
   parameters: ColumnValue[],
 ): string {
   const upwards = operator.startsWith('>')
   if (operand === null) return operator.length === 2 ? `${column} = ${NULL_SQL}` : '0'
   parameters.push(encode(operand, path))
   const bounded = `${column} ${operator} ?`
-  if (isClosed) return bounded
+  if (closed) return bounded
   switch (typeof operand) {
     case 'number':
       return `${bounded} AND ${upwards ? `${column} < ${SMALLEST_STRING_SQL}` : `${column} > ${NULL_SQL}`}`

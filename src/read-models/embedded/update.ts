@@ -1,6 +1,5 @@
 import { kindOf } from '../conditions.js'
 import type { Document, Update } from '../read-models.js'
-import { checkFieldName, checkJson, checkOperators } from '../writes.js'
 import { valueAt } from './columns.js'
 
 type Fields = Record<string, unknown>
@@ -10,8 +9,7 @@ type Fields = Record<string, unknown>
  * modified: both may still be in the caller's hands.
  * @throws TypeError where MongoDB refuses the update, naming the path
  */
-export function applyUpdate(document: Document, update: Update, inserting: boolean): Document {
-  checkOperators(update)
+export function applyUpdate(document: Document, update: Update): Document {
   const next: Fields = { ...document }
   let changed = false
   const assign = (path: string, value: unknown): void => {
@@ -19,14 +17,11 @@ export function applyUpdate(document: Document, update: Update, inserting: boole
   }
   for (const path in update.$unset) if (unsetPath(next, path)) changed = true
   for (const path in update.$set) assign(path, update.$set[path])
-  if (inserting) for (const path in update.$setOnInsert) assign(path, update.$setOnInsert[path])
   for (const path in update.$inc) {
-    const by = update.$inc[path]
-    if (typeof by !== 'number') throw new TypeError(`read models: $inc of "${path}" by ${kindOf(by)}`)
     const held = valueAt(next, path.split('.'))
     if (held !== undefined && typeof held !== 'number')
       throw new TypeError(`read models: $inc of "${path}", which is ${kindOf(held)} and no number`)
-    assign(path, (held ?? 0) + by)
+    assign(path, (held ?? 0) + update.$inc[path]!)
   }
   if (next._id !== document._id) throw new TypeError('read models: an update cannot change _id')
   return changed ? (next as unknown as Document) : document
@@ -34,12 +29,10 @@ export function applyUpdate(document: Document, update: Update, inserting: boole
 
 /** Sets a value at a dotted path of an object that is ours to change, copying the objects below it. Whether it differed. */
 export function setPath(target: Fields, path: string, value: unknown): boolean {
-  checkJson(value, path, 0)
   const segments = path.split('.')
   const last = segments.pop()!
   let parent = target
   for (const segment of segments) {
-    checkFieldName(segment, path)
     const child = Object.hasOwn(parent, segment) ? parent[segment] : {}
     if (typeof child !== 'object' || child === null || Array.isArray(child))
       throw new TypeError(`read models: path "${path}" runs through ${kindOf(child)}`)
@@ -47,7 +40,6 @@ export function setPath(target: Fields, path: string, value: unknown): boolean {
     parent[segment] = copy
     parent = copy
   }
-  checkFieldName(last, path)
   if (Object.hasOwn(parent, last) && sameJson(parent[last], value)) return false
   parent[last] = value
   return true

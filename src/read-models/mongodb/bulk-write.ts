@@ -6,9 +6,9 @@ import {
   type WriteError,
 } from 'mongodb'
 import { DuplicateKeyError, type Update, type WriteOperation, type WriteResult } from '../read-models.js'
-import { checkBulkSize, checkFieldName, checkId, checkJson, checkOperators } from '../writes.js'
+import { checkWrites } from '../writes.js'
 import type { Connection, Stored } from './connection.js'
-import { changing, duplicateKey, portError, refusal, serverCodes } from './errors.js'
+import { duplicateKey, portError, refusal, serverCodes } from './errors.js'
 import { driverFilter } from './filter.js'
 
 type Operation = AnyBulkWriteOperation<Stored>
@@ -24,7 +24,6 @@ interface Outcome {
 interface Failed {
   readonly operation: Operation
   readonly code: number
-  readonly message: string
 }
 
 /** @throws DuplicateKeyError, ReadModelsUnavailableError, TypeError */
@@ -33,7 +32,7 @@ export async function bulkWrite(
   name: string,
   operations: readonly WriteOperation[],
 ): Promise<WriteResult> {
-  checkBulkSize(operations)
+  checkWrites(operations)
   const compiled = operations.map(driverOperation)
   const outcome: Outcome = { counts: counts(), failure: undefined }
   if (compiled.length === 0) return outcome.counts
@@ -55,21 +54,13 @@ export async function bulkWrite(
  */
 async function apply(collection: Collection<Stored>, operations: readonly Operation[], outcome: Outcome) {
   const again: Operation[] = []
-  const unclear: string[] = []
   for (const failed of await writeAll(collection, operations, outcome.counts)) {
     const update = isDuplicate(failed) ? withoutUpsert(failed.operation) : undefined
-    if (update === undefined) fail(outcome, failed)
-    else {
-      again.push(update.operation)
-      if (!isDuplicateId(failed)) unclear.push(update.id)
-    }
+    if (update) again.push(update)
+    else fail(outcome, failed)
   }
   if (again.length === 0) return
   for (const failed of await writeAll(collection, again, outcome.counts)) fail(outcome, failed)
-  if (unclear.length === 0) return
-  // Where there is still no document of that _id, the upsert met another one's unique value.
-  const found = await changing(() => collection.countDocuments({ _id: { $in: unclear } }))
-  if (found < new Set(unclear).size) outcome.failure ??= duplicateKey()
 }
 
 /** Hands back the operations that failed on their own. @throws when the bulk as a whole did */
@@ -84,16 +75,12 @@ async function writeAll(collection: Collection<Stored>, operations: readonly Ope
     if (writeErrors.length === 0) {
       const whole = portError(error)
       if (whole instanceof DuplicateKeyError && operations.length === 1)
-        return [{ operation: operations[0]!, code: serverCodes.duplicateKey, message: '' }]
+        return [{ operation: operations[0]!, code: serverCodes.duplicateKey }]
       throw whole
     }
     // The writes that did not fail may not last.
     if (error.result.getWriteConcernError() !== undefined) throw refusal(undefined)
-    return writeErrors.map(({ index, code, errmsg }) => ({
-      operation: operations[index]!,
-      code,
-      message: errmsg ?? '',
-    }))
+    return writeErrors.map(({ index, code }) => ({ operation: operations[index]!, code }))
   }
 }
 
@@ -106,61 +93,30 @@ function isDuplicate({ code }: Failed): boolean {
   return code === serverCodes.duplicateKey
 }
 
-function isDuplicateId({ message }: Failed): boolean {
-  return /^E11000 duplicate key error collection: \S+ index: _id_ /.test(message)
-}
-
 /** Undefined for what is no upsert. */
-function withoutUpsert(operation: Operation): { readonly operation: Operation; readonly id: string } | undefined {
+function withoutUpsert(operation: Operation): Operation | undefined {
   if ('updateOne' in operation && operation.updateOne.upsert === true) {
     const { filter, update } = operation.updateOne
-    return { operation: { updateOne: { filter, update } }, id: filter._id as string }
+    return { updateOne: { filter, update } }
   }
   if ('replaceOne' in operation && operation.replaceOne.upsert === true) {
     const { filter, replacement } = operation.replaceOne
-    return { operation: { replaceOne: { filter, replacement } }, id: filter._id as string }
+    return { replaceOne: { filter, replacement } }
   }
   return undefined
 }
 
 function driverOperation(operation: WriteOperation): Operation {
-  if ('insertOne' in operation) {
-    const { document } = operation.insertOne
-    checkId(document._id)
-    checkJson(document, '_id', 0)
-    return { insertOne: { document: document as Stored } }
-  }
+  if ('insertOne' in operation) return { insertOne: { document: operation.insertOne.document as Stored } }
   if ('updateOne' in operation) {
     const { filter, update, upsert } = operation.updateOne
-    checkOperators(update)
-    for (const [operator, fields] of Object.entries(update)) checkFields(operator, fields)
-    return { updateOne: { filter: guardFilter(filter), update: withoutEmpty(update), ...(upsert && { upsert }) } }
+    return { updateOne: { filter: driverFilter(filter), update: withoutEmpty(update), ...(upsert && { upsert }) } }
   }
   if ('replaceOne' in operation) {
     const { filter, replacement, upsert } = operation.replaceOne
-    if (replacement._id !== filter._id) throw new TypeError('read models: a replacement keeps its _id')
-    checkJson(replacement, '_id', 0)
-    return { replaceOne: { filter: guardFilter(filter), replacement, ...(upsert && { upsert }) } }
+    return { replaceOne: { filter: driverFilter(filter), replacement, ...(upsert && { upsert }) } }
   }
-  if ('deleteOne' in operation) return { deleteOne: { filter: guardFilter(operation.deleteOne.filter) } }
-  operation satisfies never
-  throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
-}
-
-function guardFilter(filter: { readonly _id: string }) {
-  checkId(filter._id)
-  for (const path in filter)
-    if (path.startsWith('$')) throw new TypeError(`read models: ${path} is not supported in the filter of a write`)
-  return driverFilter(filter)
-}
-
-function checkFields(operator: string, fields: { readonly [path: string]: unknown }): void {
-  for (const path in fields) {
-    for (const segment of path.split('.')) checkFieldName(segment, path)
-    const value = fields[path]
-    if (operator === '$inc' && typeof value !== 'number') throw new TypeError(`read models: $inc of "${path}"`)
-    checkJson(value, path, 0)
-  }
+  return { deleteOne: { filter: driverFilter(operation.deleteOne.filter) } }
 }
 
 /** Old servers refuse an operator without fields; it means nothing to any. */

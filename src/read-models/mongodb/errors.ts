@@ -54,21 +54,21 @@ export function portError(error: unknown): unknown {
   if (!(error instanceof MongoError)) return error
   if (error.code === serverCodes.duplicateKey || isFerretDuplicate(error)) return duplicateKey()
   if (refusedCodes.has(error.code)) return new TypeError(`read models: the server refuses this: ${nameOf(error)}`)
-  return new ReadModelsUnavailableError(`the read models are away: ${nameOf(error)}`)
+  return new ReadModelsUnavailableError(`the read models are unavailable: ${nameOf(error)}`)
 }
 
 export function refusal(code: number | undefined): Error {
   if (refusedCodes.has(code)) return new TypeError(`read models: the server refuses this: code ${code}`)
-  return new ReadModelsUnavailableError(`the read models are away: code ${code}`)
+  return new ReadModelsUnavailableError(`the read models are unavailable: code ${code}`)
 }
 
-/** FerretDB 1 has no other word for an update or a new index that meets a value twice. */
+/** FerretDB 1 has no other word for an upsert that meets a document. */
 function isFerretDuplicate({ code, message }: MongoError): boolean {
   return code === serverCodes.internalError && message.includes('UNIQUE constraint failed')
 }
 
 export function duplicateKey(): DuplicateKeyError {
-  return new DuplicateKeyError('two documents with the same value of a unique index')
+  return new DuplicateKeyError('a document with this _id is there already')
 }
 
 function nameOf(error: MongoError): string {

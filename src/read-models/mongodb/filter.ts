@@ -8,7 +8,7 @@ import {
   operatorsOf,
   unsupportedOperator,
 } from '../conditions.js'
-import type { Condition, Filter, Sort } from '../read-models.js'
+import type { Condition, Filter } from '../read-models.js'
 import type { Stored } from './connection.js'
 
 /**
@@ -27,16 +27,6 @@ export function driverFilter(filter: Filter): DriverFilter<Stored> {
     else compiled[key] = driverCondition(key, value as Condition)
   }
   return compiled as DriverFilter<Stored>
-}
-
-export function driverSort(sort: Sort | undefined): Map<string, 1 | -1> {
-  const entries = Object.entries(sort ?? {})
-  for (const [path, direction] of entries) {
-    checkFieldPath(path)
-    if (direction !== 1 && direction !== -1)
-      throw new TypeError(`read models: sort direction of "${path}" is 1 or -1, not ${kindOf(direction)}`)
-  }
-  return new Map(entries)
 }
 
 function driverCondition(path: string, condition: Condition): unknown {

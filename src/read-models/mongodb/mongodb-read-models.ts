@@ -1,4 +1,4 @@
-import { checkCollectionName, checkFieldPath } from '../conditions.js'
+import { checkCollectionName, checkIndex } from '../conditions.js'
 import type { Collection, Index, ReadModels } from '../read-models.js'
 import { Connection, type Server } from './connection.js'
 import { changing, codeOf, reading, serverCodes } from './errors.js'
@@ -6,7 +6,7 @@ import { MongodbCollection } from './mongodb-collection.js'
 
 /**
  * Read models in the database that a `mongodb://` or `mongodb+srv://` URL names, `transferd` if none. Nothing is connected to
- * before it is needed, and a server that is away is tried again by every call.
+ * before it is needed, and a server that is unavailable is tried again by every call.
  * @throws TypeError when the URL makes no sense
  */
 export function openMongodbReadModels({ url }: { readonly url: string }): ReadModels {
@@ -33,19 +33,8 @@ class MongodbReadModels implements ReadModels {
       await db.createCollection(name).catch(unless(serverCodes.namespaceExists))
       const collection = db.collection(name)
       const existing = await collection.listIndexes().toArray()
-      const missing = indexes.filter((index) => {
-        const same = existing.find(({ key }) => sameKey(key, index.key))
-        // That of _id is unique without being told so.
-        if (same === undefined || same.name === '_id_') return same === undefined
-        if ((same.unique === true) === (index.unique === true)) return false
-        throw new TypeError(
-          `read models: index ${JSON.stringify(index.key)} of "${name}" exists with another uniqueness`,
-        )
-      })
-      const specifications = missing.map(({ key, unique }) => ({
-        key: new Map(Object.entries(key)),
-        ...(unique && { unique }),
-      }))
+      const missing = indexes.filter((index) => !existing.some(({ key }) => sameKey(key, index.key)))
+      const specifications = missing.map(({ key }) => ({ key: new Map(Object.entries(key)) }))
       if (specifications.length > 0) await collection.createIndexes(specifications)
     })
   }
@@ -109,15 +98,6 @@ function isThere({ db }: Server, name: string): Promise<boolean> {
 function unless(code: number): (error: unknown) => void {
   return (error) => {
     if (codeOf(error) !== code) throw error
-  }
-}
-
-function checkIndex({ key }: Index): void {
-  const fields = Object.entries(key)
-  if (fields.length === 0) throw new TypeError('read models: an index needs a field')
-  for (const [path, direction] of fields) {
-    checkFieldPath(path)
-    if (direction !== 1 && direction !== -1) throw new TypeError(`read models: index direction of "${path}" is 1 or -1`)
   }
 }
 
