@@ -1,5 +1,6 @@
 import {
   type AttemptOutcome,
+  type CallbackCommand,
   callbackDecider,
   type Lane,
   type Requeued,
@@ -7,28 +8,22 @@ import {
   resendableAtMs,
 } from '../domain/callback/callback.js'
 import { endpointDecider } from '../domain/callback/endpoint.js'
-import type { CallbackEvent, CallbackPayload } from '../domain/callback/events.js'
+import type { CallbackEvent } from '../domain/callback/events.js'
+import type { DataOf } from '../domain/event.js'
 import { callbackStream, endpointStream } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import {
   type Clock,
   type CommandContext,
-  type HistoryEntry,
+  type HandleOptions,
   handleCommand,
   type Loaded,
   loadStream,
-  readHistory,
 } from './handle-command.js'
+import { type HistoryEntry, readHistory } from './history.js'
 import { derivedEventId } from './ids.js'
 
-export interface CallbackRequest {
-  /** The id of the transfer's event. */
-  readonly webhookId: string
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly transferRevision: number
-  readonly payload: CallbackPayload
-}
+export type CallbackRequest = Omit<DataOf<CallbackEvent, 'CallbackRecorded'>, 'at'>
 
 export interface Attempted {
   /** Which attempt of the callback it was, from 1, by what was known as it was sent. */
@@ -52,14 +47,11 @@ export class CallbackCommands {
 
   /** Records a delivery once, however often it is asked to: the event's id derives from the transfer event's. */
   record(request: CallbackRequest, context: CommandContext, loaded?: Loaded<Lane>) {
-    return handleCommand(
-      this.store,
-      callbackDecider,
-      callbackStream(request.trackingId),
-      { type: 'Record', ...request, at: this.clock() },
-      context,
-      { eventId: () => derivedEventId(request.webhookId, 'callback recorded'), ...(loaded && { loaded }) },
-    )
+    const onceId = derivedEventId(request.webhookId, 'callback recorded')
+    return this.execute(request.trackingId, { type: 'Record', ...request, at: this.clock() }, context, {
+      loaded,
+      onceId,
+    })
   }
 
   reportAttempt(
@@ -70,22 +62,18 @@ export class CallbackCommands {
     loaded?: Loaded<Lane>,
   ) {
     const command = { type: 'ReportAttempt', webhookId, ...attempted, at: this.clock() } as const
-    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context, {
-      ...(loaded && { loaded }),
-    })
+    return this.execute(trackingId, command, context, { loaded })
   }
 
   /** By an operator. */
   requeue(trackingId: string, which: Requeued, context: CommandContext) {
-    const command = { type: 'Requeue', which, at: this.clock() } as const
-    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+    return this.execute(trackingId, { type: 'Requeue', which, at: this.clock() }, context)
   }
 
   /** By a merchant: as above, but bounded. */
   async resend(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
     const at = this.clock()
-    const command = { type: 'Resend', which, at } as const
-    const result = await handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context)
+    const result = await this.execute(trackingId, { type: 'Resend', which, at }, context)
     if (result.accepted) return { accepted: true, count: result.events.length }
     if (result.refusal.reason === 'not-found') return { accepted: false }
     const freeAtMs = Math.min(...requeued(result.state, which).map(resendableAtMs))
@@ -119,5 +107,14 @@ export class CallbackCommands {
   noteEndpointRecovered(merchantId: string, context: CommandContext) {
     const command = { type: 'NoteRecovered', merchantId, at: this.clock() } as const
     return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
+  }
+
+  private execute(
+    trackingId: string,
+    command: CallbackCommand,
+    context: CommandContext,
+    options?: HandleOptions<Lane>,
+  ) {
+    return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context, options)
   }
 }

@@ -6,10 +6,12 @@ import type { MerchantEvent } from '../domain/merchant/events.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../domain/merchant/settings.js'
 import { merchantStream } from '../domain/streams.js'
+import { later, minuteMs } from '../domain/time.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../security/credentials.js'
 import type { SecretBox } from '../security/secret-box.js'
-import { type Clock, type CommandContext, handleCommand, loadStream, readHistory } from './handle-command.js'
+import { type Clock, type CommandContext, handleCommand, loadStream } from './handle-command.js'
+import { readHistory } from './history.js'
 import { derivedEventId } from './ids.js'
 
 /** Shown once, never again. */
@@ -65,19 +67,12 @@ export class MerchantCommands {
     const webApiKey = generateApiKey(id)
     const secretKey = generateSecretKey()
     const webhookSecret = generateWebhookSecret()
-    const result = await this.execute(
-      id,
-      {
-        type: 'Register',
-        merchantId: id,
-        settings,
-        apiKeySha256: digestApiKey(webApiKey),
-        secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
-        webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
-        at: this.clock(),
-      },
-      context,
-    )
+    const sealed = {
+      secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
+      webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
+    }
+    const register = { type: 'Register', merchantId: id, settings, apiKeySha256: digestApiKey(webApiKey) } as const
+    const result = await this.execute(id, { ...register, ...sealed, at: this.clock() }, context)
     if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
     return { id, webApiKey, secretKey, webhookSecret }
   }
@@ -113,11 +108,8 @@ export class MerchantCommands {
   async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
     const apiKeySha256 = digestApiKey(webApiKey)
-    const result = await this.execute(
-      merchantId,
-      { type: 'RotateApiKey', apiKeySha256, ...this.overlap(overlapMinutes) },
-      context,
-    )
+    const command = { type: 'RotateApiKey', apiKeySha256, ...this.overlap(overlapMinutes) } as const
+    const result = await this.execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, webApiKey } as const) : result
   }
 
@@ -168,7 +160,7 @@ export class MerchantCommands {
 
   private overlap(minutes: number) {
     const at = this.clock()
-    return { at, previousValidUntil: new Date(Date.parse(at) + minutes * 60_000).toISOString() }
+    return { at, previousValidUntil: later(at, minutes * minuteMs) }
   }
 
   private async execute(
@@ -178,9 +170,8 @@ export class MerchantCommands {
     onceId?: string,
   ): Promise<MerchantResult> {
     const stream = merchantStream(merchantId)
-    const options = onceId === undefined ? {} : { onceId }
-    const result = await handleCommand(this.store, merchantDecider, stream, command, context, options)
-    if (!result.accepted) return { accepted: false, refusal: result.refusal }
+    const result = await handleCommand(this.store, merchantDecider, stream, command, context, { onceId })
+    if (!result.accepted) return result
     if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
     return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
   }

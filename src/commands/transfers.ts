@@ -1,12 +1,19 @@
-import type { Refusal } from '../domain/decision.js'
+import { type Refusal, refuse } from '../domain/decision.js'
 import { type HashedRequest, hashedTexts, requestsIn } from '../domain/hash-code.js'
 import type { MerchantSettings } from '../domain/merchant/settings.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../domain/money.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import { hashStream, paymentStream, transferStream } from '../domain/streams.js'
-import type { CreateDeposit, CreateWithdrawal, MismatchPolicy, TransferCommand } from '../domain/transfer/commands.js'
+import { later, minuteMs } from '../domain/time.js'
+import type {
+  CreateDeposit,
+  CreateWithdrawal,
+  MismatchPolicy,
+  ReceiveFunds,
+  TransferCommand,
+} from '../domain/transfer/commands.js'
 import { transferDecider } from '../domain/transfer/decide.js'
-import type { DepositChannel, TransferEvent, TransferKind } from '../domain/transfer/events.js'
+import type { TransferEvent, TransferKind } from '../domain/transfer/events.js'
 import type { Transfer, TransferState } from '../domain/transfer/transfer.js'
 import { type EventData, encodeEvent } from '../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../event-store/event-store.js'
@@ -15,11 +22,12 @@ import {
   type Clock,
   type CommandContext,
   type CommandResult,
-  type HistoryEntry,
+  type HandleOptions,
   handleCommand,
   loadStream,
-  readHistory,
+  unread,
 } from './handle-command.js'
+import { type HistoryEntry, readHistory } from './history.js'
 import { derivedEventId, hashedTextStream, hashIdOf, trackingIdOf } from './ids.js'
 
 /** A hashCode and the amount text it was made of, or is said to be. */
@@ -28,31 +36,16 @@ export interface HashOfRequest {
   readonly amountText: string
 }
 
-export interface TransferRequest {
-  readonly merchantId: string
-  readonly referenceId: string
-  readonly amountMinor: bigint
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly paymentMethod: number
-  /** The merchant wants a callback of the creation. */
-  readonly told: boolean
+interface Hashed {
   /** Verified; absent when the request carried none. */
   readonly hash?: HashOfRequest | undefined
   /** The merchant may have transfers of before requests claimed their hashed texts: those are looked at, too. */
   readonly mayHaveUnclaimed?: boolean
 }
 
-export interface DepositRequest extends TransferRequest {
-  readonly channel: DepositChannel
-  readonly expiryMinutes: number
-}
-
-export interface WithdrawalRequest extends TransferRequest {
-  readonly accountNumber: string
-  readonly identityNumber: string | null
-}
+export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 'expiresAt'> &
+  Hashed & { readonly expiryMinutes: number }
+export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & Hashed
 
 export interface CompleteRequest {
   readonly transactionAmountMinor?: bigint
@@ -72,10 +65,7 @@ export type TransferResult =
       /** Of the last event when this was decided, or of the last one it led to. */
       readonly revision: number
     }
-  | {
-      readonly accepted: false
-      readonly refusal: Refusal | { readonly reason: 'hash-reused'; readonly message: string }
-    }
+  | { readonly accepted: false; readonly refusal: Refusal }
 
 type CreateCommand = CreateDeposit | CreateWithdrawal
 
@@ -139,13 +129,13 @@ export class TransferCommands {
     return whyUnreadable(recorded) !== undefined
   }
 
-  async complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
-    const found = await this.find(trackingId)
-    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
+  complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
     const { receiptUrl = null, message = null, reason = null, ...amounts } = request
-    const mismatchPolicy = mismatchPolicyOf(await this.settings(found.transfer.merchantId))
-    const judged = { mismatchPolicy, guardFactor: this.completionGuardFactor, at: this.clock() }
-    return this.execute(trackingId, { type: 'Complete', ...amounts, receiptUrl, message, reason, ...judged }, context)
+    const named = { type: 'Complete', ...amounts, receiptUrl, message, reason } as const
+    const guardFactor = this.completionGuardFactor
+    return this.judged(trackingId, context, (settings) => {
+      return { ...named, mismatchPolicy: mismatchPolicyOf(settings), guardFactor, at: this.clock() }
+    })
   }
 
   changeStatus(
@@ -161,33 +151,30 @@ export class TransferCommands {
    * Money of a deposit's `collection` (from 1) was taken: counted once, however often it is told. Completes a Pending deposit
    * (or has a person look at it); on any other the money is recorded and needs attention.
    */
-  async receiveFunds(
+  receiveFunds(
     trackingId: string,
     collection: number,
     received: { readonly receivedAmountMinor: bigint; readonly receiptUrl: string | null },
     context: CommandContext,
   ): Promise<TransferResult> {
-    const found = await this.find(trackingId)
-    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
-    const settings = await this.settings(found.transfer.merchantId)
-    const mismatchPolicy = mismatchPolicyOf(settings)
-    const { manualControlAboveMinor } = settings
-    const at = this.clock()
-    const command = { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at } as const
     const onceId = derivedEventId(trackingId, `collection ${collection}`)
-    return this.execute(trackingId, command, context, { onceId })
+    const commandFor = (settings: MerchantSettings): ReceiveFunds => {
+      const { manualControlAboveMinor } = settings
+      const mismatchPolicy = mismatchPolicyOf(settings)
+      return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
+    }
+    return this.judged(trackingId, context, commandFor, onceId)
   }
 
   /** Money of a deposit was given back: recorded once for each receipt. */
-  async returnFunds(
+  returnFunds(
     trackingId: string,
     returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
     context: CommandContext,
   ): Promise<TransferResult> {
-    const found = await this.find(trackingId)
-    if (!found) return { accepted: false, refusal: { reason: 'not-found', message: 'There is no such transfer.' } }
-    const { mismatchToleranceMinor: toleranceMinor } = await this.settings(found.transfer.merchantId)
-    return this.execute(trackingId, { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }, context)
+    return this.judged(trackingId, context, ({ mismatchToleranceMinor: toleranceMinor }) => {
+      return { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }
+    })
   }
 
   /** Nothing more has to be done about a deposit's money, which ends its need for attention. */
@@ -213,7 +200,7 @@ export class TransferCommands {
   private depositCommand(request: DepositRequest): CreateDeposit {
     const { hash: _hash, mayHaveUnclaimed: _unclaimed, expiryMinutes, ...rest } = request
     const at = this.clock()
-    const expiresAt = new Date(Date.parse(at) + expiryMinutes * 60_000).toISOString()
+    const expiresAt = later(at, expiryMinutes * minuteMs)
     const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
     return { type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }
   }
@@ -226,7 +213,7 @@ export class TransferCommands {
 
   private async create(
     command: CreateCommand,
-    { hash, mayHaveUnclaimed }: Pick<TransferRequest, 'hash' | 'mayHaveUnclaimed'>,
+    { hash, mayHaveUnclaimed }: Hashed,
     context: CommandContext,
   ): Promise<TransferResult> {
     const texts = hashedTexts(command.amountMinor, hash?.amountText)
@@ -235,7 +222,7 @@ export class TransferCommands {
     const stream = transferStream(command.trackingId)
     for (let attempt = 0; attempt <= claims.length; attempt++) {
       try {
-        const options = { assumeNew: true, before: claims }
+        const options = { loaded: unread(transferDecider), before: claims }
         return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
       } catch (error) {
         if (!(error instanceof WrongExpectedRevisionError)) throw error
@@ -311,11 +298,24 @@ export class TransferCommands {
     return (await Promise.all(claims)).includes(true)
   }
 
+  /** A command that depends on the settings of the transfer's merchant: the transfer is read once for both. */
+  private async judged(
+    trackingId: string,
+    context: CommandContext,
+    commandFor: (settings: MerchantSettings) => TransferCommand,
+    onceId?: string,
+  ): Promise<TransferResult> {
+    const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), { onceId })
+    if (loaded.state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
+    const settings = await this.settings(loaded.state.merchantId)
+    return this.execute(trackingId, commandFor(settings), context, { loaded, onceId })
+  }
+
   private async execute(
     trackingId: string,
     command: TransferCommand,
     context: CommandContext,
-    options: { readonly onceId?: string } = {},
+    options?: HandleOptions<TransferState>,
   ): Promise<TransferResult> {
     const stream = transferStream(trackingId)
     return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
@@ -328,13 +328,10 @@ export class TransferCommands {
   }
 }
 
-const hashReused: TransferResult = {
-  accepted: false,
-  refusal: {
-    reason: 'hash-reused',
-    message: 'This hashCode stands for another request: another kind, amount or referenceId.',
-  },
-}
+const hashReused = refuse(
+  'hash-reused',
+  'This hashCode stands for another request: another kind, amount or referenceId.',
+)
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
@@ -358,7 +355,7 @@ function claim(
 }
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
-  if (!result.accepted) return { accepted: false, refusal: result.refusal }
+  if (!result.accepted) return result
   const { state, revision, events } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
   return { accepted: true, transfer: state, changed: events.length > 0, revision }

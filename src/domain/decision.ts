@@ -16,6 +16,8 @@ export type RefusalReason =
   | 'not-found'
   /** The same id with another content, or a transition the present state does not allow. */
   | 'conflict'
+  /** The request's hashCode stands for another one. */
+  | 'hash-reused'
 
 export function accept<Event>(...events: Event[]): Decision<Event> {
   return { accepted: true, events }

@@ -26,7 +26,7 @@ type Read<Stored> = Stored extends readonly (infer Item)[]
 type ReadMinor<Stored> = Stored extends string ? bigint : Stored
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
-export interface EventMetadata {
+export type EventMetadata = {
   /** `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   readonly actor: string
   /** The request or job that everything it caused shares. */
@@ -76,7 +76,7 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong into this stream`)
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
-    return { type, data: textToMinor(newest) } as unknown as DomainEvent
+    return { type, data: textToMinor(newest) } as DomainEvent
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error
     throw new UnreadableEventError(recorded, error.message)

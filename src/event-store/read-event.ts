@@ -35,6 +35,16 @@ function decoded(recorded: RecordedEvent): DomainEvent {
   }
 }
 
+/** As {@link readEvent}; undefined for an event that cannot be read, too. */
+export function readableEvent(recorded: RecordedEvent): DomainEvent | undefined {
+  try {
+    return readEvent(recorded)
+  } catch (error) {
+    if (error instanceof UnreadableEventError) return undefined
+    throw error
+  }
+}
+
 /** The state after an event; as before when it is passed over. @throws UnreadableEventError also when it does not fit the state */
 export function foldEvent<State, Event>(
   evolve: (state: State, event: Event) => State,

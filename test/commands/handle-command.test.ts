@@ -1,5 +1,5 @@
 import t from 'tap'
-import { handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
+import { handleCommand, TooMuchContentionError, unread } from '../../src/commands/handle-command.js'
 import { accept, type Decider, refuse } from '../../src/domain/decision.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import {
@@ -115,7 +115,7 @@ t.test('any other error is passed on at once: an append that may have happened i
 t.test('assumed new: nothing is read before the first append, and all of it after a conflict', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async () => undefined)
-  const assumeNew = { assumeNew: true }
+  const assumeNew = { loaded: unread(counter) }
   t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), { revision: 0 })
   t.strictSame(counts, { reads: 0, appends: 1 })
   t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), {
@@ -138,7 +138,7 @@ t.test('a conflict of the append before is passed on, and the stream is left alo
   const store = await openTestStore(t)
   await store.append('r-1', 'no_stream', [encodeEvent(resumed, context)])
   const reserve: Append = { stream: 'r-1', expectedRevision: 'no_stream', events: [encodeEvent(suspended, context)] }
-  const options = { before: [reserve], assumeNew: true }
+  const options = { before: [reserve], loaded: unread(counter) }
   await t.rejects(
     handleCommand(store, counter, 's-1', { events: [suspended] }, context, options),
     new WrongExpectedRevisionError('r-1', 'no_stream', 0),
@@ -158,6 +158,6 @@ t.test('events have ids of their own, or those that derive from their cause', as
   await handleCommand(store, counter, 's-1', { events: [suspended, suspended] }, context)
   t.equal(new Set((await store.readStream('s-1')).map((event) => event.id)).size, 2)
   const id = '6e4c5a4e-2f8d-5b0a-9c39-2f9d35a7a001'
-  await handleCommand(store, counter, 's-2', { events: [suspended] }, context, { eventId: () => id })
+  await handleCommand(store, counter, 's-2', { events: [suspended] }, context, { onceId: id })
   t.equal((await store.readStream('s-2'))[0]?.id, id)
 })

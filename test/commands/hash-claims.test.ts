@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { derivedEventId, hashIdOf } from '../../src/commands/ids.js'
-import { TransferCommands, type TransferRequest, type TransferResult } from '../../src/commands/transfers.js'
+import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfers.js'
 import { requestsIn } from '../../src/domain/hash-code.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
 import { hashStream } from '../../src/domain/streams.js'
@@ -25,7 +25,7 @@ interface Create {
   readonly secret?: string
 }
 
-function create(store: EventStore, wanted: Create, more: Partial<TransferRequest> = {}): Promise<TransferResult> {
+function create(store: EventStore, wanted: Create, more: Partial<WithdrawalRequest> = {}): Promise<TransferResult> {
   const { kind, text, referenceId, hashed, secret = 'sk_one' } = wanted
   const commands = new TransferCommands(
     store,

@@ -232,7 +232,7 @@ export class WalletAccounts {
   private async load(accountNumber: number): Promise<Loaded<WalletAccountState>> {
     const stream = walletAccountStream(accountNumber)
     const before = this.known.get(accountNumber)
-    const loaded = await loadStream(this.store, walletAccountDecider, stream, undefined, before)
+    const loaded = await loadStream(this.store, walletAccountDecider, stream, { known: before })
     if (loaded.state.accountNumber !== null) this.remember(accountNumber, loaded)
     return loaded
   }

@@ -102,7 +102,7 @@ export class WalletLogIns {
 
   private async load(account: string): Promise<Loaded<LogIns>> {
     const stream = walletLogInsStream(account)
-    const loaded = await loadStream(this.store, logInDecider, stream, undefined, this.known.get(account))
+    const loaded = await loadStream(this.store, logInDecider, stream, { known: this.known.get(account) })
     if (loaded.revision === 'no_stream') return { ...loaded, state: this.unknown.get(account) ?? loaded.state }
     keep(this.known, account, loaded, maxKnownAccounts)
     return loaded

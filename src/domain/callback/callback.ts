@@ -1,5 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import type { DataOf } from '../event.js'
+import { hourMs, minuteMs } from '../time.js'
 import type { CallbackEvent, CallbackPayload } from './events.js'
 
 export interface Delivery {
@@ -54,8 +55,8 @@ export type CallbackCommand =
 export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
 
 /** A merchant may have a callback sent again a minute after it was taken up the first time, then after 2, 4 … minutes. */
-const firstResendPauseMs = 60_000
-const longestResendPauseMs = 60 * 60_000
+const firstResendPauseMs = minuteMs
+const longestResendPauseMs = hourMs
 
 export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { initialState, decide, evolve }
 

@@ -1,5 +1,6 @@
 import { accept, type Decider } from '../decision.js'
 import type { EventsOf } from '../event.js'
+import { dayMs } from '../time.js'
 
 interface WrongCode {
   readonly accountNumber: number
@@ -15,7 +16,7 @@ export type WalletCodeRefused = EventsOf<{ WalletCodeRefused: WrongCode }>
 
 /** Wrong codes for one account in {@link codeCapWindowMs}: a guesser who has the password hits one in 50,000 days. */
 export const maxWrongCodes = 20
-export const codeCapWindowMs = 24 * 60 * 60_000
+export const codeCapWindowMs = dayMs
 
 interface WrongCodes {
   /** Of the latest {@link maxWrongCodes}, oldest first (ISO 8601). */

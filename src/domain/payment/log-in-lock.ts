@@ -1,5 +1,6 @@
 import { accept, type Decider } from '../decision.js'
 import type { EventsOf } from '../event.js'
+import { dayMs, hourMs } from '../time.js'
 
 /** Of the stream `walletlogins-<keyed digest of the e-mail>`: wrong passwords for one wallet account, and where it is known. */
 interface Common {
@@ -43,8 +44,8 @@ export const maxKnownDevices = 100
 export const freeFailures = 2
 /** After the next one; it doubles with each that follows. */
 const firstPauseMs = 12_000
-const longestPauseMs = 60 * 60_000
-const forgottenAfterMs = 24 * 60 * 60_000
+const longestPauseMs = hourMs
+const forgottenAfterMs = dayMs
 
 export const logInDecider: Decider<LogIns, LogInCommand, LogInEvent> = {
   initialState: { knownDevices: [], failures: [] },

@@ -100,7 +100,7 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       return { ...deposit(state), status: 'ManualControl', message, updatedAt: at, ...reopened }
     }
     default:
-      return event satisfies never
+      throw new Error(`unexpected event ${(event satisfies never as TransferEvent).type}`)
   }
 }
 

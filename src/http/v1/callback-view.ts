@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../commands/handle-command.js'
+import type { HistoryEntry } from '../../commands/history.js'
 import type { CallbackEvent } from '../../domain/callback/events.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'

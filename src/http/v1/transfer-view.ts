@@ -1,4 +1,4 @@
-import type { HistoryEntry } from '../../commands/handle-command.js'
+import type { HistoryEntry } from '../../commands/history.js'
 import { toJsonNumber } from '../../domain/money.js'
 import type { TransferEvent } from '../../domain/transfer/events.js'
 import { noFunds, returnedMinor } from '../../domain/transfer/funds.js'
