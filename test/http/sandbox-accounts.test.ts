@@ -57,7 +57,7 @@ t.test('an account of the sandbox pays deposits of the sandbox only, and a live 
     t.equal(refused.statusCode, 400)
     t.same(refused.json(), wrong.json(), 'the answer is that of a wrong password')
     t.equal(wallet.codes.size, sandbox ? 0 : 1, 'and no code was sent')
-    t.equal((await service.collections.load(trackingId)).challenges.length, 0)
+    t.equal((await service.collections.load(trackingId)).state.challenges.length, 0)
     t.equal((await logIn(service, shop, trackingId, `${own}@example.com`)).statusCode, 200)
   }
 })
@@ -101,7 +101,7 @@ t.test(
     t.equal(service.logLines.filter((line) => line.includes('SMS_URL is not set')).length, 25)
     t.notMatch(service.logLines.join(''), new RegExp(`${password}|real@example`))
     t.same([...taken, ...(await logIns())], [], 'not of the account')
-    t.equal((await service.collections.load(trackingId)).challenges.length, 0, 'nor of the deposit')
+    t.equal((await service.collections.load(trackingId)).state.challenges.length, 0, 'nor of the deposit')
     wallet.whyUnprepared = () => undefined
     t.equal((await logIn(service, shop, trackingId, 'real@example.com')).statusCode, 200)
   },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { deviceIdOf } from '../../src/commands/ids.js'
 import type { IssuedCredentials } from '../../src/commands/merchants.js'
+import { paymentStream, transferStream, walletCodesStream } from '../../src/domain/streams.js'
 import { needsAttention } from '../../src/domain/transfer/transfer.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
@@ -104,6 +105,36 @@ t.test('a trusted device: log-in, code, Completed; the money is taken once', asy
   t.equal(merchant.id, (await service.transfers.find(second))!.transfer.merchantId)
 })
 
+t.test(
+  'a code reads the payment and the wrong codes once; the transfer again only where it may have ended since',
+  async (t) => {
+    const reads: string[] = []
+    const { flow, wallet, account, merchant, service } = await scene(t, {
+      wrapStore: (store) =>
+        new Proxy(store, {
+          get(target, name) {
+            const value = Reflect.get(target, name)
+            if (name !== 'readStream') return typeof value === 'function' ? value.bind(target) : value
+            return (stream: string, options: object) => {
+              reads.push(stream)
+              return target.readStream(stream, options)
+            }
+          },
+        }),
+    })
+    const trackingId = await flow.create()
+    const { transfer } = (await service.transfers.find(trackingId))!
+    account.trusted.add(deviceIdOf(createSecretBox(service.masterKey), merchant.id, transfer.userId))
+    const { result: token } = (await flow.logIn(trackingId)).body
+    reads.length = 0
+    t.match(await flow.verify(trackingId, token, wallet.lastCode()), { body: { result: { next_step: 'Completed' } } })
+    const times = (stream: string) => reads.filter((read) => read === stream).length
+    t.equal(times(paymentStream(trackingId)), 1)
+    t.equal(times(walletCodesStream(account.accountNumber)), 1)
+    t.equal(times(transferStream(trackingId)), 3, 'at first, when the collection is recorded, and with its money')
+  },
+)
+
 t.test('a wrong password and an unknown account are told alike', async (t) => {
   const { flow, service } = await scene(t)
   const trackingId = await flow.create()
@@ -146,7 +177,7 @@ t.test('of a hundred codes at once five are compared', async (t) => {
   t.equal(codes.filter((code) => code === 40010).length, 5)
   t.equal(codes.filter((code) => code === 40011).length, 95)
   t.equal(wallet.compared.length, 5)
-  const payment = await service.collections.load(trackingId)
+  const { state: payment } = await service.collections.load(trackingId)
   t.equal(payment.challenges[0]?.attempts, 5)
   t.match(await flow.verify(trackingId, token, right), { body: { error: { code: 40011 } } })
 })
@@ -313,7 +344,7 @@ t.test('codes are bounded for each account, and only a right password is one', a
   t.equal((await other.logIn(theirs)).status, 200)
   t.match(await flow.logIn(mine), { status: 429, body: { error: { code: 42902 } }, retryAfter: '7' })
   t.same(taken, [account.accountNumber, account.accountNumber, account.accountNumber])
-  t.equal((await service.collections.load(mine)).challenges.length, 1)
+  t.equal((await service.collections.load(mine)).state.challenges.length, 1)
 })
 
 t.test('polls of once a second count against no limit; what is no poll does', async (t) => {
@@ -540,7 +571,7 @@ t.test('a wrong or missing value of each field is refused by name, whatever the 
     )
   }
   t.equal((await service.log()).length, before)
-  t.same((await service.collections.load(trackingId)).challenges, [])
+  t.same((await service.collections.load(trackingId)).state.challenges, [])
 })
 
 t.test('a trackingId in capitals is the same transfer; unknown fields are ignored', async (t) => {

@@ -50,7 +50,7 @@ async function scene(t: Test) {
       if (when === 'after') await collect(request)
       throw new Error('the process died')
     }
-    await t.rejects(collections.pay(transfer, challengeId, context), /died/)
+    await t.rejects(collections.pay(transfer, challengeId, context, await collections.load(trackingId)), /died/)
     wallet.collect = collect
     t.equal((await transferOf(trackingId)).status, 'Pending')
     return trackingId
@@ -110,7 +110,7 @@ t.test('nothing is taken after the time of the deposit, which can expire then', 
   t.match(await transfers.expire(trackingId, context), { changed: false }, 'it waits for the outcome')
   await collections.recover(trackingId, context)
   t.equal(wallet.collects, 0)
-  t.match((await collections.load(trackingId)).collections, [{ outcome: 'not-taken' }])
+  t.match((await collections.load(trackingId)).state.collections, [{ outcome: 'not-taken' }])
   t.match(await transfers.expire(trackingId, context), { changed: true })
   t.match(await transferOf(trackingId), { status: 'Cancelled', message: 'expired' })
 })
@@ -152,7 +152,7 @@ t.test('a collection that was given up and took the money after all is counted',
       context,
     )
   }
-  t.same(await collections.pay(transfer, challengeId, context), { ok: true })
+  t.same(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), { ok: true })
   t.match(await transferOf(trackingId), { status: 'Completed' })
 })
 
@@ -165,7 +165,9 @@ t.test(
     wallet.collect = async () => {
       throw new WalletUnavailableError('away, it seemed')
     }
-    t.match(await collections.pay(transfer, challengeId, context), { reason: 'wallet-unavailable' })
+    t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
+      reason: 'wallet-unavailable',
+    })
     wallet.collect = collect
     const { accountNumber } = account
     await collect({ trackingId, accountNumber, amountMinor: transfer.amountMinor, description: '', sandbox: true })
@@ -194,7 +196,10 @@ t.test('what a wallet did when it gave no answer is found out for the person who
       if (when === 'after') await collect(request)
       throw new WalletOutcomeUnknownError('no answer in time')
     }
-    t.match(await collections.pay(transfer, challengeId, context), { ok: false, reason: 'manual-control' })
+    t.match(await collections.pay(transfer, challengeId, context, await collections.load(trackingId)), {
+      ok: false,
+      reason: 'manual-control',
+    })
     wallet.collect = collect
     return trackingId
   }

@@ -37,7 +37,10 @@ export const areas: Areas = {
   },
   'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: [typebox] },
   'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
-  commands: { areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet'], packages: ['ipaddr.js'] },
+  commands: {
+    areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet'],
+    packages: ['ipaddr.js', 'lru-cache'],
+  },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   projections: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { type Refusal, refuse } from '../../domain/decision.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
@@ -75,7 +76,7 @@ export class WalletAccounts {
   private readonly queue = new KeyedQueue(maxWaitingForAccount)
   private decoyHash: Promise<string> | undefined
   /** Accounts as they were when they were last read. */
-  private readonly known = new Map<number, Loaded<WalletAccountState>>()
+  private readonly known = new LRUCache<number, Loaded<WalletAccountState>>({ max: maxKnownAccounts })
 
   constructor(
     private readonly store: EventStore,
@@ -233,15 +234,8 @@ export class WalletAccounts {
     const stream = walletAccountStream(accountNumber)
     const before = this.known.get(accountNumber)
     const loaded = await loadStream(this.store, walletAccountDecider, stream, { known: before })
-    if (loaded.state.accountNumber !== null) this.remember(accountNumber, loaded)
+    if (loaded.state.accountNumber !== null) this.known.set(accountNumber, loaded)
     return loaded
-  }
-
-  private remember(accountNumber: number, { state, revision }: Loaded<WalletAccountState>): void {
-    // Behind the others: the one not asked for longest is the first.
-    this.known.delete(accountNumber)
-    this.known.set(accountNumber, { state, revision })
-    if (this.known.size > maxKnownAccounts) this.known.delete(this.known.keys().next().value!)
   }
 
   private execute(
@@ -256,8 +250,9 @@ export class WalletAccounts {
           const loaded = await this.load(accountNumber)
           const result = await handleCommand(this.store, walletAccountDecider, stream, command, context, { loaded })
           if (!result.accepted) return result
-          this.remember(accountNumber, result)
-          return opened(result.state, result.events.length > 0)
+          const { state, revision, events } = result
+          this.known.set(accountNumber, { state, revision })
+          return opened(state, events.length > 0)
         } catch (error) {
           if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error
           await delay(Math.random() * contentionPauseMs)

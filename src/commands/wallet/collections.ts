@@ -1,5 +1,5 @@
 import type { MerchantSettings } from '../../domain/merchant/settings.js'
-import type { CollectionOutcome, PaymentEvent } from '../../domain/payment/events.js'
+import type { CollectionOutcome } from '../../domain/payment/events.js'
 import {
   isCollectedFrom,
   latestCollection,
@@ -23,8 +23,8 @@ import {
 import {
   type Clock,
   type CommandContext,
-  type CommandResult,
   handleCommand,
+  type Loaded,
   loadStream,
   TooMuchContentionError,
 } from '../handle-command.js'
@@ -64,30 +64,26 @@ const unknownOutcome = 'the wallet did not say whether the money was taken'
 export class WalletCollections {
   constructor(private readonly deps: CollectionDependencies) {}
 
-  load(trackingId: string): Promise<Payment> {
-    return loadStream(this.deps.store, paymentDecider, paymentStream(trackingId)).then(({ state }) => state)
+  load(trackingId: string): Promise<Loaded<Payment>> {
+    return loadStream(this.deps.store, paymentDecider, paymentStream(trackingId))
   }
 
-  execute(
-    trackingId: string,
-    command: PaymentCommand,
-    context: CommandContext,
-  ): Promise<CommandResult<Payment, PaymentEvent>> {
-    return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context)
+  execute(trackingId: string, command: PaymentCommand, context: CommandContext, loaded?: Loaded<Payment>) {
+    return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context, { loaded })
   }
 
-  /** Of a Pending deposit whose customer has passed every step with this log-in. */
-  async pay(transfer: Transfer, challengeId: string, context: CommandContext): Promise<Paid> {
+  /** Of a Pending deposit whose customer has passed every step with this log-in. `loaded`: its payment, as it was read for that. */
+  async pay(transfer: Transfer, challengeId: string, context: CommandContext, loaded: Loaded<Payment>): Promise<Paid> {
     const { trackingId, merchantId, amountMinor } = transfer
     const job = { trackingId, merchantId, context }
     const start = { type: 'StartCollection', trackingId, merchantId, challengeId, amountMinor } as const
-    const started = await this.execute(trackingId, { ...start, at: this.deps.clock() }, context)
+    const started = await this.execute(trackingId, { ...start, at: this.deps.clock() }, context, loaded)
     if (!started.accepted) {
       switch (started.refusal.rule as PaymentRefusal) {
         case 'collecting':
           return walletFailure('payment-under-way')
         case 'collected':
-          return this.settle(job)
+          return this.settle(job, started.state)
         case 'refused-before':
           return walletFailure(latestCollection(started.state, challengeId)?.reason ?? 'insufficient-balance')
         case 'too-soon':
@@ -98,7 +94,7 @@ export class WalletCollections {
           return walletFailure('bad-token')
       }
     }
-    return this.collect(openCollection(started.state)!, job)
+    return this.collect(openCollection(started.state)!, job, started)
   }
 
   /**
@@ -112,7 +108,7 @@ export class WalletCollections {
     // A debit that no deposit asked for.
     if (!found) return
     const job = { trackingId, merchantId: found.transfer.merchantId, context }
-    for (const doubtful of doubtfulCollections(payment)) {
+    for (const doubtful of doubtfulCollections(payment.state)) {
       const { accountNumber, outcome } = doubtful
       const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
       const isOpen = outcome === 'open'
@@ -120,25 +116,25 @@ export class WalletCollections {
       else if (isOpen && this.deps.wallet.absenceIsProof) await this.collect(doubtful, job)
       else if (isOpen) await this.end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
     }
-    await this.settle(job)
+    await this.settle(job, (await this.load(trackingId)).state)
   }
 
-  private async collect(collection: PaymentCollection, job: Job): Promise<Paid> {
+  private async collect(collection: PaymentCollection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
     const { transfers, clock, settingsOf } = this.deps
     // Not before: what ended the deposit until now could not know of this collection; what comes later finds it.
     const transfer = (await transfers.find(job.trackingId))?.transfer
     const problem = transfer && whyNotPayable(transfer, clock())
     if (!transfer || problem) {
-      await this.end(collection, { ...nothingTaken, outcome: 'not-taken' }, job)
+      await this.end(collection, { ...nothingTaken, outcome: 'not-taken' }, job, loaded)
       return problem ?? walletFailure('unknown-transfer')
     }
     const settings = await settingsOf(job.merchantId)
     const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
     const sandbox = settings?.sandbox ?? false
     const answer = await this.ask(collection, { trackingId: job.trackingId, description, sandbox })
-    if (typeof answer !== 'string') return this.conclude(collection, answer, job)
-    await this.end(collection, { ...nothingTaken, outcome: answer }, job)
-    return answer === 'unknown' ? this.settle(job) : walletFailure('wallet-unavailable')
+    if (typeof answer !== 'string') return this.conclude(collection, answer, job, loaded)
+    const ended = await this.end(collection, { ...nothingTaken, outcome: answer }, job, loaded)
+    return answer === 'unknown' ? this.settle(job, ended) : walletFailure('wallet-unavailable')
   }
 
   /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
@@ -156,44 +152,52 @@ export class WalletCollections {
     }
   }
 
-  private async conclude(collection: PaymentCollection, known: Collection, job: Job): Promise<Paid> {
+  private async conclude(
+    collection: PaymentCollection,
+    known: Collection,
+    job: Job,
+    loaded?: Loaded<Payment>,
+  ): Promise<Paid> {
     if (known.outcome === 'refused') {
-      await this.end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job)
+      await this.end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job, loaded)
       return walletFailure(known.reason)
     }
     const { amountMinor: collectedAmountMinor, receiptUrl } = known
     const outcome: CollectionOutcome = collectedAmountMinor > 0n ? 'collected' : 'unknown'
-    await this.end(collection, { outcome, collectedAmountMinor, receiptUrl, reason: null }, job)
-    return this.settle(job)
+    const taken = { outcome, collectedAmountMinor, receiptUrl, reason: null }
+    return this.settle(job, await this.end(collection, taken, job, loaded))
   }
 
-  private async end({ number }: PaymentCollection, ending: Ending, job: Job): Promise<void> {
+  private async end({ number }: PaymentCollection, ending: Ending, job: Job, loaded?: Loaded<Payment>) {
     const { trackingId, merchantId, context } = job
     const command = { type: 'EndCollection', trackingId, merchantId, collection: number, ...ending } as const
-    await this.execute(trackingId, { ...command, at: this.deps.clock() }, context)
+    return (await this.execute(trackingId, { ...command, at: this.deps.clock() }, context, loaded)).state
   }
 
   /** Tells the transfer what is known about its money. */
-  private async settle({ trackingId, context }: Job): Promise<Paid> {
+  private async settle({ trackingId, context }: Job, { collections }: Payment): Promise<Paid> {
     const { transfers } = this.deps
-    const { collections } = await this.load(trackingId)
+    let transfer: Transfer | undefined
     for (const { number, outcome, collectedAmountMinor, receiptUrl } of collections) {
       if (outcome === 'collected') {
         const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
         const result = await transfers.receiveFunds(trackingId, number, received, context)
         if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.message}`)
+        transfer = result.transfer
       }
-      if (outcome === 'unknown') await this.holdPending(trackingId, context)
+      if (outcome === 'unknown') transfer = await this.holdPending(trackingId, context)
     }
-    const found = await transfers.find(trackingId)
-    return found ? answerOf(found.transfer, this.deps.clock()) : walletFailure('unknown-transfer')
+    transfer ??= (await transfers.find(trackingId))?.transfer
+    return transfer ? answerOf(transfer, this.deps.clock()) : walletFailure('unknown-transfer')
   }
 
   /** A person who looked at it since has decided already, so only a Pending deposit changes. */
-  private async holdPending(trackingId: string, context: CommandContext): Promise<void> {
-    const found = await this.deps.transfers.find(trackingId)
-    if (found?.transfer.status !== 'Pending') return
-    await this.deps.transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
+  private async holdPending(trackingId: string, context: CommandContext): Promise<Transfer | undefined> {
+    const { transfers } = this.deps
+    const found = await transfers.find(trackingId)
+    if (found?.transfer.status !== 'Pending') return found?.transfer
+    const held = await transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
+    return held.accepted ? held.transfer : undefined
   }
 }
 

@@ -1,40 +1,41 @@
-/** Every way a step of the wallet flow can fail; docs/reference/errors.md says what a merchant does about each. */
-export type WalletFailureReason =
+/** Every way a step of the wallet flow can fail, and what a person is told; docs/reference/errors.md says what a merchant does about each. */
+const messages = {
   /** There is no such transfer, or it is another merchant's. */
-  | 'unknown-transfer'
+  'unknown-transfer': 'There is no such transfer.',
   /** A withdrawal, a deposit of the other channel, or one that is no longer Pending. */
-  | 'not-payable'
+  'not-payable': 'This transfer cannot be paid from a wallet.',
   /** The deposit's payment method is manual: no wallet takes part. */
-  | 'manual-method'
-  /** Its time is over. */
-  | 'expired-deposit'
+  'manual-method': 'The payment method of this deposit is not paid from a wallet.',
+  'expired-deposit': 'The time for this deposit is over.',
   /** Unknown account or wrong password. */
-  | 'bad-login'
+  'bad-login': 'The account does not exist or the password is wrong.',
   /** Too many log-ins to this account, whichever merchant's. */
-  | 'login-throttled'
-  /** Too many log-ins for this deposit. */
-  | 'too-many-logins'
+  'login-throttled': 'There were too many log-ins to this account; wait a moment.',
+  'too-many-logins': 'There were too many log-ins for this deposit; create another one.',
   /** Not issued here, or for another step, transfer or merchant. */
-  | 'bad-token'
-  | 'expired-token'
+  'bad-token': 'The token is not valid for this step of this transfer.',
+  'expired-token': 'The token has expired; log in again.',
   /** The code of this log-in was right before. */
-  | 'used-token'
-  | 'wrong-code'
+  'used-token': 'The token was used before; log in again.',
+  'wrong-code': 'The code is wrong.',
   /** All attempts of this log-in are used: log in again. */
-  | 'too-many-codes'
+  'too-many-codes': 'There were too many wrong codes; log in again.',
   /** Too many wrong codes for this account, whichever merchant's. */
-  | 'codes-locked'
+  'codes-locked': 'There were too many wrong codes for this account; try again later.',
   /** The customer has not confirmed the device yet: ask again. */
-  | 'device-pending'
+  'device-pending': 'The device is not confirmed yet; the customer has an e-mail about it.',
   /** Money is being taken just now: ask again. */
-  | 'payment-under-way'
+  'payment-under-way': 'The payment is being carried out; ask again in a moment.',
   /** The deposit stays Pending: the customer may top up and go on. */
-  | 'insufficient-balance'
-  | 'account-blocked'
+  'insufficient-balance': 'The balance of the account is too small.',
+  'account-blocked': 'The account is blocked.',
   /** A person looks at it; a callback tells what comes of it. */
-  | 'manual-control'
+  'manual-control': 'The deposit is being checked; a callback follows.',
   /** The wallet cannot be reached, and nothing was taken. */
-  | 'wallet-unavailable'
+  'wallet-unavailable': 'The wallet cannot be reached; nothing was taken.',
+} as const
+
+export type WalletFailureReason = keyof typeof messages
 
 export interface WalletFailure {
   readonly ok: false
@@ -42,28 +43,6 @@ export interface WalletFailure {
   /** A sentence for a person. */
   readonly message: string
   readonly retryAfterSeconds?: number
-}
-
-const messages: { readonly [reason in WalletFailureReason]: string } = {
-  'unknown-transfer': 'There is no such transfer.',
-  'not-payable': 'This transfer cannot be paid from a wallet.',
-  'manual-method': 'The payment method of this deposit is not paid from a wallet.',
-  'expired-deposit': 'The time for this deposit is over.',
-  'bad-login': 'The account does not exist or the password is wrong.',
-  'login-throttled': 'There were too many log-ins to this account; wait a moment.',
-  'too-many-logins': 'There were too many log-ins for this deposit; create another one.',
-  'bad-token': 'The token is not valid for this step of this transfer.',
-  'expired-token': 'The token has expired; log in again.',
-  'used-token': 'The token was used before; log in again.',
-  'wrong-code': 'The code is wrong.',
-  'too-many-codes': 'There were too many wrong codes; log in again.',
-  'codes-locked': 'There were too many wrong codes for this account; try again later.',
-  'device-pending': 'The device is not confirmed yet; the customer has an e-mail about it.',
-  'payment-under-way': 'The payment is being carried out; ask again in a moment.',
-  'insufficient-balance': 'The balance of the account is too small.',
-  'account-blocked': 'The account is blocked.',
-  'manual-control': 'The deposit is being checked; a callback follows.',
-  'wallet-unavailable': 'The wallet cannot be reached; nothing was taken.',
 }
 
 const retryAfterSeconds: { readonly [reason in WalletFailureReason]?: number } = {

@@ -1,11 +1,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { type LogInCommand, type LogIns, logInDecider, logInLockedUntilMs } from '../../domain/payment/log-in-lock.js'
 import { walletLogInsStream } from '../../domain/streams.js'
 import { normalEmail } from '../../domain/wallet/credentials.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { LogIn } from '../../wallet/wallet.js'
-import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
+import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream, unread } from '../handle-command.js'
 import { KeyedQueue } from '../keyed-queue.js'
 
 export interface LogInAttempt {
@@ -44,8 +45,8 @@ const nonceBytes = 16
  */
 export class WalletLogIns {
   private readonly lanes = new KeyedQueue(maxWaiting)
-  private readonly known = new Map<string, Loaded<LogIns>>()
-  private readonly unknown = new Map<string, LogIns>()
+  private readonly known = new LRUCache<string, Loaded<LogIns>>({ max: maxKnownAccounts })
+  private readonly unknown = new LRUCache<string, LogIns>({ max: maxUnknownAccounts })
 
   constructor(
     private readonly store: EventStore,
@@ -85,11 +86,11 @@ export class WalletLogIns {
   private async record(account: string, command: LogInCommand, loaded: Loaded<LogIns>, context: CommandContext) {
     const stream = walletLogInsStream(account)
     // What was counted in memory ends with the first event: from then on the log counts.
-    const before = loaded.revision === 'no_stream' ? { ...loaded, state: logInDecider.initialState } : loaded
+    const before = loaded.revision === 'no_stream' ? unread(logInDecider) : loaded
     const result = await handleCommand(this.store, logInDecider, stream, command, context, { loaded: before })
     if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.message}`)
     const { state, revision } = result
-    keep(this.known, account, { state, revision }, maxKnownAccounts)
+    this.known.set(account, { state, revision })
     this.unknown.delete(account)
   }
 
@@ -97,14 +98,14 @@ export class WalletLogIns {
     const before = this.unknown.get(account) ?? logInDecider.initialState
     const decision = logInDecider.decide(command, before)
     if (!decision.accepted) return
-    keep(this.unknown, account, decision.events.reduce(logInDecider.evolve, before), maxUnknownAccounts)
+    this.unknown.set(account, decision.events.reduce(logInDecider.evolve, before))
   }
 
   private async load(account: string): Promise<Loaded<LogIns>> {
     const stream = walletLogInsStream(account)
     const loaded = await loadStream(this.store, logInDecider, stream, { known: this.known.get(account) })
     if (loaded.revision === 'no_stream') return { ...loaded, state: this.unknown.get(account) ?? loaded.state }
-    keep(this.known, account, loaded, maxKnownAccounts)
+    this.known.set(account, loaded)
     return loaded
   }
 
@@ -123,11 +124,4 @@ export class WalletLogIns {
   private cookieMac(account: string, nonce: string): string {
     return this.box.mac('log-in device', `${account}.${nonce}`)
   }
-}
-
-/** Behind the others; beyond `max` the one not used for longest is forgotten. */
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size > max) map.delete(map.keys().next().value!)
 }

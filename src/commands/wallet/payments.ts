@@ -1,4 +1,5 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { MerchantSettings } from '../../domain/merchant/settings.js'
 import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
@@ -11,6 +12,7 @@ import {
   paidFrom,
 } from '../../domain/payment/payment.js'
 import { walletCodesStream } from '../../domain/streams.js'
+import { later } from '../../domain/time.js'
 import type { DepositChannel } from '../../domain/transfer/events.js'
 import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -28,10 +30,9 @@ import {
   type Wallet,
   WalletUnavailableError,
 } from '../../wallet/wallet.js'
-import { type Clock, type CommandContext, handleCommand, loadStream } from '../handle-command.js'
+import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
 import { deviceIdOf } from '../ids.js'
 import { KeyedQueue } from '../keyed-queue.js'
-import { RecentAnswers } from '../recent-answers.js'
 import type { TransferCommands } from '../transfers.js'
 import { type WalletCollections, whyNotPayable } from './collections.js'
 import { type WalletFailure, walletFailure } from './failure.js'
@@ -66,6 +67,12 @@ export interface DeviceRequest extends Step {
 }
 
 type Result<Value extends object = object> = ({ readonly ok: true } & Value) | WalletFailure
+
+/** A log-in, and the deposit's payment as it was read for it. */
+interface Begun {
+  readonly challenge: Challenge
+  readonly loaded: Loaded<Payment>
+}
 
 /** What the page behind the e-mail's button shows. */
 export interface DeviceConfirmation {
@@ -109,7 +116,8 @@ const linkMacLength = 22
 export class WalletPayments {
   private readonly tokens: WalletTokens
   private readonly lanes = new KeyedQueue(maxWaitingForAccount)
-  private readonly trust = new RecentAnswers<boolean>(() => performance.now(), trustKeptMs, maxTrustKept)
+  /** What the wallet answers, from when it is asked. A failure is an answer too, or a wallet that is unavailable would be asked most. */
+  private readonly trust = new LRUCache<string, Promise<boolean>>({ max: maxTrustKept, ttl: trustKeptMs })
 
   constructor(private readonly deps: WalletPaymentsDependencies) {
     this.tokens = createWalletTokens(deps.box, () => this.nowMs())
@@ -130,8 +138,8 @@ export class WalletPayments {
       this.deps.onUnavailable(unprepared, found.transfer)
       return walletFailure('wallet-unavailable')
     }
-    const { challenges } = await collections.load(trackingId)
-    if (challenges.length >= maxLogIns) return walletFailure('too-many-logins')
+    const loaded = await collections.load(trackingId)
+    if (loaded.state.challenges.length >= maxLogIns) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.deviceOf(found.transfer), deviceCookie }
     return this.telling(found.transfer, async () => {
       const result = await logIns.attempt(attempt, () => this.logInTo(merchantId, email, password), context)
@@ -141,7 +149,7 @@ export class WalletPayments {
       const retryAfterSeconds = takeCode(accountNumber)
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
       const challenge = { id: randomUUID(), accountNumber }
-      const recorded = await this.recordLogIn(found.transfer, challenge, context)
+      const recorded = await this.recordLogIn(found.transfer, challenge, context, loaded)
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
       await wallet.sendCode(challenge, await this.told(found.transfer))
       const token = this.tokens.issue('code', request, challenge.id)
@@ -163,21 +171,20 @@ export class WalletPayments {
     const found = await this.payable(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    const of = await this.challengeOf('code', request)
-    if (!('challenge' in of)) return of
-    const { challenge } = of
-    const { id: challengeId, accountNumber } = challenge
+    const begun = await this.challengeOf('code', request)
+    if (!('challenge' in begun)) return begun
+    const { id: challengeId, accountNumber } = begun.challenge
     return this.telling(transfer, async () => {
       const checked = await this.lanes.run(String(accountNumber), () =>
-        this.checkCode(transfer, challenge, request.code, context),
+        this.checkCode(transfer, begun, request.code, context),
       )
       if (!checked.ok) return checked
       const token = this.tokens.issue('device', request, challengeId)
       if (checked.isTrusted) {
-        const paid = await this.deps.collections.pay(transfer, challengeId, context)
+        const paid = await this.deps.collections.pay(transfer, challengeId, context, checked.verified)
         return paid.ok ? { ok: true, nextStep: 'Completed', token, accountNumber } : paid
       }
-      await this.questionDevice(transfer, challenge, context)
+      await this.questionDevice(transfer, begun.challenge, context, checked.verified)
       return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
     })
   }
@@ -190,9 +197,9 @@ export class WalletPayments {
     const { transfer } = found
     // Before the token, whose time is over then as well: the deposit's end is what there is to know.
     if (hasExpired(transfer, this.deps.clock())) return walletFailure('expired-deposit')
-    const of = await this.challengeOf('device', request)
-    if (!('challenge' in of)) return of
-    const { challenge, payment } = of
+    const begun = await this.challengeOf('device', request)
+    if (!('challenge' in begun)) return begun
+    const { challenge, loaded } = begun
     // The poll that finds the payment done may not be the one that did it.
     if (transfer.status === 'Completed') return { ok: true }
     if (transfer.status === 'ManualControl') return walletFailure('manual-control')
@@ -200,14 +207,14 @@ export class WalletPayments {
     if (problem) return problem
     return reachingWallet(async () => {
       // A log-in whose money was asked for has passed this step.
-      const isTrusted = latestCollection(payment, challenge.id) || (await this.isTrusted(challenge, transfer))
-      return isTrusted ? collections.pay(transfer, challenge.id, context) : walletFailure('device-pending')
+      const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.isTrusted(challenge, transfer))
+      return isTrusted ? collections.pay(transfer, challenge.id, context, loaded) : walletFailure('device-pending')
     })
   }
 
   /** The account that paid a deposit; undefined when none did. */
   async paidFrom(trackingId: string): Promise<number | undefined> {
-    return paidFrom(await this.deps.collections.load(trackingId))
+    return paidFrom((await this.deps.collections.load(trackingId)).state)
   }
 
   /** Whether a token is good for polling the device, without looking anything up. */
@@ -247,7 +254,7 @@ export class WalletPayments {
       if (error instanceof WalletUnavailableError) return { ok: false, reason: 'wallet-unavailable' }
       throw error
     }
-    this.trust.forget(this.trustKey(challenge, transfer))
+    this.trust.delete(this.trustKey(challenge, transfer))
     const { trackingId, merchantId } = transfer
     const command = { type: 'ConfirmDevice', trackingId, merchantId, challengeId: challenge.id, at } as const
     await this.deps.collections.execute(trackingId, command, context)
@@ -255,12 +262,21 @@ export class WalletPayments {
   }
 
   /** One after the other for each deposit: its twentieth log-in is the last, however many come at once. */
-  private recordLogIn({ trackingId, merchantId }: Deposit, challenge: CodeChallenge, context: CommandContext) {
-    const { id: challengeId, accountNumber } = challenge
-    const of = { trackingId, merchantId, challengeId, accountNumber, at: this.deps.clock() }
-    return this.lanes.run(trackingId, () =>
-      this.deps.collections.execute(trackingId, { type: 'LogIn', ...of }, context),
-    )
+  private recordLogIn(
+    { trackingId, merchantId }: Deposit,
+    { id: challengeId, accountNumber }: CodeChallenge,
+    context: CommandContext,
+    loaded: Loaded<Payment>,
+  ) {
+    const command = {
+      type: 'LogIn',
+      trackingId,
+      merchantId,
+      challengeId,
+      accountNumber,
+      at: this.deps.clock(),
+    } as const
+    return this.lanes.run(trackingId, () => this.deps.collections.execute(trackingId, command, context, loaded))
   }
 
   /** An account of the sandbox pays deposits of the sandbox, a live one live ones. Of the other kind, it is as if the password were wrong. */
@@ -274,10 +290,10 @@ export class WalletPayments {
   /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */
   private async checkCode(
     transfer: Deposit,
-    { id: challengeId, accountNumber }: Challenge,
+    { challenge: { id: challengeId, accountNumber }, loaded }: Begun,
     code: string,
     context: CommandContext,
-  ): Promise<Result<{ readonly isTrusted: boolean }>> {
+  ): Promise<Result<{ readonly isTrusted: boolean; readonly verified: Loaded<Payment> }>> {
     const { store, wallet, clock, collections } = this.deps
     const { trackingId, merchantId } = transfer
     const wrongCodes = await loadStream(store, codeCapDecider, walletCodesStream(accountNumber))
@@ -286,30 +302,43 @@ export class WalletPayments {
       return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.nowMs()) / 1000) })
     }
     const ids = { trackingId, merchantId, challengeId }
-    const attempted = await collections.execute(trackingId, { type: 'AttemptCode', ...ids, at: clock() }, context)
+    const attempted = await collections.execute(
+      trackingId,
+      { type: 'AttemptCode', ...ids, at: clock() },
+      context,
+      loaded,
+    )
     if (!attempted.accepted) return failureOf(attempted.refusal.rule)
     const { attempts: attempt } = findChallenge(attempted.state, challengeId)!
     if (!(await wallet.verifyCode({ id: challengeId, accountNumber }, code))) {
       const refuse = { ...ids, accountNumber, attempt, at: clock() }
-      await handleCommand(store, codeCapDecider, walletCodesStream(accountNumber), refuse, context)
+      await handleCommand(store, codeCapDecider, walletCodesStream(accountNumber), refuse, context, {
+        loaded: wrongCodes,
+      })
       return walletFailure('wrong-code')
     }
-    // Before the token is used up: a wallet that is away now leaves the customer another try.
+    // Before the token is used up: a wallet that is unavailable now leaves the customer another try.
     const isTrusted = await wallet.isTrusted(accountNumber, this.deviceOf(transfer))
-    const verified = await collections.execute(trackingId, { type: 'VerifyCode', ...ids, at: clock() }, context)
-    return verified.accepted ? { ok: true, isTrusted } : failureOf(verified.refusal.rule)
+    const verified = await collections.execute(
+      trackingId,
+      { type: 'VerifyCode', ...ids, at: clock() },
+      context,
+      attempted,
+    )
+    return verified.accepted ? { ok: true, isTrusted, verified } : failureOf(verified.refusal.rule)
   }
 
   private async questionDevice(
     transfer: Deposit,
     { id: challengeId, accountNumber }: Challenge,
     context: CommandContext,
+    loaded: Loaded<Payment>,
   ): Promise<void> {
     const { trackingId, merchantId } = transfer
     const at = this.deps.clock()
-    const expiresAt = new Date(Date.parse(at) + tokenLifetimeSeconds.device * 1000).toISOString()
+    const expiresAt = later(at, tokenLifetimeSeconds.device * 1000)
     const command = { type: 'QuestionDevice', trackingId, merchantId, challengeId, expiresAt, at } as const
-    await this.deps.collections.execute(trackingId, command, context)
+    await this.deps.collections.execute(trackingId, command, context, loaded)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.linkMac(trackingId, challengeId)}`
     await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.told(transfer)) })
   }
@@ -338,16 +367,13 @@ export class WalletPayments {
   }
 
   /** The log-in a token belongs to. */
-  private async challengeOf(
-    step: WalletStep,
-    request: Step & { token: string },
-  ): Promise<{ readonly challenge: Challenge; readonly payment: Payment } | WalletFailure> {
+  private async challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Begun | WalletFailure> {
     const { trackingId, token } = request
     const verified = this.tokens.verify(step, request, token)
     if (!verified.valid) return walletFailure(verified.reason === 'expired' ? 'expired-token' : 'bad-token')
-    const payment = await this.deps.collections.load(trackingId)
-    const challenge = findChallenge(payment, verified.challengeId)
-    return challenge ? { challenge, payment } : walletFailure('bad-token')
+    const loaded = await this.deps.collections.load(trackingId)
+    const challenge = findChallenge(loaded.state, verified.challengeId)
+    return challenge ? { challenge, loaded } : walletFailure('bad-token')
   }
 
   private async byLink(link: string): Promise<{ transfer: Deposit; challenge: Challenge } | undefined> {
@@ -355,7 +381,8 @@ export class WalletPayments {
     if (!trackingId || !challengeId || !mac) return undefined
     if (!timingSafeEqual(Buffer.from(mac), Buffer.from(this.linkMac(trackingId, challengeId)))) return undefined
     const found = await this.deps.transfers.find(trackingId)
-    const challenge = findChallenge(await this.deps.collections.load(trackingId), challengeId)
+    const { state } = await this.deps.collections.load(trackingId)
+    const challenge = findChallenge(state, challengeId)
     if (found?.transfer.kind !== 'deposit' || !challenge?.questionExpiresAt) return undefined
     return { transfer: found.transfer, challenge }
   }
@@ -371,9 +398,15 @@ export class WalletPayments {
 
   /** For polls: the wallet is asked once a second, however many they are. */
   private isTrusted(challenge: Challenge, deposit: Deposit): Promise<boolean> {
-    const { accountNumber } = challenge
-    const question = () => this.deps.wallet.isTrusted(accountNumber, this.deviceOf(deposit))
-    return this.trust.ask(this.trustKey(challenge, deposit), question)
+    const key = this.trustKey(challenge, deposit)
+    const before = this.trust.get(key)
+    if (before) return before
+    const answer = this.deps.wallet.isTrusted(challenge.accountNumber, this.deviceOf(deposit))
+    // For as long as the wallet takes, and a second from then on.
+    this.trust.set(key, answer, { ttl: 0 })
+    const keep = () => this.trust.peek(key) === answer && this.trust.set(key, answer)
+    answer.then(keep, keep)
+    return answer
   }
 
   private trustKey({ accountNumber }: Challenge, deposit: Deposit): string {
@@ -384,7 +417,7 @@ export class WalletPayments {
     return Date.parse(this.deps.clock())
   }
 
-  /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is away. */
+  /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is unavailable. */
   private telling<Value extends object>(deposit: Deposit, work: () => Promise<Result<Value>>): Promise<Result<Value>> {
     return reachingWallet(work, (cause) => this.deps.onUnavailable(cause, deposit))
   }

@@ -1,8 +1,8 @@
-import { accept, type Decider, type Decision } from '../decision.js'
+import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import type { DataOf } from '../event.js'
 import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './events.js'
 
-/** Each leads to a text message: more for one deposit is no customer. */
+/** Each sends a text message; nobody who means to pay logs in more often for one deposit. */
 export const maxLogIns = 20
 /** Codes compared for one log-in. */
 export const maxCodeAttempts = 5
@@ -54,24 +54,6 @@ export type PaymentCommand =
   | (Of & { readonly type: 'QuestionDevice'; readonly challengeId: string; readonly expiresAt: string })
   | (Of & { readonly type: 'StartCollection'; readonly challengeId: string; readonly amountMinor: bigint })
   | ({ readonly type: 'EndCollection' } & DataOf<PaymentEvent, 'WalletCollectionEnded'>)
-
-/** Why a command of the flow is refused; the caller has an answer for each. */
-export type PaymentRefusal =
-  | 'too-many-log-ins'
-  | 'unknown-challenge'
-  | 'already-verified'
-  | 'not-verified'
-  | 'too-many-attempts'
-  /** A collection is under way: its outcome comes first. */
-  | 'collecting'
-  /** Money was taken already, or may have been. */
-  | 'collected'
-  /** The wallet has refused this log-in the money. What it said stays; another log-in asks anew. */
-  | 'refused-before'
-  /** The wallet could not be reached a moment ago. */
-  | 'too-soon'
-  /** The wallet could not be reached {@link maxCollections} times: another log-in asks anew. */
-  | 'too-many-collections'
 
 /** The `rule` of a refusal is a {@link PaymentRefusal}. */
 export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent> = {
@@ -185,21 +167,29 @@ function endCollection(command: PaymentCommand & { type: 'EndCollection' }, stat
   return accept({ type: 'WalletCollectionEnded', data: { ...data, ...nothing } })
 }
 
-const refusals: { readonly [rule in PaymentRefusal]: string } = {
+/** Why a command of the flow is refused; the caller has an answer for each. */
+const refusals = {
   'too-many-log-ins': 'There were too many log-ins for this deposit.',
   'unknown-challenge': 'There is no such log-in.',
   'already-verified': 'The code of this log-in was used before.',
   'not-verified': 'The code of this log-in was not verified.',
   'too-many-attempts': 'There were too many codes for this log-in.',
+  /** Its outcome comes first. */
   collecting: 'A collection of this deposit is under way.',
+  /** Or money may have been taken. */
   collected: 'This deposit was collected already.',
+  /** What it said stays; another log-in asks anew. */
   'refused-before': 'The wallet has refused this log-in the money.',
+  /** The wallet could not be reached. */
   'too-soon': 'The wallet was asked a moment ago.',
+  /** The wallet could not be reached {@link maxCollections} times; another log-in asks anew. */
   'too-many-collections': 'The wallet was asked too often for this log-in.',
-}
+} as const
+
+export type PaymentRefusal = keyof typeof refusals
 
 function refused(rule: PaymentRefusal): Decision<PaymentEvent> {
-  return { accepted: false, refusal: { reason: 'conflict', message: refusals[rule], rule } }
+  return refuse('conflict', refusals[rule], rule)
 }
 
 function evolve(state: Payment, event: PaymentEvent): Payment {
