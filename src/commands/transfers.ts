@@ -46,6 +46,8 @@ interface Hashed {
 export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 'expiresAt'> &
   Hashed & { readonly expiryMinutes: number }
 export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & Hashed
+/** What both have. */
+export type TransferRequest = Omit<WithdrawalRequest, 'accountNumber' | 'identityNumber'>
 
 export interface CompleteRequest {
   readonly transactionAmountMinor?: bigint
