@@ -19,9 +19,8 @@ import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import type { Configuration } from './configuration.js'
 import { createLogger } from './logger.js'
 import { backlogMetrics } from './metrics.js'
-import { attachEventStore } from './open-event-store.js'
-import { openReadModels } from './open-read-models.js'
 import { isSandbox } from './sandbox.js'
+import { attachEventStore, openReadModels } from './stores.js'
 import { createWallet } from './wallet.js'
 
 /** What the thread starts with. */

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type CopyOptions, type CopyReport, copyLog } from '../event-store/copy/copy-log.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { type Configuration, ConfigurationError, readConfiguration } from './configuration.js'
-import { openEventStore } from './open-event-store.js'
-import { requireLog } from './stores.js'
+import { openEventStore, requireLog } from './stores.js'
 
 /** Copies the log at one URL to another, as EVENT_STORE_URL names them. @throws what {@link copyLog} does, ConfigurationError, NoLogError */
 export async function copyEvents(

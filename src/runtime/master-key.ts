@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Configuration } from './configuration.js'
 import { decodeMasterKey } from './configuration-values.js'
 import { createFileDurably } from './durable-file.js'
 
@@ -13,6 +14,12 @@ export interface MasterKey {
   readonly key: Buffer
   /** What the operator should be told: that a key was generated, or that others may read it. */
   readonly notices: readonly string[]
+}
+
+/** The configured one, or that of the data directory. @throws MasterKeyError */
+export function masterKeyOf({ masterKey: key, eventStore, dataDirectory }: Configuration): MasterKey {
+  if (key) return { key, notices: [] }
+  return eventStore.engine === 'embedded' ? loadMasterKey(dataDirectory) : requireMasterKey(dataDirectory)
 }
 
 /** The key of `<directory>/master.key`, generated when there is neither a key nor a log yet. @throws MasterKeyError */

@@ -1,14 +1,13 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { logPath } from '@transferd/event-log'
-import type { EventStoreHandle } from '../event-store/embedded.js'
+import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { passingOver } from '../event-store/passing-over.js'
+import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
-import type { Configuration } from './configuration.js'
-import { loadMasterKey, requireMasterKey } from './master-key.js'
-import { openEventStore } from './open-event-store.js'
-import { openReadModels } from './open-read-models.js'
+import { type Configuration, ConfigurationError } from './configuration.js'
+import { masterKeyOf } from './master-key.js'
 
 /** The log, and the key of what is sealed in it. */
 export interface OpenedLog {
@@ -61,7 +60,7 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
 /** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
 export async function openLog(configuration: Configuration): Promise<OpenedLog> {
   // Before the log exists: a log without its key cannot be told from a lost key.
-  const { key, notices } = masterKey(configuration)
+  const { key, notices } = masterKeyOf(configuration)
   const { eventStore: log, share } = await openEventStore(configuration.eventStore)
   const eventStore = passingOver(log)
   const opened = { eventStore, shareEventStore: share, box: createSecretBox(key), masterKey: key, notices }
@@ -88,10 +87,47 @@ export async function openReachableReadModels(configuration: Configuration): Pro
   }
 }
 
-function masterKey(configuration: Configuration) {
-  const { masterKey: key, eventStore, dataDirectory } = configuration
-  if (key) return { key, notices: [] }
-  if (eventStore.engine !== 'embedded') return requireMasterKey(dataDirectory)
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  return loadMasterKey(dataDirectory)
+/**
+ * The log as it is: events that are passed over are not marked. One on EventStoreDB need not be reachable yet. `share` gives what another thread of the
+ * process attaches with; undefined where each thread has a connection of its own.
+ * @throws CannotOpenLogError, ConfigurationError where a URL makes no sense
+ */
+export async function openEventStore(
+  location: Configuration['eventStore'],
+): Promise<{ readonly eventStore: EventStore; share(): EventStoreHandle | undefined }> {
+  if (location.engine === 'embedded') {
+    const eventStore = await openEmbeddedEventStore(location)
+    return { eventStore, share: () => eventStore.share() }
+  }
+  // The client costs start time and memory that the embedded mode has no use for.
+  const { openEventStoreDb } = await import('../event-store/eventstoredb/eventstoredb-event-store.js')
+  const eventStore = namingVariable('EVENT_STORE_URL', () => openEventStoreDb(location))
+  return { eventStore, share: () => undefined }
+}
+
+/** The same log in another thread. */
+export async function attachEventStore(
+  location: Configuration['eventStore'],
+  handle: EventStoreHandle | undefined,
+): Promise<EventStore> {
+  return handle ? attachEmbeddedEventStore(handle) : (await openEventStore(location)).eventStore
+}
+
+/**
+ * Those on MongoDB need not be reachable yet.
+ * @throws ReadModelsUnavailableError where a directory cannot be used, ConfigurationError where a URL makes no sense
+ */
+export async function openReadModels(location: Configuration['readModels']): Promise<ReadModels> {
+  if (location.engine === 'embedded') return openEmbeddedReadModels(location)
+  // The driver costs start time and memory that the embedded mode has no use for.
+  const { openMongodbReadModels } = await import('../read-models/mongodb/mongodb-read-models.js')
+  return namingVariable('READ_MODEL_URL', () => openMongodbReadModels(location))
+}
+
+function namingVariable<Opened>(name: string, open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    throw error instanceof TypeError ? new ConfigurationError([`${name} ${error.message}`]) : error
+  }
 }

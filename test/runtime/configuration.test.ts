@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { ConfigurationError, environmentSchema, readConfiguration } from '../../src/runtime/configuration.js'
-import { openReadModels } from '../../src/runtime/open-read-models.js'
+import { openReadModels } from '../../src/runtime/stores.js'
 import { configurationPage, secretVariables } from './configuration-page.js'
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
