@@ -1,20 +1,8 @@
-import type { Logger } from 'pino'
-import type { CommandContext } from '../commands/handle-command.js'
-import type { MerchantDirectory } from '../commands/merchant-directory.js'
-import type { MerchantCommands } from '../commands/merchants.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
 import { missingGateways } from '../wallet/messages/route.js'
 import type { Configuration } from './configuration.js'
-import { closeSandbox, isSandbox } from './sandbox.js'
-
-export interface GoingLiveParts {
-  readonly configuration: Pick<Configuration, 'sandbox' | 'dataDirectory' | 'wallet' | 'messages'>
-  readonly directory: MerchantDirectory
-  readonly merchants: MerchantCommands
-  readonly context: CommandContext
-  readonly logger: Logger
-}
+import { closeSandbox, isSandbox, type SandboxParts } from './sandbox.js'
 
 /** What customers of live merchants cannot be sent as things are configured. A wallet core sends by itself. */
 export function messageWarnings({ wallet, messages }: Pick<Configuration, 'wallet' | 'messages'>): readonly string[] {
@@ -25,8 +13,11 @@ export function messageWarnings({ wallet, messages }: Pick<Configuration, 'walle
  * Closes the sandbox once there is a live merchant: at the start, or as soon as one becomes known that a command beside the service or
  * another node registered. Resolves when it is closed, where it is over already.
  */
-export async function closeSandboxWhenLive(parts: GoingLiveParts): Promise<{ stop(): Promise<void> }> {
-  const { configuration, directory, logger } = parts
+export async function closeSandboxWhenLive(
+  configuration: Pick<Configuration, 'sandbox' | 'wallet' | 'messages'>,
+  parts: SandboxParts,
+): Promise<{ stop(): Promise<void> }> {
+  const { directory, logger } = parts
   const stopping = new AbortController()
   const examined = new Set<string>()
   let closing: Promise<void> | undefined
@@ -56,16 +47,13 @@ export async function closeSandboxWhenLive(parts: GoingLiveParts): Promise<{ sto
 }
 
 async function close(
-  { configuration, merchants, context, logger }: GoingLiveParts,
+  { dataDirectory, merchants, context, logger }: SandboxParts,
   open: readonly Merchant[],
   signal: AbortSignal,
 ): Promise<void> {
-  const closed = await retryWhileUnavailable(
-    () => closeSandbox(configuration.dataDirectory, merchants, open, context),
-    {
-      signal,
-      onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
-    },
-  )
+  const closed = await retryWhileUnavailable(() => closeSandbox(dataDirectory, merchants, open, context), {
+    signal,
+    onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
+  })
   for (const merchantId of closed ?? []) logger.info({ merchantId }, 'the sandbox is over: its merchant is suspended')
 }

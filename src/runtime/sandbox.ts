@@ -1,13 +1,15 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { MerchantCommands } from '../commands/merchants.js'
+import type { WalletAccounts } from '../commands/wallet/accounts.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/settings.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { replaceFileDurably } from './durable-file.js'
-import type { SandboxWallet } from './sandbox-wallet.js'
+import { ensureSandboxWallet, type SandboxWallet } from './sandbox-wallet.js'
 
 /** What the banner shows of the sandbox merchant. */
 export interface SandboxCredentials {
@@ -36,32 +38,37 @@ const fileName = 'sandbox.json'
 const noReceiver = 'no receiver yet: merchants set --callback-url, or callbacks enable'
 /** Whoever still uses the credentials before: an operator who rotated them by hand. */
 const overlapMinutes = 1440
-const knownWithinMs = 5_000
+
+export interface SandboxParts {
+  /** Absolute path. */
+  readonly dataDirectory: string
+  readonly directory: MerchantDirectory
+  readonly merchants: MerchantCommands
+  readonly box: Pick<SecretBox, 'mac'>
+  readonly context: CommandContext
+  readonly logger: Logger
+}
 
 /**
- * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed; undefined when
- * there is a live merchant, for then this is no sandbox. The log holds the key only as a digest, so the credentials are
- * kept in `<directory>/sandbox.json`, in clear (mode 0600): the key that would seal them lies beside it. So are those of the
- * customer's account, which `openWallet` finds or opens. The token of the outbox derives from the master key: it is the same at every start.
+ * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed. The log holds the key
+ * only as a digest, so the credentials are kept in `<dataDirectory>/sandbox.json`, in clear (mode 0600): the key that would seal
+ * them lies beside it. So are those of the customer's account, opened where `accounts` are kept here. The token of the outbox
+ * derives from the master key: it is the same at every start.
  */
-export async function ensureSandboxMerchant(
-  directory: string,
-  merchants: MerchantCommands,
-  known: MerchantDirectory,
-  context: CommandContext,
-  openWallet: () => Promise<SandboxWallet | undefined>,
-  box: Pick<SecretBox, 'mac'>,
-): Promise<SandboxCredentials | undefined> {
-  if (!isSandbox(known)) return undefined
-  const path = join(directory, fileName)
-  const kept = readCredentials(path)
-  const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(kept, merchants, known, context)
-  const wallet = await openWallet()
+export async function offerSandbox(
+  parts: SandboxParts,
+  accounts: WalletAccounts | undefined,
+): Promise<SandboxCredentials> {
+  const { dataDirectory, directory, box, context, logger } = parts
+  const path = join(dataDirectory, fileName)
+  const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
+  const wallet = accounts && (await ensureSandboxWallet(accounts, box, context, logger))
   const outboxToken = box.mac('sandbox outbox', merchantId)
   const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }) }
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
-  await until(() => work(credentials, known))
+  // It follows the log a moment behind; the banner must not be ahead of it.
+  await directory.catchUp()
   return credentials
 }
 
@@ -96,19 +103,18 @@ type MerchantCredentials = Pick<SandboxCredentials, 'merchantId' | 'webApiKey' |
 
 async function credentialsThatWork(
   kept: MerchantCredentials | undefined,
-  merchants: MerchantCommands,
-  known: MerchantDirectory,
-  context: CommandContext,
+  parts: SandboxParts,
 ): Promise<MerchantCredentials> {
-  if (kept && work(kept, known)) return kept
+  const { directory, merchants } = parts
+  if (kept && stillWork(kept, directory)) return kept
   // One that was suspended when the sandbox was over before stays so.
-  for (const merchant of known.all().filter(({ suspended }) => !suspended)) {
+  for (const merchant of directory.all().filter(({ suspended }) => !suspended)) {
     const isCalledSo = kept ? merchant.merchantId === kept.merchantId : merchant.settings.name === name
     // Nor is an operator's own, whatever its name: somebody has its credentials, and it stays when the sandbox is over.
     if (!isCalledSo || (await merchants.registeredBy(merchant.merchantId)) !== sandboxActor) continue
-    return rotate(merchant, merchants, context)
+    return rotate(merchant.merchantId, parts)
   }
-  return register(merchants, context)
+  return register(parts)
 }
 
 function readCredentials(path: string): MerchantCredentials | undefined {
@@ -120,7 +126,7 @@ function readCredentials(path: string): MerchantCredentials | undefined {
   }
 }
 
-function work(credentials: MerchantCredentials, known: MerchantDirectory): boolean {
+function stillWork(credentials: MerchantCredentials, known: MerchantDirectory): boolean {
   const { merchantId, webApiKey, secretKey, webhookSecret } = credentials
   const merchant = known.byApiKey(webApiKey)?.merchant
   return (
@@ -131,7 +137,7 @@ function work(credentials: MerchantCredentials, known: MerchantDirectory): boole
   )
 }
 
-async function register(merchants: MerchantCommands, context: CommandContext): Promise<MerchantCredentials> {
+async function register({ merchants, context }: SandboxParts): Promise<MerchantCredentials> {
   const settings = {
     ...defaultSettings(true),
     name,
@@ -145,11 +151,7 @@ async function register(merchants: MerchantCommands, context: CommandContext): P
   return { merchantId: id, webApiKey, secretKey, webhookSecret }
 }
 
-async function rotate(
-  { merchantId }: Merchant,
-  merchants: MerchantCommands,
-  context: CommandContext,
-): Promise<MerchantCredentials> {
+async function rotate(merchantId: string, { merchants, context }: SandboxParts): Promise<MerchantCredentials> {
   const key = await merchants.rotateApiKey(merchantId, overlapMinutes, context)
   const secret = await merchants.rotateSecret(merchantId, 'secretKey', overlapMinutes, context)
   const webhook = await merchants.rotateSecret(merchantId, 'webhookSecret', overlapMinutes, context)
@@ -157,13 +159,4 @@ async function rotate(
     throw new Error('the sandbox merchant vanished from the log')
   }
   return { merchantId, webApiKey: key.webApiKey, secretKey: secret.value, webhookSecret: webhook.value }
-}
-
-/** The directory follows the log a moment behind; the banner must not be ahead of it. */
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + knownWithinMs
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('the merchant directory does not follow the log')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }

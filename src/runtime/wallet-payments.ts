@@ -1,30 +1,23 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { TransferCommands } from '../commands/transfers.js'
 import { WalletCollections } from '../commands/wallet/collections.js'
 import { WalletLogIns } from '../commands/wallet/log-ins.js'
-import { WalletPayments } from '../commands/wallet/payments.js'
+import { WalletPayments, type WalletPaymentsDependencies } from '../commands/wallet/payments.js'
 import { isManual, type PaymentMethod } from '../domain/payment-method.js'
-import type { EventStore } from '../event-store/event-store.js'
 import { TokenBuckets } from '../http/plugins/token-buckets.js'
 import type { SecretBox } from '../security/secret-box.js'
-import type { Wallet } from '../wallet/wallet.js'
 
 /** Codes to one account: 5 a minute, 3 at once, whichever merchant's. Each is a text message. */
 const codes = { perSecond: 5 / 60, burst: 3 }
 const maxThrottledAccounts = 100_000
 
-export interface WalletPaymentsParts {
-  readonly store: EventStore
-  readonly wallet: Wallet
+export interface WalletPaymentsParts
+  extends Pick<WalletPaymentsDependencies, 'store' | 'wallet' | 'publicUrl' | 'clock'> {
   readonly transfers: TransferCommands
   readonly directory: MerchantDirectory
   readonly box: SecretBox
   readonly paymentMethods: readonly PaymentMethod[]
-  /** What customers' browsers reach, without a slash at the end. */
-  readonly publicUrl: string
-  readonly clock: Clock
   readonly logger: Logger
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -148,5 +148,20 @@ t.test('the metrics tell what an operator has to look after', async (t) => {
     lines = (await (await fetch(`${service.baseUrl}/metrics`)).text()).split('\n')
   }
   for (const line of wanted) t.ok(lines.includes(line), line)
+  const types = lines.flatMap((line) => (line.startsWith('# TYPE ') ? [line.slice('# TYPE '.length)] : []))
+  const page = readFileSync('docs/reference/metrics.md', 'utf8')
+  const documented = [...page.matchAll(/^\| `(transferd_\w+)` \| (\w+) \|/gm)].map(
+    ([, name, type]) => `${name} ${type}`,
+  )
+  t.same(
+    types.filter((type) => type.startsWith('transferd_')).sort(),
+    documented.sort(),
+    'each has its line in the page',
+  )
+  for (const [, name = ''] of page.matchAll(/`((?:process|nodejs)_\w+)`/g))
+    t.ok(
+      types.some((type) => type.startsWith(`${name} `)),
+      name,
+    )
   await service.end('SIGTERM')
 })

@@ -1,7 +1,6 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import fp from 'fastify-plugin'
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Histogram, type Registry } from 'prom-client'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,7 +16,7 @@ export interface MetricsOptions {
   readonly metrics: Registry
 }
 
-/** Durations by route and status, creates, event loop lag. Labels are routes and statuses only: never an id. */
+/** Durations by route and status, and creates. Labels are routes and statuses only: never an id. */
 export const metrics = fp<MetricsOptions>(
   async (app, { metrics: registry }) => {
     const registers = [registry]
@@ -33,18 +32,6 @@ export const metrics = fp<MetricsOptions>(
       help: 'Transfers created; repeats of a create do not count.',
       labelNames: ['channel'],
       registers,
-    })
-    const lag = monitorEventLoopDelay({ resolution: 20 })
-    lag.enable()
-    app.addHook('onClose', async () => lag.disable())
-    new Gauge({
-      name: 'transferd_http_event_loop_lag_seconds',
-      help: '99th percentile since the last scrape.',
-      registers,
-      collect() {
-        this.set(lag.percentile(99) / 1e9 || 0)
-        lag.reset()
-      },
     })
     const observe = (route: string, reply: FastifyReply) =>
       durations.observe({ route, status: reply.statusCode }, reply.elapsedTime / 1000)
