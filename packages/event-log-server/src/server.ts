@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs'
-import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/streams_pb.js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '@transferd/event-log/groups'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access/access.js'
 import { appendCall } from './calls/append.js'
 import { batchAppendCall } from './calls/batch-append.js'
-import { unary } from './calls/call.js'
 import { addNodeServices, type Endpoint } from './calls/node.js'
 import { readCall } from './calls/read.js'
-import { deleteStream, tombstoneStream } from './calls/remove.js'
+import { removeCall } from './calls/remove.js'
 import { addUsers } from './calls/users.js'
 import { MatchingBudgets } from './filters/matching-budget.js'
 import { beginLog } from './first-event.js'
@@ -93,8 +91,8 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     read: readCall(context),
     append: appendCall(context),
     batchAppend: batchAppendCall(context),
-    delete: unary(context, (request: DeleteReq, metadata) => deleteStream(context, request, metadata)),
-    tombstone: unary(context, (request: TombstoneReq, metadata) => tombstoneStream(context, request, metadata)),
+    delete: removeCall(context, 'delete'),
+    tombstone: removeCall(context, 'tombstone'),
   })
   let bound = options.port
   addNodeServices(

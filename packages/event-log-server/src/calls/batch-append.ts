@@ -6,10 +6,10 @@ import type { Outcome } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import type { Message } from 'google-protobuf'
 import type { User } from '../access/access.js'
-import { CallError, toCallError } from '../wire/call-error.js'
+import { CallError } from '../wire/call-error.js'
 import { protobufAny, shared, status as statusMessages, streams } from '../wire/generated.js'
 import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from '../wire/values.js'
-import { endWith, type ServerContext } from './call.js'
+import { duplex, endWith, type ServerContext } from './call.js'
 import { ProposedEvents } from './proposed-events.js'
 
 /** Appends of one call that are being written, or whose answers the client has not taken; then reading from it pauses. */
@@ -26,27 +26,12 @@ interface Partial {
   readonly proposed: ProposedEvents
 }
 
-/** google.rpc.Status of a refused append; the call goes on. */
-interface Refused {
-  readonly code: status
-  readonly message: string
-  readonly detail: Message
-  readonly type: string
-}
-
 /** `Streams.BatchAppend`: any number of appends in one call, each answered under its correlation id. */
 export function batchAppendCall(context: ServerContext): handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> {
-  return (call) => {
-    const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
-    call.on('error', () => {}) // without a listener it would end the process
-    const begin = async () => {
-      const user = await context.access.caller(call)
-      // Before anything is held for it. Nobody listens for data yet, so nothing is lost meanwhile.
-      context.access.mustBeKnownToSend(user)
-      new BatchAppend(context, call, user).start()
-    }
-    begin().catch(ended)
-  }
+  return duplex(context, (call: Call, user) => {
+    context.access.mustBeKnownToSend(user)
+    new BatchAppend(context, call, user).start()
+  })
 }
 
 class BatchAppend {
@@ -68,7 +53,7 @@ class BatchAppend {
         this.#take(request)
       } catch (error) {
         this.call.removeAllListeners('data')
-        endWith(this.call, toCallError(error, this.context.onFault))
+        endWith(this.call, error, this.context)
       }
     })
     this.call.on('end', () => {
@@ -104,7 +89,7 @@ class BatchAppend {
     if (this.#isBusy) this.call.pause()
     this.#answer(partial)
       .then((response) => this.call.write(response.setCorrelationId(correlation), () => this.#written(bytes)))
-      .catch((error) => endWith(this.call, toCallError(error, this.context.onFault)))
+      .catch((error) => endWith(this.call, error, this.context))
   }
 
   #written(bytes: number): void {
@@ -133,21 +118,26 @@ class BatchAppend {
       stream = streamName(identifier)
       wanted = expectedOf(options, options.getStreamPosition())
     } catch {
-      return response.setError(statusOf(badRequest('The stream name or the expected revision is not valid.')))
+      return response.setError(badRequest('The stream name or the expected revision is not valid.'))
     }
     const deadline = options.getDeadline()
-    if (deadline && deadline.toDate().getTime() <= Date.now()) return response.setError(statusOf(timedOut()))
-    if (!access.isAllowed(this.user, 'write', stream)) return response.setError(statusOf(denied()))
-    if (proposed.refusal === 'malformed') {
-      return response.setError(statusOf(badRequest('An event needs an id that is a UUID, and a type.')))
+    if (deadline && deadline.toDate().getTime() <= Date.now()) return response.setError(timedOut())
+    if (!access.isAllowed(this.user, 'write', stream)) {
+      return response.setError(refused(status.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied()))
     }
-    if (proposed.refusal === 'too_large') return response.setError(statusOf(tooLarge()))
+    if (proposed.refusal === 'malformed') {
+      return response.setError(badRequest('An event needs an id that is a UUID, and a type.'))
+    }
+    if (proposed.refusal === 'too_large') {
+      const detail = new shared.MaximumAppendSizeExceeded().setMaxappendsize(maxAppendBytes)
+      return response.setError(refused(status.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', detail))
+    }
     try {
       const outcome = await store.append(stream, wanted.expected, proposed.events)
       return settle(response, stream, wanted, outcome)
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      return response.setError(statusOf(timedOut())) // whether it was written is not known, as after a time-out
+      return response.setError(timedOut()) // whether it was written is not known, as after a time-out
     }
   }
 }
@@ -164,31 +154,24 @@ function settle(response: BatchAppendResp, stream: string, wanted: ExpectedOnWir
       return response.setSuccess(success)
     }
     case 'wrong_revision':
-      return response.setError(statusOf(wrongRevision(wanted, outcome.actual)))
-    case 'deleted':
-      return response.setError(
-        statusOf({
-          code: status.NOT_FOUND,
-          message: 'StreamDeleted',
-          detail: new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream)),
-          type: 'StreamDeleted',
-        }),
-      )
+      return response.setError(wrongRevision(wanted, outcome.actual))
+    case 'deleted': {
+      const detail = new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream))
+      return response.setError(refused(status.NOT_FOUND, 'StreamDeleted', detail))
+    }
     default:
       return outcome satisfies never
   }
 }
 
-function statusOf({ code, message, detail, type }: Refused) {
-  const any = new protobufAny.Any()
-  any.pack(detail.serializeBinary(), `event_store.client.${type}`)
-  return new statusMessages.Status()
-    .setCode(code as number)
-    .setMessage(message)
-    .setDetails(any)
+/** google.rpc.Status of an append that was refused; the call goes on. */
+function refused(code: number, name: string, detail: Message) {
+  const details = new protobufAny.Any()
+  details.pack(detail.serializeBinary(), `event_store.client.${name}`)
+  return new statusMessages.Status().setCode(code).setMessage(name).setDetails(details)
 }
 
-function wrongRevision({ expected, revision }: ExpectedOnWire, actual: number): Refused {
+function wrongRevision({ expected, revision }: ExpectedOnWire, actual: number) {
   const detail = new shared.WrongExpectedVersion()
   if (actual < 0) detail.setCurrentNoStream(googleEmpty())
   else detail.setCurrentStreamRevision(`${actual}`)
@@ -196,25 +179,13 @@ function wrongRevision({ expected, revision }: ExpectedOnWire, actual: number): 
   else if (expected === 'no_stream') detail.setExpectedNoStream(googleEmpty())
   else if (expected === 'stream_exists') detail.setExpectedStreamExists(googleEmpty())
   else detail.setExpectedStreamPosition(revision ?? `${expected}`)
-  return { code: status.ALREADY_EXISTS, message: 'WrongExpectedVersion', detail, type: 'WrongExpectedVersion' }
+  return refused(status.ALREADY_EXISTS, 'WrongExpectedVersion', detail)
 }
 
-function tooLarge(): Refused {
-  const detail = new shared.MaximumAppendSizeExceeded().setMaxappendsize(maxAppendBytes)
-  const name = 'MaximumAppendSizeExceeded'
-  return { code: status.INVALID_ARGUMENT, message: name, detail, type: name }
+function badRequest(message: string) {
+  return refused(status.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(message))
 }
 
-function badRequest(message: string): Refused {
-  const detail = new shared.BadRequest().setMessage(message)
-  return { code: status.INVALID_ARGUMENT, message: 'BadRequest', detail, type: 'BadRequest' }
-}
-
-function timedOut(): Refused {
-  return { code: status.DEADLINE_EXCEEDED, message: 'Timeout', detail: new shared.Timeout(), type: 'Timeout' }
-}
-
-function denied(): Refused {
-  const detail = new shared.AccessDenied()
-  return { code: status.PERMISSION_DENIED, message: 'AccessDenied', detail, type: 'AccessDenied' }
+function timedOut() {
+  return refused(status.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout())
 }

@@ -1,15 +1,14 @@
 import type {
+  handleBidiStreamingCall,
+  handleServerStreamingCall,
   handleUnaryCall,
   ServerDuplexStream,
-  ServerReadableStream,
-  ServerUnaryCall,
   ServerWritableStream,
-  sendUnaryData,
 } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
-import type { Access, Asking } from '../access/access.js'
+import type { Access, Asking, User } from '../access/access.js'
 import type { MatchingBudgets } from '../filters/matching-budget.js'
-import { type CallError, toCallError, unforeseen } from '../wire/call-error.js'
+import { toCallError, unforeseen } from '../wire/call-error.js'
 
 /** What every service works with. */
 export interface ServerContext {
@@ -26,11 +25,39 @@ export function unary<Request, Response>(
   context: ServerContext,
   handle: (request: Request, asking: Asking) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
-  return (call: ServerUnaryCall<Request, Response>, answer: sendUnaryData<Response>) => {
+  return (call, answer) => {
     handle(call.request, call).then(
       (response) => answer(null, response),
       (error) => answer(toCallError(error, context.onFault)),
     )
+  }
+}
+
+/** Answers with any number of messages, until the handler is done or the client has gone. */
+export function streaming<Request, Response>(
+  context: ServerContext,
+  handle: (call: ServerWritableStream<Request, Response>, signal: AbortSignal) => Promise<void>,
+): handleServerStreamingCall<Request, Response> {
+  return (call) => {
+    const signal = signalOf(call)
+    handle(call, signal).then(
+      () => call.end(),
+      (error) => {
+        if (!signal.aborted) endWith(call, error, context)
+      },
+    )
+  }
+}
+
+/** Begins when it is known who calls: nobody listens for data before, so nothing is lost meanwhile, nor held for strangers. */
+export function duplex<Request, Response>(
+  context: ServerContext,
+  begin: (call: ServerDuplexStream<Request, Response>, user: User | undefined) => void,
+): handleBidiStreamingCall<Request, Response> {
+  return (call) => {
+    call.on('error', () => {}) // without a listener it would end the process
+    const begun = context.access.caller(call).then((user) => begin(call, user))
+    begun.catch((error) => endWith(call, error, context))
   }
 }
 
@@ -43,7 +70,7 @@ export function given<Options>(options: Options | undefined): Options {
 type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>
 
 /** Aborts when the client has gone. */
-export function signalOf(call: Streaming | ServerReadableStream<unknown, unknown>): AbortSignal {
+export function signalOf(call: Streaming): AbortSignal {
   const gone = new AbortController()
   call.on('cancelled', () => gone.abort())
   call.on('close', () => gone.abort())
@@ -62,7 +89,7 @@ export class Outlet<Response> {
   #wake: (() => void) | undefined
 
   constructor(
-    private readonly call: ServerWritableStream<unknown, Response> | ServerDuplexStream<unknown, Response>,
+    private readonly call: ServerWritableStream<unknown, Response>,
     private readonly signal: AbortSignal,
   ) {
     signal.addEventListener('abort', () => this.#wake?.())
@@ -93,7 +120,7 @@ export class Outlet<Response> {
   }
 }
 
-/** Ends a streaming call with an error. */
-export function endWith(call: Streaming, error: CallError): void {
-  call.emit('error', error)
+/** Ends a streaming call with whatever was thrown. */
+export function endWith(call: Streaming, error: unknown, { onFault }: ServerContext): void {
+  call.emit('error', toCallError(error, onFault))
 }

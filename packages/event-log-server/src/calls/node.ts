@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monitoring_pb.js'
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
 import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
 import { type Asking, admins, operators } from '../access/access.js'
-import { CallError, toCallError } from '../wire/call-error.js'
+import { CallError } from '../wire/call-error.js'
 import {
   features,
   featuresServices,
@@ -18,7 +19,7 @@ import {
   usersServices,
 } from '../wire/generated.js'
 import { empty, uuidOf } from '../wire/values.js'
-import { endWith, type ServerContext, signalOf, unary } from './call.js'
+import { type ServerContext, streaming, unary } from './call.js'
 
 /** The server whose answers these are; clients decide by it what they may ask. */
 const followedVersion = '23.10.6'
@@ -26,6 +27,8 @@ const followedVersion = '23.10.6'
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
 const dayMs = 86_400_000
+
+type StatsCall = ServerWritableStream<StatsReq, StatsResp>
 
 export interface Endpoint {
   readonly host: string
@@ -47,9 +50,7 @@ export function addNodeServices(
     read: unary(context, async () => clusterOfOne(instance, endpoint(), context.isWritable)),
   })
   server.addService(monitoringServices.MonitoringService, {
-    stats: (call: ServerWritableStream<StatsReq, StatsResp>) => {
-      sendStats(context, call).catch((error) => endWith(call, toCallError(error, context.onFault)))
-    },
+    stats: streaming(context, (call: StatsCall, signal) => sendStats(context, call, signal)),
   })
   server.addService(operationsServices.OperationsService, operationHandlers(context, restartSubscriptions) as never)
 }
@@ -91,11 +92,7 @@ function clusterOfOne(instance: string, { host, port }: Endpoint, isWritable: bo
   return new ClusterInfo().setMembersList([member])
 }
 
-async function sendStats(
-  { access, store }: ServerContext,
-  call: ServerWritableStream<StatsReq, StatsResp>,
-): Promise<void> {
-  const signal = signalOf(call)
+async function sendStats({ access, store }: ServerContext, call: StatsCall, signal: AbortSignal): Promise<void> {
   access.mayLook(await access.caller(call))
   // A timer of more than 24 days fires at once.
   const everyMs = Math.min(dayMs, Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs())))
@@ -106,13 +103,7 @@ async function sendStats(
     map.set('proc-mem', `${process.memoryUsage.rss()}`)
     map.set('es-writer-lastPosition', `${store.reader.lastPosition()}`)
     call.write(stats)
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, everyMs)
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-    })
+    await sleep(everyMs, undefined, { signal }).catch(() => {})
   }
 }
 

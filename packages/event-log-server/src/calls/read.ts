@@ -2,26 +2,18 @@ import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js'
 import type { Direction } from '@transferd/event-log/streams'
 import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
-import { streamDeleted, toCallError, unforeseen } from '../wire/call-error.js'
+import { streamDeleted, unforeseen } from '../wire/call-error.js'
 import { streams } from '../wire/generated.js'
 import { readResponse, resolve } from '../wire/recorded-event.js'
 import { identifierOf, isMaxUint64, placeOf, revisionOf, streamName } from '../wire/values.js'
-import { endWith, given, Outlet, type ServerContext, signalOf } from './call.js'
+import { given, Outlet, type ServerContext, streaming } from './call.js'
 import { pageEvents, type Reading } from './reading.js'
 import { subscribeToAll } from './subscribe-to-all.js'
 import { subscribeToStream } from './subscribe-to-stream.js'
 
 /** `Streams.Read`: reads and subscriptions of a stream and of the whole log. */
 export function readCall(context: ServerContext): handleServerStreamingCall<ReadReq, ReadResp> {
-  return (call) => {
-    const signal = signalOf(call)
-    read(context, call, signal).then(
-      () => call.end(),
-      (error) => {
-        if (!signal.aborted) endWith(call, toCallError(error, context.onFault))
-      },
-    )
-  }
+  return streaming(context, (call, signal) => read(context, call, signal))
 }
 
 async function read(

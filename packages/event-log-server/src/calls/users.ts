@@ -12,14 +12,15 @@ import type {
 } from '@eventstore/db-client/generated/users_pb.js'
 import { type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
 import { type Asking, admins, hashPassword, newSalt, type StoredUser, userStream } from '../access/access.js'
-import { accessDenied, CallError, toCallError, unforeseen } from '../wire/call-error.js'
+import { accessDenied, CallError, unforeseen } from '../wire/call-error.js'
 import { users, usersServices } from '../wire/generated.js'
-import { endWith, given, type ServerContext, signalOf, unary } from './call.js'
+import { given, type ServerContext, streaming, unary } from './call.js'
 
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
 const maxTextLength = 256
 
+type DetailsCall = ServerWritableStream<DetailsReq, DetailsResp>
 type Found = NonNullable<ReturnType<ServerContext['access']['find']>>
 
 /** Users that are kept in the log, beside the one of the configuration. Only administrators make and change them. */
@@ -72,15 +73,7 @@ export function addUsers(server: Server, context: ServerContext): void {
       await change(user.login, await newPassword(options.getNewPassword()))
       return new users.ChangePasswordResp()
     }),
-    details: (call: ServerWritableStream<DetailsReq, DetailsResp>) => {
-      const signal = signalOf(call)
-      details(context, call).then(
-        () => call.end(),
-        (error) => {
-          if (!signal.aborted) endWith(call, toCallError(error, context.onFault))
-        },
-      )
-    },
+    details: streaming(context, (call: DetailsCall) => details(context, call)),
   })
 }
 
@@ -99,7 +92,7 @@ async function create(context: ServerContext, request: CreateReq) {
 }
 
 /** One's own by anybody, everybody's by an administrator. */
-async function details(context: ServerContext, call: ServerWritableStream<DetailsReq, DetailsResp>): Promise<void> {
+async function details(context: ServerContext, call: DetailsCall): Promise<void> {
   const { access } = context
   const caller = await access.caller(call)
   const login = given(call.request.getOptions()).getLoginName()

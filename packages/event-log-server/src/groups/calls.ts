@@ -24,13 +24,12 @@ import { infoOf } from './info.js'
 type Groups = AnyGroups<ResolvedEvent>
 
 const ticksPerMs = 10_000
-const operatorGroups = [admins, operators]
 
 export function addPersistentSubscriptions(server: Server, context: PersistentContext): void {
   const { access, sources } = context
   const asOperator = <Request, Response>(handle: (groups: Groups, request: Request) => Promise<Response>) =>
     unary(context, async (request: Request, asking: Asking) => {
-      access.mustBeIn(await access.caller(asking), operatorGroups)
+      access.mustBeIn(await access.caller(asking), [admins, operators])
       return handle(groupsOf(context), request)
     })
   const asUser = <Request, Response>(handle: (groups: Groups, request: Request, user?: User) => Promise<Response>) =>
@@ -42,43 +41,41 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
   server.addService(persistentServices.PersistentSubscriptionsService, {
     create: asOperator(async (groups, request: CreateReq) => {
       const options = given(request.getOptions())
-      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      const name = nameOf(options)
       const filter = filterSpecOf(options.getAll()?.getFilter())
       if (filter) matcherOf(filter, context.matching.ofGroups)
       const settings = settingsOf(options.getSettings(), startOf(options))
-      await as(name, groups.create({ ...name, madeBy: 'protocol', settings, ...(filter && { filter }) }))
+      await answering(name, groups.create({ ...name, madeBy: 'protocol', settings, ...(filter && { filter }) }))
       sources.add(name.source)
       return new persistent.CreateResp()
     }),
     update: asOperator(async (groups, request: UpdateReq) => {
       const options = given(request.getOptions())
-      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      const name = nameOf(options)
       const asked = settingsOf(options.getSettings(), startOf(options))
       mayChange(context, name)
       // The request has no field for it.
       const isKept = groups.find(name)?.settings.strategy === 'PinnedByCorrelation'
-      await as(name, groups.update(name, isKept ? { ...asked, strategy: 'PinnedByCorrelation' } : asked))
+      await answering(name, groups.update(name, isKept ? { ...asked, strategy: 'PinnedByCorrelation' } : asked))
       return new persistent.UpdateResp()
     }),
     delete: asOperator(async (groups, request: DeleteReq) => {
-      const options = given(request.getOptions())
-      const name = { source: sourceOfChange(options), group: options.getGroupName() }
+      const name = nameOf(given(request.getOptions()))
       mayChange(context, name)
-      await as(name, groups.delete(name))
+      await answering(name, groups.delete(name))
       return new persistent.DeleteResp()
     }),
     getInfo: asUser(async (groups, request: GetInfoReq, user) => {
       const options = given(request.getOptions())
-      const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
-      const name = { source, group: options.getGroupName() }
-      access.mayLook(user, source)
+      const name = { source: sourceOf(options), group: options.getGroupName() }
+      access.mayLook(user, name.source)
       // A stream that is called like the whole log has no groups.
-      if (!options.hasAll() && source === wholeLog) throw groupMissing(name)
-      return new persistent.GetInfoResp().setSubscriptionInfo(infoOf(await as(name, groups.info(name))))
+      if (!options.hasAll() && name.source === wholeLog) throw groupMissing(name)
+      return new persistent.GetInfoResp().setSubscriptionInfo(infoOf(await answering(name, groups.info(name))))
     }),
     list: asUser(async (groups, request: ListReq, user) => {
-      const of = request.getOptions()?.getListForStream()
-      const source = of && (of.hasAll() ? wholeLog : streamName(of.getStream()))
+      const asked = request.getOptions()?.getListForStream()
+      const source = asked && (asked.hasAll() ? wholeLog : streamName(asked.getStream()))
       access.mayLook(user, source)
       const found = groups.all().filter((group) => source === undefined || group.source === source)
       if (source !== undefined && found.length === 0 && !sources.has(source)) throw groupMissing({ source, group: '' })
@@ -87,10 +84,9 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
     }),
     replayParked: asOperator(async (groups, request: ReplayParkedReq) => {
       const options = given(request.getOptions())
-      const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
-      const name = { source, group: options.getGroupName() }
+      const name = { source: sourceOf(options), group: options.getGroupName() }
       mayChange(context, name)
-      await as(name, groups.replayParked(name, options.hasStopAt() ? Number(options.getStopAt()) : undefined))
+      await answering(name, groups.replayParked(name, options.hasStopAt() ? Number(options.getStopAt()) : undefined))
       return new persistent.ReplayParkedResp()
     }),
     restartSubsystem: asOperator(async () => {
@@ -101,24 +97,25 @@ export function addPersistentSubscriptions(server: Server, context: PersistentCo
   })
 }
 
-/** What a group's work answers, its errors as clients know them. */
-async function as<T>(name: GroupName, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
+/** The errors of a group as clients know them. */
+function answering<T>(name: GroupName, answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => {
     throw asGroupError(error, name)
-  }
+  })
 }
 
-type SourceOptions = CreateReq.Options | UpdateReq.Options | DeleteReq.Options
+function sourceOf(options: GetInfoReq.Options | ReplayParkedReq.Options): string {
+  return options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
+}
 
-/** The stream, which older clients name in another field. The whole log goes by a field of its own. */
-function sourceOfChange(options: SourceOptions): string {
-  if (options.hasAll()) return wholeLog
+/** The stream is named in another field by older clients. The whole log goes by a field of its own. */
+function nameOf(options: CreateReq.Options | UpdateReq.Options | DeleteReq.Options): GroupName {
+  const group = options.getGroupName()
+  if (options.hasAll()) return { source: wholeLog, group }
   const identifier = 'getStream' in options ? options.getStream()?.getStreamIdentifier() : undefined
   const source = streamName(identifier ?? options.getStreamIdentifier())
   if (source === wholeLog) throw unforeseen()
-  return source
+  return { source, group }
 }
 
 type Start = Pick<GroupSettings, 'startFrom' | 'startText'>
@@ -147,23 +144,18 @@ function settingsOf(settings: CreateReq.Settings | UpdateReq.Settings | undefine
   const named = ['DispatchToSingle', 'RoundRobin', 'Pinned'][settings.getNamedConsumerStrategy()] ?? ''
   // What is no strategy is refused with the other settings.
   const strategy = (('getConsumerStrategy' in settings && settings.getConsumerStrategy()) || named) as StrategyName
-  const milliseconds = (hasTicks: boolean, ticks: string, ms: number) =>
-    hasTicks ? Math.trunc(Number(ticks) / ticksPerMs) : ms
+  const ms = (ticks: string) => Math.trunc(Number(ticks) / ticksPerMs)
   return {
     ...start,
     resolveLinks: settings.getResolveLinks(),
     extraStatistics: settings.getExtraStatistics(),
-    messageTimeoutMs: milliseconds(
-      settings.hasMessageTimeoutTicks(),
-      settings.getMessageTimeoutTicks(),
-      settings.getMessageTimeoutMs(),
-    ),
+    messageTimeoutMs: settings.hasMessageTimeoutTicks()
+      ? ms(settings.getMessageTimeoutTicks())
+      : settings.getMessageTimeoutMs(),
     maxRetryCount: settings.getMaxRetryCount(),
-    checkpointAfterMs: milliseconds(
-      settings.hasCheckpointAfterTicks(),
-      settings.getCheckpointAfterTicks(),
-      settings.getCheckpointAfterMs(),
-    ),
+    checkpointAfterMs: settings.hasCheckpointAfterTicks()
+      ? ms(settings.getCheckpointAfterTicks())
+      : settings.getCheckpointAfterMs(),
     minCheckpointCount: settings.getMinCheckpointCount(),
     maxCheckpointCount: settings.getMaxCheckpointCount(),
     maxSubscriberCount: settings.getMaxSubscriberCount(),

@@ -5,8 +5,8 @@ import type { NackAction } from '@transferd/event-log'
 import type { Delivered, GroupConsumer, Membership } from '@transferd/event-log/groups'
 import { type GroupName, wholeLog } from '@transferd/event-log/groups'
 import type { User } from '../access/access.js'
-import { endWith, signalOf } from '../calls/call.js'
-import { toCallError, unforeseen } from '../wire/call-error.js'
+import { duplex, endWith, signalOf } from '../calls/call.js'
+import { unforeseen } from '../wire/call-error.js'
 import { persistent } from '../wire/generated.js'
 import { deliveryResponse, placeOfResolved, type ResolvedEvent } from '../wire/recorded-event.js'
 import { idOf, streamName } from '../wire/values.js'
@@ -16,12 +16,7 @@ type Call = ServerDuplexStream<ReadReq, ReadResp>
 
 /** `PersistentSubscriptions.Read`: a consumer of a group. Its first message says of which, the others ack. */
 export function consumeCall(context: PersistentContext): handleBidiStreamingCall<ReadReq, ReadResp> {
-  return (call) => {
-    call.on('error', () => {}) // without a listener it would end the process
-    const ended = (error: unknown) => endWith(call, toCallError(error, context.onFault))
-    // Nobody listens for data yet, so nothing is lost meanwhile.
-    context.access.caller(call).then((user) => new ClientConsumer(context, call, user).start(), ended)
-  }
+  return duplex(context, (call: Call, user) => new ClientConsumer(context, call, user).start())
 }
 
 /** A call that consumes a group, until one of the two sides ends it. */
@@ -82,7 +77,7 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     if (this.#isOver) return
     this.#leave()
     if (error === undefined) this.call.end()
-    else endWith(this.call, toCallError(this.#name ? asGroupError(error, this.#name) : error, this.context.onFault))
+    else endWith(this.call, this.#name ? asGroupError(error, this.#name) : error, this.context)
   }
 
   /** What a link led the group to need not be for this consumer. */

@@ -39,37 +39,33 @@ export async function restartGroups(context: PersistentContext): Promise<void> {
 
 /** What an error of the groups is towards clients; anything else is handed on. */
 export function asGroupError(error: unknown, name: GroupName): unknown {
-  const made = (code: status, exception: string, text: string, trailers = {}) =>
-    groupError(code, exception, `Subscription group ${name.group} on stream ${name.source} ${text}`, name, trailers)
   if (error instanceof PersistentSubscriptionMissingError) return groupMissing(name)
   if (error instanceof PersistentSubscriptionExistsError)
-    return made(status.ALREADY_EXISTS, 'persistent-subscription-exists', 'exists.')
-  if (error instanceof InvalidSettingsError) {
-    const reason = error.message
-    return made(status.INTERNAL, 'persistent-subscription-failed', `failed: '${reason}'`, { reason })
-  }
+    return groupError(name, status.ALREADY_EXISTS, 'persistent-subscription-exists', 'exists.')
   if (error instanceof MaximumSubscribersReachedError)
-    return made(status.FAILED_PRECONDITION, 'maximum-subscribers-reached', 'has as many consumers as it takes.')
+    return groupError(
+      name,
+      status.FAILED_PRECONDITION,
+      'maximum-subscribers-reached',
+      'has as many consumers as it takes.',
+    )
   if (error instanceof ConsumerDroppedError)
-    return made(status.CANCELLED, 'persistent-subscription-dropped', 'was dropped.')
-  if (error instanceof GroupHeldElsewhereError)
-    return made(status.UNAVAILABLE, 'persistent-subscription-failed', `failed: '${error.message}'`, {
-      reason: error.message,
-    })
-  return error
+    return groupError(name, status.CANCELLED, 'persistent-subscription-dropped', 'was dropped.')
+  if (!(error instanceof InvalidSettingsError || error instanceof GroupHeldElsewhereError)) return error
+  const code = error instanceof InvalidSettingsError ? status.INTERNAL : status.UNAVAILABLE
+  const reason = error.message
+  return groupError(name, code, 'persistent-subscription-failed', `failed: '${reason}'`, { reason })
 }
 
-export function groupMissing({ source, group }: GroupName): CallError {
-  const text = `Subscription group ${group} on stream ${source} does not exist.`
-  return groupError(status.NOT_FOUND, 'persistent-subscription-does-not-exist', text, { source, group })
+export function groupMissing(name: GroupName): CallError {
+  return groupError(name, status.NOT_FOUND, 'persistent-subscription-does-not-exist', 'does not exist.')
 }
 
-function groupError(
-  code: status,
-  exception: string,
-  text: string,
-  { source, group }: GroupName,
-  trailers: Readonly<Record<string, string>> = {},
-): CallError {
-  return new CallError(code, text, { exception, 'stream-name': source, 'group-name': group, ...trailers })
+function groupError({ source, group }: GroupName, code: status, exception: string, text: string, trailers = {}) {
+  const names = { 'stream-name': source, 'group-name': group }
+  return new CallError(code, `Subscription group ${group} on stream ${source} ${text}`, {
+    exception,
+    ...names,
+    ...trailers,
+  })
 }
