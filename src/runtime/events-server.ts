@@ -11,14 +11,14 @@ import { NoLogError } from './stores.js'
 export interface EventsServerOptions {
   readonly host: string
   readonly port: number
-  /** Undefined: a log of its own, gone when it ends. */
+  /** Undefined: a log of its own, gone when the server ends. */
   readonly directory: string | undefined
   readonly isWritable: boolean
   /** Clients may write the streams of the service as well. */
   readonly opensService: boolean
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly advertise: Endpoint | undefined
-  /** Who may ask; undefined: those of the directory's file, or the well-known ones of a log that is gone in the end. */
+  /** Who may call; undefined: those of the file in the directory, or well-known ones for a log that is gone when the server ends. */
   readonly users: EventsUsers | undefined
   readonly onFault: (error: unknown) => void
   readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
@@ -39,7 +39,7 @@ const wellKnown: EventsUsers = {
   notices: [],
 }
 
-/** Before anything is made beside it. @throws NoLogError where there is none to be read */
+/** Called before anything is created in the directory. @throws NoLogError */
 export function requireServedLog(directory: string): void {
   if (existsSync(logPath(directory))) return
   throw new NoLogError(`there is no log in ${directory}, and none is made without --writable`)

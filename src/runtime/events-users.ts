@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import type { Account } from '@transferd/event-log-server'
 import { createFileDurably } from './durable-file.js'
 
-/** The file of users cannot be used; the message says what to change, and holds nothing of it. */
+/** The file of users cannot be used; the message says what to change, and quotes nothing of it. */
 export class EventsUsersError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
 export interface EventsUsers {
-  /** Of the file they are in, if they are in one. */
+  /** Of the file they were read from, if they were. */
   readonly path?: string
   readonly accounts: readonly Account[]
-  /** What the operator should be told: that the file was made, or that others may read it. */
+  /** What the operator should be told: that the file was created, or that others may read it. */
   readonly notices: readonly string[]
 }
 
-/** Who may ask a server of this directory: `<directory>/events-users.json`, made with one administrator when it is not there. */
+/** Who may call a server of this directory: `<directory>/events-users.json`, created with one administrator when it is not there. */
 export function ensureEventsUsers(directory: string): EventsUsers {
   const path = join(directory, 'events-users.json')
   mkdirSync(directory, { recursive: true, mode: 0o700 })

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { StreamStore } from '@transferd/event-log/streams'
 
-/** Where the recorded server writes down its terms of office. Groups are never given any of it. */
+/** Where the recorded server writes down when it became the leader. Groups are never given any of it. */
 export const epochStream = '$epoch-information'
 
 /**
- * The log of a real server is never empty: it begins with system events, and clients rely on it that the last event there is
- * has a position. So a writable server that finds an empty log begins it with one. The service passes over system streams.
+ * The log of a real server is never empty: it begins with system events, and clients rely on a last event being there. So a
+ * writable server that finds an empty log begins it with a system event.
  */
 export async function beginLog(store: StreamStore): Promise<void> {
   if (store.reader.lastPosition() > 0) return
@@ -20,6 +20,6 @@ export async function beginLog(store: StreamStore): Promise<void> {
   }
   const data = Buffer.from(JSON.stringify(epoch))
   const event = { id: randomUUID(), type: '$EpochInformation', isJson: true, data, metadata: new Uint8Array(0) }
-  // Of two servers that begin at the same moment one is refused, and finds it begun.
+  // Where two servers begin at the same moment one is refused, and finds the log begun.
   await store.append(epochStream, 'no_stream', [event])
 }

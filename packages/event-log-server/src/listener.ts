@@ -17,7 +17,7 @@ export class Listener {
     this.#sockets = sockets
   }
 
-  /** On every address that the host has; one that cannot be had is left out. @throws when none can be had */
+  /** On every address that the host has, but for those that cannot be bound. @throws when none can */
   static async listen(server: Server, credentials: ServerCredentials, at: { host: string; port: number }) {
     const injector = server.createConnectionInjector(credentials)
     const sockets = new Set<Socket>()
@@ -42,7 +42,7 @@ export class Listener {
     return new Listener(port, listening, sockets)
   }
 
-  /** No more are accepted. */
+  /** Accepts no more connections. */
   refuse(): void {
     for (const acceptor of this.#listening) acceptor.close()
   }

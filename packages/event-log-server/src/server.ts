@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '@transferd/event-log/groups'
-import type { StreamStore } from '@transferd/event-log/streams'
-import { Access, type AccessOptions, type Account, type RefusedLogIn } from './access/access.js'
+import { Access, type AccessOptions } from './access/access.js'
 import { appendCall } from './calls/append.js'
 import { batchAppendCall } from './calls/batch-append.js'
 import { addNodeServices, type Endpoint } from './calls/node.js'
@@ -23,22 +22,12 @@ const maxMessageBytes = 16 * 1024 * 1024
 const maxCallsOfConnection = 1_000
 const keepAliveMs = 10_000
 
-export interface ProtocolOptions {
-  readonly store: StreamStore
+export interface ProtocolOptions extends Omit<AccessOptions, 'openAsRecorded'> {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  readonly isWritable: boolean
-  /** Streams that clients only read, as those who write to the log directly have rules of their own; none when absent … */
-  readonly isReserved?: (stream: string) => boolean
-  /** … unless clients are to write these as well, those this server keeps for itself, and consume the groups made without it. */
-  readonly opensReserved?: boolean
   /** Files in PEM. Without them nothing is encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
-  /** Beside the users kept in the log. */
-  readonly accounts: readonly Account[]
-  /** Told of each log-in that was refused. */
-  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
   /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
   readonly advertise?: Endpoint
   /**
@@ -128,5 +117,5 @@ function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {
   return ServerCredentials.createSsl(null, [pair])
 }
 
-export type { Account, RefusedLogIn } from './access/access.js'
+export type { Account, RefusedLogIn } from './access/log-ins.js'
 export type { Endpoint } from './calls/node.js'

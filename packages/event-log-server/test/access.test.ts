@@ -29,9 +29,9 @@ class Caller {
   }
 
   /** How a call ends; one that stays open is left after `count` messages. */
-  ask(path: string, request: Message, as = '', count = Number.POSITIVE_INFINITY): Promise<Answer> {
+  ask(path: string, request: Message, caller = '', count = Number.POSITIVE_INFINITY): Promise<Answer> {
     const metadata = new Metadata()
-    if (as !== '') metadata.set('authorization', `Basic ${Buffer.from(as).toString('base64')}`)
+    if (caller !== '') metadata.set('authorization', `Basic ${Buffer.from(caller).toString('base64')}`)
     return new Promise((resolve) => {
       const messages: Buffer[] = []
       const call = this.#client.makeBidiStreamRequest(path, pass, pass, metadata, { deadline: Date.now() + waitMs })
@@ -49,8 +49,8 @@ class Caller {
     })
   }
 
-  async code(path: string, request: Message, as: string): Promise<number> {
-    return (await this.ask(path, request, as)).code
+  async code(path: string, request: Message, caller: string): Promise<number> {
+    return (await this.ask(path, request, caller)).code
   }
 
   close(): void {
@@ -88,10 +88,9 @@ function changes(stream: string): readonly (readonly [path: string, request: Mes
   ]
 }
 
-function ofGroup<Options extends { setStreamIdentifier(of: unknown): Options; setGroupName(name: string): Options }>(
-  options: Options,
-  stream: string,
-): Options {
+function ofGroup<
+  Options extends { setStreamIdentifier(identifier: unknown): Options; setGroupName(name: string): Options },
+>(options: Options, stream: string): Options {
   return options.setStreamIdentifier(named(stream)).setGroupName('g')
 }
 

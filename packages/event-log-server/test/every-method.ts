@@ -61,12 +61,14 @@ function batchAppendRequest(): Message {
   return request.setProposedMessagesList([message])
 }
 
-const group = <Options extends { setStreamIdentifier(of: unknown): Options; setGroupName(name: string): Options }>(
+const group = <
+  Options extends { setStreamIdentifier(identifier: unknown): Options; setGroupName(name: string): Options },
+>(
   options: Options,
 ) => options.setStreamIdentifier(stream()).setGroupName('group')
 
-function settings<S extends { setReadBatchSize(n: number): S; setHistoryBufferSize(n: number): S }>(of: S): S {
-  return of.setReadBatchSize(20).setHistoryBufferSize(500)
+function settings<S extends { setReadBatchSize(n: number): S; setHistoryBufferSize(n: number): S }>(options: S): S {
+  return options.setReadBatchSize(20).setHistoryBufferSize(500)
 }
 
 function user<Options extends { setLoginName(name: string): Options }>(options: Options): Options {

@@ -16,7 +16,7 @@ export class Guesses {
 
   /** Before a password is looked at, so that guesses under way at the same time count as well. False: none is left. */
   take(address: string): boolean {
-    const allowance = this.#of(address)
+    const allowance = this.#allowanceOf(address)
     if (allowance.left < 1) return false
     allowance.left -= 1
     return true
@@ -24,11 +24,11 @@ export class Guesses {
 
   /** It was right. */
   giveBack(address: string): void {
-    const allowance = this.#of(address)
+    const allowance = this.#allowanceOf(address)
     allowance.left = Math.min(burst, allowance.left + 1)
   }
 
-  #of(address: string): Allowance {
+  #allowanceOf(address: string): Allowance {
     const nowMs = this.nowMs()
     const known = this.#allowances.get(address)
     if (known) {

@@ -6,7 +6,9 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
-import type { Access, Asking, User } from '../access/access.js'
+import type { Access } from '../access/access.js'
+import type { Asking } from '../access/log-ins.js'
+import type { User } from '../access/stored-users.js'
 import type { MatchingBudgets } from '../filters/matching-budget.js'
 import { toCallError, unforeseen } from '../wire/call-error.js'
 
@@ -17,7 +19,7 @@ export interface ServerContext {
   readonly isWritable: boolean
   /** Time for the expressions of filters. */
   readonly matching: MatchingBudgets
-  /** A fault of ours: it ends one call, never the process. */
+  /** A fault of the server: it ends one call, never the process. */
   readonly onFault: (error: unknown) => void
 }
 

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monitoring_pb.js'
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
 import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
-import { type Asking, admins, operators } from '../access/access.js'
+import { admins, operators } from '../access/access.js'
+import type { Asking } from '../access/log-ins.js'
 import { CallError } from '../wire/call-error.js'
 import {
   features,

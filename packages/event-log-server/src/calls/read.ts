@@ -33,7 +33,7 @@ async function read(
     reader,
     outlet,
     signal,
-    matching: context.matching.of(call.getPeer()),
+    matching: context.matching.ofPeer(call.getPeer()),
     send: (event) => {
       const response = readResponse(followLinks ? resolve(event, reader, mayFollow) : { event }, structuredIds)
       return outlet.write(response, event.data.length + event.metadata.length)
@@ -49,7 +49,7 @@ async function read(
   }
   const ofAll = options.getAll()
   if (ofAll === undefined) throw unforeseen()
-  access.mayReadAll(user)
+  access.mayUse(user, 'read', '$all')
   if (options.hasSubscription()) await subscribeToAll(store, reading, ofAll, options.getFilter())
   else await readAll(reading, ofAll, options)
 }

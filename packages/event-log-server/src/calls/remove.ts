@@ -2,7 +2,7 @@ import type { DeleteReq, TombstoneReq } from '@eventstore/db-client/generated/st
 import { status } from '@grpc/grpc-js'
 import type { Outcome } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
-import type { Asking } from '../access/access.js'
+import type { Asking } from '../access/log-ins.js'
 import { CallError, streamDeleted } from '../wire/call-error.js'
 import { streams } from '../wire/generated.js'
 import { type ExpectedOnWire, expectedOf, streamName } from '../wire/values.js'

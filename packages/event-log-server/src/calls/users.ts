@@ -11,7 +11,9 @@ import type {
   UpdateReq,
 } from '@eventstore/db-client/generated/users_pb.js'
 import { type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
-import { type Asking, admins, hashPassword, newSalt, type StoredUser, userStream } from '../access/access.js'
+import { admins } from '../access/access.js'
+import type { Asking } from '../access/log-ins.js'
+import { type FoundUser, findUser, hashPassword, newSalt, type StoredUser, userStream } from '../access/stored-users.js'
 import { accessDenied, CallError, unforeseen } from '../wire/call-error.js'
 import { users, usersServices } from '../wire/generated.js'
 import { given, type ServerContext, streaming, unary } from './call.js'
@@ -21,7 +23,6 @@ const ticksAt1970 = 621_355_968_000_000_000n
 const maxTextLength = 256
 
 type DetailsCall = ServerWritableStream<DetailsReq, DetailsResp>
-type Found = NonNullable<ReturnType<ServerContext['access']['find']>>
 
 /** Users that are kept in the log, beside the one of the configuration. Only administrators make and change them. */
 export function addUsers(server: Server, context: ServerContext): void {
@@ -81,7 +82,7 @@ async function create(context: ServerContext, request: CreateReq) {
   const options = given(request.getOptions())
   const login = options.getLoginName()
   if (login === '' || login.length > maxTextLength || login.includes(':')) throw unforeseen()
-  if (context.access.find(login)) {
+  if (findUser(context.store, login)) {
     const trailers = { exception: 'user-conflict', 'login-name': login }
     throw new CallError(status.ALREADY_EXISTS, 'The user exists.', trailers)
   }
@@ -109,8 +110,8 @@ async function details(context: ServerContext, call: DetailsCall): Promise<void>
   call.write(new users.DetailsResp().setUserDetails(found))
 }
 
-function existing({ access }: ServerContext, login: string): Found {
-  const found = access.find(login)
+function existing({ store }: ServerContext, login: string): FoundUser {
+  const found = findUser(store, login)
   if (found) return found
   throw new CallError(status.NOT_FOUND, 'There is no such user.', { exception: 'user-not-found', 'login-name': login })
 }
@@ -122,7 +123,7 @@ async function newPassword(password: string): Promise<{ salt: string; hash: stri
 
 /** Names the revision it saw: of two changes at once one is refused. */
 async function write(
-  { store, access }: ServerContext,
+  { store }: ServerContext,
   user: StoredUser,
   revision: number | undefined,
   type: string,
@@ -134,7 +135,7 @@ async function write(
     data: Buffer.from(JSON.stringify(user)),
     metadata: new Uint8Array(0),
   }
-  const expected = revision ?? access.lastRevision(user.login)
+  const expected = revision ?? store.reader.last(userStream(user.login))?.revision ?? 'no_stream'
   const { kind } = await store.append(userStream(user.login), expected, [event])
   if (kind !== 'ok') throw new CallError(status.ABORTED, 'The user is being changed by somebody else.')
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What matching may take at once, and the part of the time that follows in which it comes back. */
+/** How long matching may take at once; a budget refills by this share of the time that passes. */
 export const maxMatchingMs = 250
 const share = 0.1
-/** With less than this there is no use in beginning. */
+/** With less than this it is no use to begin. */
 const leastMs = 25
 const maxBudgets = 1_000
 
-/** Time for the regular expressions of one connection, however many filters it has: together they cannot hold the server up. */
+/** Time for all regular expressions of one connection: together they cannot hold up the server. */
 export class MatchingBudget {
   #leftMs = maxMatchingMs
   #atMs: number
@@ -24,16 +24,16 @@ export class MatchingBudget {
   }
 
   /**
-   * Does the work within what is left, waiting for that where it is little. `work` is told how long it may take, and answers
-   * undefined when it was broken off. Undefined: it was, with all the time there is for one piece of work.
+   * Runs the task within what is left of the budget, and waits first when that is little. The task is told how long it may
+   * take, and answers undefined when it was cut off. Undefined: it was, even with a full budget.
    */
-  async spend<Result>(work: (withinMs: number) => Result | undefined): Promise<Result | undefined> {
+  async spend<Result>(task: (withinMs: number) => Result | undefined): Promise<Result | undefined> {
     for (let neededMs = leastMs; ; neededMs = maxMatchingMs) {
       // Others who waited may have been quicker.
       while (this.#left() < neededMs) await this.wait(Math.ceil((neededMs - this.#leftMs) / share))
       const withinMs = this.#leftMs
       const startedAtMs = this.nowMs()
-      const result = work(Math.ceil(withinMs))
+      const result = task(Math.ceil(withinMs))
       this.#leftMs = Math.max(0, this.#leftMs - (this.nowMs() - startedAtMs))
       this.#atMs = this.nowMs()
       if (result !== undefined || withinMs >= maxMatchingMs) return result
@@ -49,17 +49,17 @@ export class MatchingBudget {
 }
 
 export class MatchingBudgets {
-  /** Of the groups, which belong to no connection: one for all. */
+  /** One for all groups, which belong to no connection. */
   readonly ofGroups = new MatchingBudget()
   readonly #byPeer = new Map<string, MatchingBudget>()
 
-  /** Of a connection, by its address and port. */
-  of(peer: string): MatchingBudget {
+  /** Of a connection. @param peer its address and port */
+  ofPeer(peer: string): MatchingBudget {
     const known = this.#byPeer.get(peer)
     if (known) return known
     if (this.#byPeer.size >= maxBudgets) {
       // One that is full is as good as a new one.
-      for (const [of, budget] of this.#byPeer) if (budget.isFull) this.#byPeer.delete(of)
+      for (const [known, budget] of this.#byPeer) if (budget.isFull) this.#byPeer.delete(known)
     }
     const budget = new MatchingBudget()
     this.#byPeer.set(peer, budget)

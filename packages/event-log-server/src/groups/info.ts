@@ -31,11 +31,11 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
   const isOfAll = source === wholeLog
   const text = (place: number) => (isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : revisionText(place))
   const members = running?.members ?? []
-  const known = running?.state.lastRead
+  const known = running?.group.lastRead
   const info = new persistent.SubscriptionInfo()
     .setEventSource(source)
     .setGroupName(group)
-    .setStatus(running ? (running.state.isLive ? 'Live' : 'Behind') : 'NotReady')
+    .setStatus(running ? (running.group.readAhead.isLive ? 'Live' : 'Behind') : 'NotReady')
     .setConnectionsList(members.map((member) => connectionOf(member, settings.extraStatistics)))
     .setTotalItems(`${running?.totalItems ?? 0}`)
     .setCountSinceLastMeasurement('0')
@@ -50,11 +50,11 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
     .setCheckPointAfterMilliseconds(settings.checkpointAfterMs)
     .setMinCheckPointCount(settings.minCheckpointCount)
     .setMaxCheckPointCount(settings.maxCheckpointCount)
-    .setReadBufferCount(running?.state.buffered ?? 0)
+    .setReadBufferCount(running?.group.buffered ?? 0)
     .setLiveBufferCount('0')
-    .setRetryBufferCount(running?.state.waitingForRetry ?? 0)
-    .setTotalInFlightMessages(running?.state.inFlight ?? 0)
-    .setOutstandingMessagesCount(running?.state.inFlight ?? 0)
+    .setRetryBufferCount(running?.group.waitingForRetry ?? 0)
+    .setTotalInFlightMessages(running?.group.inFlight ?? 0)
+    .setOutstandingMessagesCount(running?.group.inFlight ?? 0)
     .setNamedConsumerStrategy(settings.strategy)
     .setMaxSubscriberCount(settings.maxSubscriberCount)
     .setParkedMessageCount(`${parkedCount}`)

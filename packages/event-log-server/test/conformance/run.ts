@@ -17,7 +17,7 @@ import { ServerUnderTest } from './server-under-test.js'
 const words = process.argv.slice(2)
 const isQuick = words.includes('--quick')
 const filter = words.find((word) => word !== '--quick') ?? ''
-const work = mkdtempSync(join(tmpdir(), 'conformance-'))
+const scratch = mkdtempSync(join(tmpdir(), 'conformance-'))
 const leastEqualOfOthers = 0.9
 /** That run scenarios at the same time. */
 const processes = 6
@@ -36,7 +36,7 @@ interface Run {
 let passed = 0
 let failed = 0
 for (const run of runs()) await execute(run)
-rmSync(work, { recursive: true, force: true })
+rmSync(scratch, { recursive: true, force: true })
 console.log(`\n${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
 
@@ -51,12 +51,12 @@ function runs(): Run[] {
     },
     {
       title: 'on disk',
-      arguments: () => ['--data', mkdtempSync(join(work, 'data-'))],
+      arguments: () => ['--data', mkdtempSync(join(scratch, 'data-'))],
       ...plain,
       isAsked: (name) => !isQuick || isRestart(name),
     },
   ]
-  const certificate = makeCertificate(work)
+  const certificate = makeCertificate(scratch)
   if (!certificate) {
     console.log('NOT RUN: secure, as there is no openssl to make a certificate with')
     return list

@@ -54,9 +54,11 @@ const maxParksUnwritten = 1_000
 
 /**
  * A persistent subscription's rules, without I/O or clock. After any input whoever runs it does what it wants done:
- * `dispatch`, `nextPark`, `replaysDone`, `checkpointToWrite`, `nextRead`.
+ * `dispatch`, `nextPark`, `replaysDone`, `nextRead`, and the checkpoint of its `progress`.
  */
 export class Group<E> {
+  readonly progress: Progress
+  readonly readAhead: ReadAhead
   readonly #settings: GroupSettings
   readonly #rules: Rules
   readonly #strategy: Strategy
@@ -66,8 +68,6 @@ export class Group<E> {
   #retries = new Denque<Entry<E>>()
   readonly #parks = new Denque<Park<E> & { readonly entry: Entry<E> }>()
   #replaysDone: number[] = []
-  readonly #readAhead: ReadAhead
-  readonly #progress: Progress
   #nextOrder = 0
   #freeSlots = 0
   #lastRead: number | undefined
@@ -82,8 +82,8 @@ export class Group<E> {
     this.#rules = rules
     this.#strategy = strategyNamed(settings.strategy)
     this.#inFlight = rules.inFlight()
-    this.#readAhead = new ReadAhead(settings)
-    this.#progress = new Progress(settings, start)
+    this.readAhead = new ReadAhead(settings)
+    this.progress = new Progress(settings, start)
   }
 
   get inFlight(): number {
@@ -104,24 +104,9 @@ export class Group<E> {
     return this.#retries.length
   }
 
-  /** At the end of what there is. */
-  get isLive(): boolean {
-    return this.#readAhead.isLive
-  }
-
   /** The place of the last event that was read. */
   get lastRead(): number | undefined {
     return this.#lastRead
-  }
-
-  /** The last one that was durably written. */
-  get checkpoint(): number | undefined {
-    return this.#progress.checkpoint
-  }
-
-  /** Everything up to here has been read into the group or did not match. */
-  get through(): number {
-    return this.#progress.through
   }
 
   // ---- consumers
@@ -194,25 +179,20 @@ export class Group<E> {
     }
     for (const entry of late) this.#release(entry)
     this.#retry(late)
-    this.#progress.tick(nowMs)
+    this.progress.tick(nowMs)
   }
 
   // ---- reading
 
-  /** Something was recorded. */
-  wake(): void {
-    this.#readAhead.wake()
-  }
-
-  /** Asks for events behind `after`, as long as there is room for them. Call {@link loaded} or {@link readFailed} afterwards. */
+  /** Asks for events behind `after`, as long as there is room for them. Call {@link loaded}, or `readAhead.failed`, afterwards. */
   nextRead(): { readonly after: number; readonly maxCount: number } | undefined {
-    const maxCount = this.#readAhead.next(this.#fresh.length, this.#progress.heldBytes)
-    return maxCount === undefined ? undefined : { after: this.#progress.through, maxCount }
+    const maxCount = this.readAhead.next(this.#fresh.length, this.progress.heldBytes)
+    return maxCount === undefined ? undefined : { after: this.progress.through, maxCount }
   }
 
   loaded(page: SourcePage<E>): void {
-    this.#readAhead.loaded(page.atEnd)
-    const progress = this.#progress
+    this.readAhead.loaded(page.atEnd)
+    const { progress } = this
     for (const { event, id, lane, size, place, unmatchedBefore } of page.items) {
       const entry = newEntry({ event, id, lane, size: size + entryBytes }, this.#nextOrder, {
         before: unmatchedBefore?.through ?? progress.through,
@@ -224,15 +204,6 @@ export class Group<E> {
       this.#lastRead = place
     }
     progress.lookedAt(page.through, page.unmatched)
-  }
-
-  readFailed(): void {
-    this.#readAhead.failed()
-  }
-
-  /** Events that did not match, where pages do not tell. */
-  countUnmatched(count: number): void {
-    this.#progress.countUnmatched(count)
   }
 
   /** In order of their parked revisions. */
@@ -262,7 +233,7 @@ export class Group<E> {
   /** The checkpoint may pass it. */
   parked(): void {
     const entry = this.#parks.shift()?.entry
-    if (entry && entry.parkedRevision === undefined) this.#progress.finish(entry)
+    if (entry && entry.parkedRevision === undefined) this.progress.finish(entry)
   }
 
   /** Parked revisions whose replay is done; call {@link replaysDoneWritten} once that is durable. */
@@ -272,29 +243,6 @@ export class Group<E> {
 
   replaysDoneWritten(count: number): void {
     this.#replaysDone = this.#replaysDone.slice(count)
-  }
-
-  get isCheckpointDue(): boolean {
-    return this.#progress.isCheckpointDue
-  }
-
-  /** Call {@link checkpointWritten} or {@link checkpointFailed} afterwards: one write at a time. */
-  checkpointToWrite(nowMs: number): number | undefined {
-    return this.isCheckpointDue ? this.#progress.startCheckpoint(nowMs) : undefined
-  }
-
-  /** As {@link checkpointToWrite}, but whatever the counts: the group is about to be unloaded. */
-  lastCheckpoint(nowMs: number): number | undefined {
-    return this.#progress.startCheckpoint(nowMs)
-  }
-
-  /** What fell due during the write is written next; the real server drops it. */
-  checkpointWritten(): void {
-    this.#progress.written()
-  }
-
-  checkpointFailed(): void {
-    this.#progress.failed()
   }
 
   // ---- inside
@@ -334,7 +282,7 @@ export class Group<E> {
   }
 
   #finish(entry: Entry<E>): void {
-    if (entry.parkedRevision === undefined) this.#progress.finish(entry)
+    if (entry.parkedRevision === undefined) this.progress.finish(entry)
     else this.#replayDone(entry)
   }
 

@@ -109,7 +109,7 @@ export class Groups<E> {
     return {
       stored,
       running,
-      checkpoint: running ? running.state.checkpoint : readCheckpoint(this.#log, stored),
+      checkpoint: running ? running.group.progress.checkpoint : readCheckpoint(this.#log, stored),
       parkedCount: parked.count(this.#isHeld(stored)),
     }
   }

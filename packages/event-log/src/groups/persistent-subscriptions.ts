@@ -61,7 +61,7 @@ export class EmbeddedPersistentSubscriptions implements PersistentSubscriptions 
       group,
       settings: portSettings(stored),
       ...(checkpoint !== undefined && { checkpoint: positionAt(checkpoint) }),
-      inFlight: running?.state.inFlight ?? 0,
+      inFlight: running?.group.inFlight ?? 0,
       parkedCount,
       consumers: running?.members.length ?? 0,
     }

@@ -106,8 +106,13 @@ export class Progress {
     return this.#isDueByTime || this.#finishedCount() >= Math.max(1, this.#settings.maxCheckpointCount)
   }
 
-  /** What is to be written: call {@link written} or {@link failed} afterwards. Undefined: nothing new, or one is being written. */
-  startCheckpoint(nowMs: number): number | undefined {
+  /** The checkpoint to be written now, if one is due. Call {@link written} or {@link failed} afterwards: one write at a time. */
+  dueCheckpoint(nowMs: number): number | undefined {
+    return this.isCheckpointDue ? this.lastCheckpoint(nowMs) : undefined
+  }
+
+  /** The same, whatever the counts: the group is about to be unloaded. */
+  lastCheckpoint(nowMs: number): number | undefined {
     if (this.#writing !== undefined || !this.#hasMoved) return undefined
     this.#writing = this.#place
     this.#isDueByTime = false
@@ -118,6 +123,7 @@ export class Progress {
     return this.#writing
   }
 
+  /** What fell due during the write is written next; the real server drops it. */
   written(): void {
     this.#checkpoint = this.#writing
     this.#writing = undefined

@@ -60,7 +60,8 @@ export interface GroupParts<E> {
 export class RunningGroup<E> {
   readonly stored: StoredGroup
   readonly #parts: GroupParts<E>
-  readonly #group: Group<E>
+  /** How it stands; its inputs are this class's. */
+  readonly group: Group<E>
   readonly #members = new Map<number, Membership<E>>()
   #hold: Hold
   #joined = 0
@@ -90,12 +91,12 @@ export class RunningGroup<E> {
     this.#parts = parts
     this.stored = stored
     this.#hold = hold
-    this.#group = new Group(stored.settings, rules, {
+    this.group = new Group(stored.settings, rules, {
       after: stored.startAfter ?? placeBefore(stored, log.reader),
       checkpoint: readCheckpoint(log, stored),
     })
     if (rules.resumesReplays) this.#replayUntil = parked.startedUntil
-    this.#countedThrough = this.#group.through
+    this.#countedThrough = this.group.progress.through
     this.#start()
   }
 
@@ -105,11 +106,6 @@ export class RunningGroup<E> {
     const isInterrupted = parked.startedUntil > 0 && parked.requestedUntil === 0
     if (isInterrupted && !rulesOf(stored).resumesReplays) await parked.startReplay(0)
     return new RunningGroup(parts)
-  }
-
-  /** How it stands. */
-  get state(): Pick<Group<E>, 'inFlight' | 'buffered' | 'waitingForRetry' | 'lastRead' | 'isLive' | 'checkpoint'> {
-    return this.#group
   }
 
   get members(): readonly Membership<E>[] {
@@ -146,13 +142,13 @@ export class RunningGroup<E> {
     }
     this.#members.set(id, membership)
     this.#idleSinceMs = undefined
-    this.#group.join(id, consumer.bufferSize)
+    this.group.join(id, consumer.bufferSize)
     consumer.joined(membership)
     this.#proceed()
   }
 
   #membership(id: number, consumer: GroupConsumer<E>): Membership<E> {
-    const group = this.#group
+    const group = this.group
     return {
       consumer,
       get inFlight() {
@@ -172,7 +168,7 @@ export class RunningGroup<E> {
 
   #leave(id: number): void {
     if (!this.#members.delete(id)) return
-    this.#group.leave(id)
+    this.group.leave(id)
     if (this.#members.size === 0) this.#idleSinceMs = performance.now()
     this.#proceed()
   }
@@ -207,7 +203,7 @@ export class RunningGroup<E> {
     if (!this.#running) return
     await this.#stop()
     try {
-      await this.#writeCheckpoint(this.#group.lastCheckpoint(performance.now()))
+      await this.#writeCheckpoint(this.group.progress.lastCheckpoint(performance.now()))
     } finally {
       this.#hold.release()
     }
@@ -218,7 +214,7 @@ export class RunningGroup<E> {
     if (this.#dropped || hold.epoch !== this.#hold.epoch + 1) return false
     this.#hold = hold
     this.#start()
-    this.#group.wake()
+    this.group.readAhead.wake()
     this.#proceed()
     return true
   }
@@ -249,7 +245,7 @@ export class RunningGroup<E> {
   }
 
   #tick(): void {
-    this.#group.tick(performance.now())
+    this.group.tick(performance.now())
     this.#proceed()
     if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
     this.#replaying.start()
@@ -260,12 +256,12 @@ export class RunningGroup<E> {
   /** Does what the group wants done after an input. */
   #proceed(): void {
     if (!this.#running) return
-    for (const delivered of this.#group.dispatch(performance.now())) {
+    for (const delivered of this.group.dispatch(performance.now())) {
       this.#totalItems += 1
       this.#members.get(delivered.consumer)?.consumer.deliver(delivered)
     }
-    const { nextPark, replaysDone, isCheckpointDue } = this.#group
-    if (nextPark || replaysDone.length > 0 || isCheckpointDue) this.#writing.start()
+    const { nextPark, replaysDone, progress } = this.group
+    if (nextPark || replaysDone.length > 0 || progress.isCheckpointDue) this.#writing.start()
     this.#reading.start()
     if (this.#replayNext < this.#replayUntil && this.#hasRoomForReplays) this.#replaying.start()
   }
@@ -274,19 +270,19 @@ export class RunningGroup<E> {
     const signal = this.#running?.signal
     if (!signal) return
     await this.#parts.source.listen(() => {
-      this.#group.wake()
+      this.group.readAhead.wake()
       this.#reading.start()
     }, signal)
   }
 
   async #readOn(): Promise<void> {
     while (this.#running) {
-      const request = this.#group.nextRead()
+      const request = this.group.nextRead()
       if (!request) return
       try {
-        this.#group.loaded(await this.#parts.source.read(request.after, request.maxCount))
+        this.group.loaded(await this.#parts.source.read(request.after, request.maxCount))
       } catch (error) {
-        this.#group.readFailed()
+        this.group.readAhead.failed()
         throw error
       }
       this.#proceed()
@@ -296,19 +292,19 @@ export class RunningGroup<E> {
   /** What could not be written stays with the group: the next tick goes on with it. */
   async #write(): Promise<void> {
     const { parked, source } = this.#parts
-    for (let park = this.#group.nextPark; park; park = this.#group.nextPark) {
+    for (let park = this.group.nextPark; park; park = this.group.nextPark) {
       this.#parkId ??= randomUUID()
       await parked.park(source, park, this.#parkId)
       this.#parkId = undefined
-      this.#group.parked()
-      await this.#writeCheckpoint(this.#group.checkpointToWrite(performance.now()))
+      this.group.parked()
+      await this.#writeCheckpoint(this.group.progress.dueCheckpoint(performance.now()))
     }
-    const { replaysDone } = this.#group
+    const { replaysDone } = this.group
     if (replaysDone.length > 0) {
       await parked.replayDone(replaysDone)
-      this.#group.replaysDoneWritten(replaysDone.length)
+      this.group.replaysDoneWritten(replaysDone.length)
     }
-    await this.#writeCheckpoint(this.#group.checkpointToWrite(performance.now()))
+    await this.#writeCheckpoint(this.group.progress.dueCheckpoint(performance.now()))
     this.#proceed()
   }
 
@@ -317,15 +313,15 @@ export class RunningGroup<E> {
     try {
       await writeCheckpoint(this.#parts.log, this.stored, checkpoint)
     } catch (error) {
-      this.#group.checkpointFailed()
+      this.group.progress.failed()
       throw error
     }
-    this.#group.checkpointWritten()
+    this.group.progress.written()
     this.#countedThrough = Math.max(this.#countedThrough, checkpoint)
   }
 
   get #hasRoomForReplays(): boolean {
-    return this.#group.waitingForRetry < replayPageSize
+    return this.group.waitingForRetry < replayPageSize
   }
 
   async #replay(): Promise<void> {
@@ -342,7 +338,7 @@ export class RunningGroup<E> {
       const range = { from: this.#replayNext, until: this.#replayUntil, maxCount: replayPageSize }
       const { events, next } = await parked.toReplay(source, range)
       this.#replayNext = next
-      this.#group.replay(events)
+      this.group.replay(events)
       this.#proceed()
     }
   }
@@ -350,13 +346,13 @@ export class RunningGroup<E> {
   /** A checkpoint falls due by the count of what did not match as well. */
   async #countUnmatched(): Promise<void> {
     const { source } = this.#parts
-    const { through } = this.#group
+    const { through } = this.group.progress
     if (!source.countUnmatched || this.#writing.isActive || this.#countedThrough >= through) return
     const { minCheckpointCount } = this.stored.settings
     const maxCount = Math.min(maxCountedPerTick, Math.max(1, minCheckpointCount))
     const { count, seen } = await source.countUnmatched(this.#countedThrough, through, maxCount)
     this.#countedThrough = Math.max(this.#countedThrough, seen)
-    this.#group.countUnmatched(count)
+    this.group.progress.countUnmatched(count)
     this.#proceed()
   }
 }

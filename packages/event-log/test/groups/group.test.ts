@@ -46,34 +46,34 @@ class Scene {
 
   given(count: number, streamOf: (n: number) => string = () => 's'): this {
     for (let i = 0; i < count; i += 1) this.log.push(itemOf(this.log.length, streamOf(this.log.length)))
-    this.group.wake()
-    return this.work()
+    this.group.readAhead.wake()
+    return this.settle()
   }
 
   join(consumer: number, bufferSize = 10): this {
     this.group.join(consumer, bufferSize)
-    return this.work()
+    return this.settle()
   }
 
   leave(consumer: number): this {
     this.group.leave(consumer)
-    return this.work()
+    return this.settle()
   }
 
   ack(...ids: number[]): this {
     this.group.ack(ids.map(String))
-    return this.work()
+    return this.settle()
   }
 
   nack(action: Parameters<Group<TestEvent>['nack']>[0], ...ids: number[]): this {
     this.group.nack(action, 'because', ids.map(String))
-    return this.work()
+    return this.settle()
   }
 
   tick(afterMs = 1_000): this {
     this.nowMs += afterMs
     this.group.tick(this.nowMs)
-    return this.work()
+    return this.settle()
   }
 
   replay(...parked: [parkedRevision: number, n: number][]): this {
@@ -85,20 +85,20 @@ class Scene {
         parkedId: `${1_000 + parkedRevision}`,
       })),
     )
-    return this.work()
+    return this.settle()
   }
 
-  work(): this {
+  settle(): this {
     for (;;) {
       this.delivered.push(...this.group.dispatch(this.nowMs))
       for (let park = this.group.nextPark; park; park = this.group.nextPark) {
         this.parked.push([park.event.id, park.reason])
         this.group.parked()
       }
-      const checkpoint = this.group.checkpointToWrite(this.nowMs)
+      const checkpoint = this.group.progress.dueCheckpoint(this.nowMs)
       if (checkpoint !== undefined) {
         this.checkpoints.push(checkpoint - 1)
-        this.group.checkpointWritten()
+        this.group.progress.written()
       }
       const request = this.group.nextRead()
       if (!request) return this
@@ -140,7 +140,7 @@ t.test('delivery', async (t) => {
   t.test('holds no more than its buffers while nobody consumes, and loses nothing by it', async (t) => {
     const scene = new Scene({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
     for (let i = 0; i < 15; i += 1) scene.given(20)
-    t.equal(scene.group.through, 20, 'read 20 of 300')
+    t.equal(scene.group.progress.through, 20, 'read 20 of 300')
     scene.join(1, 5)
     const seen: number[] = []
     for (let list = scene.received(); list.length > 0; list = scene.received()) {
@@ -169,7 +169,7 @@ t.test('delivery', async (t) => {
     scene.join(1)
     t.equal(scene.delivered.length, 2)
     scene.group.ack([scene.delivered[1]?.ackId ?? ''])
-    t.same(scene.work().checkpoints, [], 'the first is not acked')
+    t.same(scene.settle().checkpoints, [], 'the first is not acked')
     t.same(scene.ack(0).checkpoints, [1])
   })
 
@@ -293,9 +293,9 @@ t.test('nack', async (t) => {
     group.nack('park', '', ['0'])
     t.equal(group.nextPark?.event.id, '0')
     group.ack(['1'])
-    t.equal(group.checkpointToWrite(0), undefined)
+    t.equal(group.progress.dueCheckpoint(0), undefined)
     group.parked()
-    t.same(scene.work().checkpoints, [1])
+    t.same(scene.settle().checkpoints, [1])
   })
 
   t.test('park stops deliveries when the parked stream cannot be written', async (t) => {
@@ -373,7 +373,7 @@ t.test('checkpoints', async (t) => {
   t.test('stay before what is only buffered, though others did not match', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
     scene.group.loaded({ items: [itemOf(3)], through: at(60), unmatched: 0, atEnd: true })
-    scene.group.countUnmatched(60)
+    scene.group.progress.countUnmatched(60)
     t.same(scene.tick().checkpoints, [])
     t.same(scene.join(1).ack(3).checkpoints, [60])
   })
@@ -416,26 +416,26 @@ t.test('checkpoints', async (t) => {
   t.test('due while another is being written are written afterwards', async (t) => {
     const { group } = new Scene(each).given(50).join(1, 50)
     group.ack(['0'])
-    t.same(group.checkpointToWrite(0), at(0))
+    t.same(group.progress.dueCheckpoint(0), at(0))
     for (let i = 1; i < 50; i += 1) group.ack([`${i}`])
-    t.equal(group.checkpointToWrite(0), undefined, 'one at a time')
-    group.checkpointWritten()
-    t.same(group.checkpointToWrite(0), at(49))
+    t.equal(group.progress.dueCheckpoint(0), undefined, 'one at a time')
+    group.progress.written()
+    t.same(group.progress.dueCheckpoint(0), at(49))
   })
 
   t.test('that could not be written are due again at the next tick', async (t) => {
     const { group } = new Scene(each).given(3).join(1)
     group.ack(['0'])
-    group.checkpointToWrite(0)
-    group.checkpointFailed()
-    t.notOk(group.isCheckpointDue)
+    group.progress.dueCheckpoint(0)
+    group.progress.failed()
+    t.notOk(group.progress.isCheckpointDue)
     group.tick(1_000)
-    t.same(group.checkpointToWrite(1_000), at(0))
+    t.same(group.progress.dueCheckpoint(1_000), at(0))
   })
 
   t.test('bring back everything behind them after a load, with retryCount 0', async (t) => {
     const before = new Scene(each).given(6).join(1).ack(0, 1, 3, 4)
-    const scene = new Scene({}, before.group.checkpoint)
+    const scene = new Scene({}, before.group.progress.checkpoint)
     scene.given(6).join(1)
     t.same(scene.received(), first(2, 3, 4, 5))
   })
@@ -571,7 +571,7 @@ class Model {
     switch (step.kind) {
       case 'append':
         for (let i = 0; i <= step.pick % 7; i += 1) this.log.push(itemOf(this.log.length, `s${(step.pick + i) % 5}`))
-        this.#group.wake()
+        this.#group.readAhead.wake()
         break
       case 'ack':
       case 'skip':
@@ -597,25 +597,25 @@ class Model {
         this.#restart()
         break
       case 'write':
-        if (this.#writing !== undefined) this.#group.checkpointWritten()
+        if (this.#writing !== undefined) this.#group.progress.written()
         this.#stored = this.#writing ?? this.#stored
         this.#writing = undefined
         break
       case 'failWrite':
-        if (this.#writing !== undefined) this.#group.checkpointFailed()
+        if (this.#writing !== undefined) this.#group.progress.failed()
         this.#writing = undefined
         break
       default:
         step satisfies never
     }
-    this.#work()
+    this.#settle()
   }
 
   join(bufferSize: number): void {
     this.#joined += 1
     this.#consumers.push(this.#joined)
     this.#group.join(this.#joined, bufferSize)
-    this.#work()
+    this.#settle()
   }
 
   /** One more consumer, and everybody acks, until nothing comes any more. */
@@ -623,7 +623,7 @@ class Model {
     this.join(5)
     for (let i = 0; i < 2_000 && this.#inFlight.size > 0; i += 1) {
       this.#finish('ack', [...this.#inFlight.keys()])
-      this.#work()
+      this.#settle()
     }
   }
 
@@ -659,7 +659,7 @@ class Model {
     this.#consumers.length = 0
   }
 
-  #work(): void {
+  #settle(): void {
     for (;;) {
       for (const d of this.#group.dispatch(this.#nowMs)) this.#take(d)
       for (let park = this.#group.nextPark; park; park = this.#group.nextPark) {
@@ -667,7 +667,7 @@ class Model {
         this.#group.parked()
       }
       if (this.#writing === undefined) {
-        this.#writing = this.#group.checkpointToWrite(this.#nowMs)
+        this.#writing = this.#group.progress.dueCheckpoint(this.#nowMs)
         if (this.#writing !== undefined) this.#checkCheckpoint(this.#writing)
       }
       if (this.#group.inFlight !== this.#inFlight.size) throw new Error('in flight is not what consumers have')
