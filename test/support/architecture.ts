@@ -119,16 +119,16 @@ export const packageAreas: { readonly [name: string]: Areas } = {
   'event-log-server': {
     '.': {
       areas: ['access', 'calls', 'filters', 'groups', 'wire'],
-      packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js'],
+      packages: [eventLog, '@grpc/grpc-js'],
     },
-    access: { areas: ['.', 'wire'], packages: [eventLog, '@grpc/grpc-js'] },
+    access: { areas: ['wire'], packages: [eventLog, '@grpc/grpc-js'] },
     calls: {
       areas: ['access', 'filters', 'wire'],
       packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
     },
     filters: { areas: ['wire'], packages: [eventLog, '@grpc/grpc-js'] },
     groups: {
-      areas: ['.', 'access', 'calls', 'filters', 'wire'],
+      areas: ['access', 'calls', 'filters', 'wire'],
       packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js'],
     },
     wire: { areas: [], packages: [eventLog, '@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'] },

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { StreamStore } from '@transferd/event-log/streams'
-
-/** Where the recorded server writes down when it became the leader. Groups are never given any of it. */
-export const epochStream = '$epoch-information'
+import { epochStream } from './access/own-streams.js'
 
 /**
  * The log of a real server is never empty: it begins with system events, and clients rely on a last event being there. So a

@@ -1,8 +1,8 @@
 import type { StreamStore } from '@transferd/event-log/streams'
 import { isMetadataStream } from '@transferd/event-log/streams'
-import { epochStream } from '../first-event.js'
 import { accessDenied } from '../wire/call-error.js'
 import { type Asking, type LogInOptions, LogIns } from './log-ins.js'
+import { isOwnStream } from './own-streams.js'
 import type { User } from './stored-users.js'
 
 export type Right = 'read' | 'write' | 'delete'
@@ -19,9 +19,6 @@ export interface AccessOptions extends LogInOptions {
 
 export const admins = '$admins'
 export const operators = '$ops'
-
-/** Streams that this server keeps for itself: other calls than appends change them. */
-const ofServer = ['$persistentSubscriptionConfig', '$persistentsubscription-', '$user-', epochStream]
 
 /** Who calls, and what they may do. A user in no group may do what an ACL says, and nothing else. */
 export class Access {
@@ -104,7 +101,7 @@ export class Access {
     if (this.opensReserved) return true
     // Of metadata, and of the metadata of metadata: it rules the stream itself.
     const itself = stream.replace(/^(\$\$)+/, '')
-    return !this.#options.isReserved?.(itself) && !ofServer.some((prefix) => itself.startsWith(prefix))
+    return !this.#options.isReserved?.(itself) && !isOwnStream(itself)
   }
 
   /** With what no ACL names. */

@@ -2,9 +2,9 @@ import type { GroupSource, Item, SourcePage } from '@transferd/event-log/groups'
 import { configStream, type StoredGroup, wholeLog } from '@transferd/event-log/groups'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { asFollowed, parseObject, type StoredEvent, tombstoneRevision } from '@transferd/event-log/streams'
+import { epochStream } from '../access/own-streams.js'
 import { type Matcher, matcherOf } from '../filters/event-filter.js'
 import type { MatchingBudget } from '../filters/matching-budget.js'
-import { epochStream } from '../first-event.js'
 import { placeOfResolved, type ResolvedEvent, resolve } from '../wire/recorded-event.js'
 
 /** Events looked at in one go, matching or not. */
