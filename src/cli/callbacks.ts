@@ -1,8 +1,19 @@
 import { type Command, Option } from 'commander'
+import { statusCodes } from '../domain/transfer/transfer.js'
+import type { ListedCallback } from '../queries/callbacks.js'
 import type { Place } from '../queries/list-page.js'
-import type { CallbackDocument } from '../read-models/documents.js'
-import { accepted, answer, answerPage, type PageOptions, Refused, UsageError } from './command.js'
+import {
+  accepted,
+  answer,
+  answerPage,
+  findMerchant,
+  type Listing,
+  type PageOptions,
+  Refused,
+  UsageError,
+} from './command.js'
 import { trackingId } from './options.js'
+import { age, shortId } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 const parkedPage = 500
@@ -17,6 +28,7 @@ export function addCallbackCommands(program: Command): void {
       .option('--merchant <id>', 'of this merchant')
       .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked'])),
     listCallbacks,
+    callbackTable,
   )
   answer(
     callbacks
@@ -29,13 +41,13 @@ export function addCallbackCommands(program: Command): void {
   answer(
     callbacks
       .command('replay-parked')
-      .description('take up again what was given up')
+      .description('deliver again what was given up')
       .option('--merchant <id>', 'of this merchant only')
       .option('--transfer <trackingId>', 'of this transfer only', trackingId),
     replayParked,
   )
   answer(
-    callbacks.command('enable <merchantId>').description('send callbacks to an endpoint that was disabled again'),
+    callbacks.command('enable <merchantId>').description('deliver callbacks again to an endpoint that was disabled'),
     async ({ merchants, context }: Workplace, _options: object, id: string) => {
       const { changed } = accepted(await merchants.enableCallbacks(id, context))
       return { id, changed }
@@ -43,77 +55,65 @@ export function addCallbackCommands(program: Command): void {
   )
 }
 
+const callbackTable: Listing<ListedCallback> = {
+  columns: ({ clock }) => [
+    { head: 'ID', cell: ({ webhookId }) => shortId(webhookId) },
+    { head: 'TRANSFER', cell: ({ trackingId }) => shortId(trackingId) },
+    {
+      head: 'ABOUT',
+      cell: ({ transferStatus }) => Object.entries(statusCodes).find(([, code]) => code === transferStatus)?.[0],
+    },
+    { head: 'STATUS', cell: ({ status }) => status },
+    { head: 'FAILED', cell: ({ failedAttempts }) => failedAttempts, align: 'right' },
+    { head: 'DUE IN', cell: ({ dueAt }) => dueAt && age(clock(), Date.parse(dueAt)), align: 'right' },
+    { head: 'AGE', cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
+    { head: 'LAST FAILURE', cell: ({ lastFailure }) => lastFailure, max: 30 },
+  ],
+  none: 'No callbacks found.',
+  hint: (items) =>
+    items.some(({ status }) => status === 'parked')
+      ? 'some were given up: transferd callbacks replay-parked delivers them again'
+      : undefined,
+}
+
 interface ListOptions extends PageOptions {
   transfer?: string
   merchant?: string
-  status?: CallbackDocument['status']
+  status?: ListedCallback['status']
 }
 
 async function listCallbacks(workplace: Workplace, options: ListOptions) {
   const { transfer, merchant: merchantId, status, limit, cursor } = options
   await checkOwner(workplace, options)
-  if (transfer !== undefined) return listLane(workplace, transfer, options)
   const queries = await import('../queries/callbacks.js')
-  const page = await queries.listCallbacks(await workplace.readModels(), { merchantId, status, limit, cursor })
-  return { ...page, items: page.items.map(callbackView) }
+  const filter = { merchantId, status, limit, cursor }
+  if (transfer !== undefined) return queries.listCallbacksOfTransfer(workplace.callbacks, transfer, filter)
+  return queries.listCallbacks(await workplace.readModels(), filter)
 }
 
 /** Nothing found would be no answer to who mistyped the id. @throws Refused */
 async function checkOwner(
-  { merchants, transfers }: Workplace,
+  workplace: Workplace,
   { merchant, transfer }: { merchant?: string; transfer?: string },
 ): Promise<void> {
-  if (merchant !== undefined && !(await merchants.find(merchant))) throw new Refused('There is no such merchant.')
-  if (transfer !== undefined && !(await transfers.find(transfer))) throw new Refused('There is no such transfer.')
-}
-
-async function listLane({ callbacks }: Workplace, trackingId: string, options: ListOptions) {
-  const { deliveries, merchantId } = await callbacks.lane(trackingId)
-  const { pageOfAll } = await import('../queries/list-page.js')
-  const wanted = deliveries
-    .filter(() => (options.merchant ?? merchantId) === merchantId)
-    .filter(({ status }) => (options.status ?? status) === status)
-  const page = pageOfAll(wanted, options, ({ recordedAt, webhookId }) => ({ time: recordedAt, id: webhookId }))
-  const items = page.items.map(
-    ({ webhookId, transferRevision, payload, status, attempts, recordedAt, nextAttemptAt, lastFailure }) => ({
-      webhookId,
-      trackingId,
-      merchantId,
-      referenceId: payload.referenceId,
-      transferRevision,
-      transferStatus: payload.status,
-      status,
-      failedAttempts: attempts,
-      recordedAt,
-      dueAt: status === 'waiting' ? nextAttemptAt : null,
-      lastFailure,
-    }),
-  )
-  return { ...page, items }
-}
-
-function callbackView(callback: CallbackDocument) {
-  return {
-    webhookId: callback._id,
-    trackingId: callback.trackingId,
-    merchantId: callback.merchantId,
-    referenceId: callback.referenceId,
-    transferRevision: callback.transferRevision,
-    transferStatus: callback.transferStatus,
-    status: callback.status,
-    failedAttempts: callback.attempts,
-    recordedAt: callback.recordedAt,
-    dueAt: callback.dueAt ?? null,
-    lastFailure: callback.lastFailure,
-  }
+  if (merchant !== undefined) await findMerchant(workplace, merchant)
+  if (transfer !== undefined && !(await workplace.transfers.find(transfer)))
+    throw new Refused('There is no such transfer.')
 }
 
 async function resend(workplace: Workplace, options: { webhookId?: string }, trackingId: string) {
   await checkOwner(workplace, { transfer: trackingId })
   const { callbacks, context } = workplace
-  const which = options.webhookId === undefined ? 'latest' : { webhookId: options.webhookId }
+  const { webhookId } = options
+  const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(workplace, trackingId, webhookId) }
   const { events } = accepted(await callbacks.requeue(trackingId, which, context))
   return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
+}
+
+/** Of the callback whose id begins as the table shows it, or as it was given. */
+async function wholeId({ callbacks }: Workplace, trackingId: string, given: string): Promise<string> {
+  const { deliveries } = await callbacks.lane(trackingId)
+  return deliveries.find(({ webhookId }) => shortId(webhookId) === given)?.webhookId ?? given
 }
 
 async function replayParked(workplace: Workplace, options: { merchant?: string; transfer?: string }) {

@@ -4,7 +4,7 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Page, Place } from '../queries/list-page.js'
 import { logged, onlyReads } from './operator-log.js'
 import { cursor, integer } from './options.js'
-import { jsonLine, readable } from './readable.js'
+import { type Column, jsonLine, readable, table } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 /** The command was understood and is refused: exit status 1. */
@@ -28,23 +28,60 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** What a command does; the answer is printed as JSON or readably. */
-type Action<Arguments extends (string | number)[], Options> = (
-  workplace: Workplace,
-  options: Options,
-  ...args: Arguments
-) => Promise<unknown>
+/** How the result of a command is printed. */
+interface Presentation<Result> {
+  /** What `--json` prints; the result when absent. */
+  readonly json?: (result: Result) => unknown
+  /** What people read; the same as with `--json`, in lines, when absent. */
+  readonly text?: (result: Result, workplace: Workplace) => string
+}
+
+/** What people see of a list: a table, or that there is nothing in it. */
+export interface Listing<Item> {
+  readonly columns: (workplace: Workplace) => readonly Column<Item>[]
+  /** A sentence. */
+  readonly none: string
+  /** What one would do next, on stderr. */
+  readonly hint?: (items: readonly Item[]) => string | undefined
+}
 
 /**
  * Gives a command `--json` and its action, which works on the opened stores of the configuration. Where there is no log only
  * a command that says so makes one: any other would answer "no such transfer" to who is in the wrong directory.
  */
-export function answer<Arguments extends (string | number)[], Options>(
+export function answer<Arguments extends (string | number)[], Options, Result>(
   command: Command,
-  action: Action<Arguments, Options>,
-  log: 'must exist' | 'may be new' = 'must exist',
+  action: (workplace: Workplace, options: Options, ...args: Arguments) => Promise<Result>,
+  { log, ...presentation }: Presentation<Result> & { readonly log?: 'may be new' } = {},
 ): void {
-  run(command, action, log, readable)
+  takesJson(command).action(async () => {
+    // Here and not above: opening the log loads most of the program, which --help and a wrong option need not wait for.
+    const { openWorkplace } = await import('./workplace.js')
+    const workplace = await openWorkplace(process.env, log ?? 'must exist', (message) => tell(command, message))
+    try {
+      requireWholeAmounts(command, workplace)
+      await completeShortId(command, workplace)
+      const options = command.opts<Options & object>()
+      const run = () => action(workplace, options, ...(command.processedArgs as Arguments))
+      const result = await (onlyReads(command) ? run() : logged(workplace, command, run))
+      const { json = (same: Result): unknown => same, text } = presentation
+      print(command, json(result), text && (() => text(result, workplace)))
+    } catch (error) {
+      if (error instanceof DoneByAnother) print(command, error.answer)
+      throw error
+    } finally {
+      await workplace.close()
+    }
+  })
+}
+
+/** Likewise for all of a list at once. */
+export function answerList<Arguments extends (string | number)[], Item extends object>(
+  command: Command,
+  action: (workplace: Workplace, options: object, ...args: Arguments) => Promise<readonly Item[]>,
+  listing: Listing<Item>,
+): void {
+  answer(command, action, { text: (items, workplace) => listed(items, listing, workplace) })
 }
 
 export interface PageOptions {
@@ -52,46 +89,44 @@ export interface PageOptions {
   readonly cursor: Place | undefined
 }
 
-/** Gives a command of a list `--limit` and `--cursor`, too. With `--json` the answer is `{items, nextCursor}`. */
-export function answerPage<Options extends PageOptions>(
+/** Likewise for a list in pages, with `--limit` and `--cursor`. With `--json` the answer is `{items, nextCursor}`. */
+export function answerPage<Options extends PageOptions, Item extends object>(
   command: Command,
-  action: (workplace: Workplace, options: Options) => Promise<Page<object>>,
+  action: (workplace: Workplace, options: Options) => Promise<Page<Item>>,
+  listing: Listing<Item>,
 ): void {
   command
-    .addOption(new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer(1, 1000)).default(50))
+    .addOption(
+      new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer({ min: 1, max: 1000 })).default(50),
+    )
     .option('--cursor <nextCursor>', 'those that follow the page before', cursor)
-  run(command, action, 'must exist', ({ items, nextCursor }) => {
-    if (nextCursor !== null) console.error(`transferd: there are more: --cursor ${nextCursor}`)
-    return readable(items)
+  answer(command, action, {
+    text({ items, nextCursor }, workplace) {
+      if (nextCursor !== null) workplace.tell(`there are more: --cursor ${nextCursor}`)
+      return listed(items, listing, workplace)
+    },
   })
 }
 
-function run<Arguments extends (string | number)[], Options, Result>(
-  command: Command,
-  action: (workplace: Workplace, options: Options, ...args: Arguments) => Promise<Result>,
-  log: 'must exist' | 'may be new',
-  shown: (result: Result) => string,
-): void {
-  command.option('--json', 'print one JSON document on stdout and nothing else').action(async () => {
-    const options = command.opts<Options & { json?: true }>()
-    // Here and not above: opening the stores loads most of the program, which --help and a wrong option need not wait for.
-    const { openWorkplace } = await import('./workplace.js')
-    const workplace = await openWorkplace(process.env, log)
-    try {
-      requireWholeAmounts(command, workplace)
-      const args = command.processedArgs as Arguments
-      const work = () => action(workplace, options, ...args)
-      const result = await (onlyReads(command) ? work() : logged(workplace, command, work))
-      process.stdout.write(options.json ? jsonLine(result) : shown(result))
-    } catch (error) {
-      if (error instanceof DoneByAnother) {
-        process.stdout.write(options.json ? jsonLine(error.answer) : readable(error.answer))
-      }
-      throw error
-    } finally {
-      await workplace.close()
-    }
-  })
+function listed<Item>(items: readonly Item[], { columns, none, hint }: Listing<Item>, workplace: Workplace): string {
+  const next = hint?.(items)
+  if (next !== undefined) workplace.tell(next)
+  return items.length === 0 ? `${none}\n` : table(items, columns(workplace))
+}
+
+export function takesJson(command: Command): Command {
+  return command.option('--json', 'print one JSON document on stdout and nothing else')
+}
+
+/** On the program's stdout, which a test may have replaced. */
+export function print(command: Command, answer: unknown, text = () => readable(answer)): void {
+  const { json } = command.opts<{ readonly json?: true }>()
+  command.configureOutput().writeOut?.(json ? jsonLine(answer) : text())
+}
+
+/** A line on the program's stderr. */
+export function tell(command: Command, message: string): void {
+  command.configureOutput().writeErr?.(`transferd: ${message}\n`)
 }
 
 /** What has no coin cannot have moved. Amounts are the only options that are bigints. @throws UsageError */
@@ -104,6 +139,20 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
   if (tooFine) throw new UsageError(`${tooFine.long} must be whole: ${currency.code} has no decimals`)
 }
 
+/** Tables show the beginning of an id: who copies it means the one transfer whose id begins so. @throws Refused */
+async function completeShortId(command: Command, { readModels }: Workplace): Promise<void> {
+  const index = command.registeredArguments.findIndex((argument) => argument.name() === 'trackingId')
+  const { transfer } = command.opts<{ readonly transfer?: string }>()
+  const start = index < 0 ? transfer : (command.processedArgs[index] as string)
+  if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
+  const { trackingIdsThatBegin } = await import('../queries/transfers.js')
+  const [id, another] = await trackingIdsThatBegin(await readModels(), start)
+  if (another !== undefined) throw new Refused(`Several transfers begin with ${start}: give more of the id.`)
+  if (id === undefined) return
+  if (index < 0) command.setOptionValue('transfer', id)
+  else command.processedArgs[index] = id
+}
+
 /** The merchant, or that there is none as an error. @throws Refused */
 export async function findMerchant({ merchants }: Workplace, id: string): Promise<Merchant> {
   const merchant = await merchants.find(id)
@@ -111,10 +160,12 @@ export async function findMerchant({ merchants }: Workplace, id: string): Promis
   return merchant
 }
 
+type Decided =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly refusal: { readonly message: string } }
+
 /** The value, or the refusal as an error. @throws Refused */
-export function accepted<Result extends { readonly accepted: boolean }>(
-  result: Result,
-): Extract<Result, { accepted: true }> {
-  if (result.accepted) return result as Extract<Result, { accepted: true }>
-  throw new Refused((result as unknown as { refusal: { message: string } }).refusal.message)
+export function accepted<Result extends Decided>(result: Result): Extract<Result, { accepted: true }> {
+  if (!result.accepted) throw new Refused(result.refusal.message)
+  return result as Extract<Result, { accepted: true }>
 }

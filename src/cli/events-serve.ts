@@ -1,12 +1,11 @@
 import { BlockList, isIP } from 'node:net'
 import type { Command } from 'commander'
-import { UsageError } from './command.js'
+import { print, takesJson, tell, UsageError } from './command.js'
 import { logged, loggingTo } from './operator-log.js'
 import { endpoint, integer } from './options.js'
 import { askedToStop } from './stop-signal.js'
 
 interface Options {
-  readonly json?: true
   readonly host: string
   readonly port: number
   readonly data?: string
@@ -23,11 +22,11 @@ interface Options {
 const stopWithinMs = 10_000
 
 export function addEventsServeCommand(events: Command): void {
-  events
+  const serveCommand = events
     .command('serve')
     .description("serve the log over EventStoreDB's gRPC protocol, until SIGTERM or SIGINT")
     .option('--host <host>', 'address to listen on; one that is not loopback requires TLS', '127.0.0.1')
-    .option('--port <port>', '0: any free one', integer(0, 65_535), 2113)
+    .option('--port <port>', '0: any free one', integer({ min: 0, max: 65_535 }), 2113)
     .option('--data <directory>', 'the log to serve, beside a running service or without one')
     .option('--in-memory', 'an empty log instead, gone when it ends')
     .option('--writable', 'let clients write; without it they read')
@@ -36,8 +35,7 @@ export function addEventsServeCommand(events: Command): void {
     .option('--tls-cert <file>', 'certificate chain in PEM; TLS requires both files')
     .option('--tls-key <file>', 'its private key in PEM, not encrypted')
     .option('--advertise <host:port>', 'where clients that discover a cluster are sent', endpoint)
-    .option('--json', 'print the URL and the file of users as one JSON document')
-    .action(serve)
+  takesJson(serveCommand).action(serve)
 }
 
 async function serve(options: Options, command: Command): Promise<void> {
@@ -64,13 +62,13 @@ async function serve(options: Options, command: Command): Promise<void> {
         securityLog.note(throttled ? 'security.events_throttled' : 'security.events_login_failed', fields),
     })
   const server = await (data === undefined ? start() : logged(loggingTo(data), command, start))
-  for (const notice of server.users.notices) console.error(`transferd: ${notice}`)
+  for (const notice of server.users.notices) tell(command, notice)
   const started = { url: server.url, users: server.users.path ?? null }
-  process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : `${server.url}\n`)
+  print(command, started, () => `${server.url}\n`)
   await stopAsked
   // Left to run: it must not keep the process, but end one that something else keeps.
   setTimeout(() => {
-    console.error(`transferd: not stopped after ${stopWithinMs} ms`)
+    tell(command, `not stopped after ${stopWithinMs} ms`)
     process.exit(1)
   }, stopWithinMs).unref()
   await server.stop()

@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { accepted, answer, Refused } from './command.js'
-import { addEventsBackupCommand } from './events-backup.js'
-import { addEventsCopyCommand } from './events-copy.js'
+import { accepted, answer, answerList, Refused } from './command.js'
+import { addEventsCopyCommands } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { reason, trackingId } from './options.js'
+import { cell, table, wrap } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 export function addEventCommands(program: Command): void {
@@ -14,10 +14,19 @@ export function addEventCommands(program: Command): void {
       .argument('<trackingId>', '', trackingId)
       .description('everything that happened to a transfer'),
     showEvents,
+    { text: historyTable },
   )
-  answer(
+  answerList(
     events.command('problems').description('events that cannot be read and that nobody has decided to pass over'),
     listProblems,
+    {
+      columns: () => [
+        { head: 'EVENT', cell: ({ event }) => event },
+        { head: 'REASON', cell: ({ reason }) => reason },
+      ],
+      none: 'No problems found.',
+      hint: ([first]) => first && 'to skip one for good: transferd events pass-over <event> --reason <text>',
+    },
   )
   const passOverCommand = events
     .command('pass-over')
@@ -25,8 +34,7 @@ export function addEventCommands(program: Command): void {
     .description('from now on an event that cannot be read counts as if it were not there')
   answer(passOverCommand.requiredOption('--reason <text>', 'for auditors', reason), passOverEvent)
   addEventsServeCommand(events)
-  addEventsCopyCommand(events)
-  addEventsBackupCommand(events)
+  addEventsCopyCommands(events)
 }
 
 /** `merchant-…@3` as text; the command splits it. */
@@ -74,4 +82,18 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
     metadata,
     ...(isPassedOver && { passedOver: true }),
   }))
+}
+
+type ShownEvent = Awaited<ReturnType<typeof showEvents>>[number]
+
+/** A line for each event, and below it what it says. */
+function historyTable(events: readonly ShownEvent[]): string {
+  const [head, ...lines] = table(events, [
+    { head: 'REV', cell: ({ revision }) => revision },
+    { head: 'AT', cell: ({ recordedAt }) => recordedAt },
+    { head: 'TYPE', cell: ({ type, passedOver }) => (passedOver ? `${type} (passed over)` : type), max: 40 },
+    { head: 'BY', cell: ({ metadata }) => metadata.actor },
+  ]).split(/\n(?! )/)
+  const data = events.map((event) => wrap(cell(event.data), 95).map((line) => `     ${line}\n`))
+  return [`${head}\n`, ...events.flatMap((_, index) => [`${lines[index]}\n`, ...data[index]!])].join('')
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type ApiKey, apiKeyId, type Scope, scopes } from '../domain/merchant/api-key.js'
-import { accepted, answer, findMerchant, UsageError } from './command.js'
+import { accepted, answer, answerList, findMerchant, UsageError } from './command.js'
 import { moment } from './options.js'
 import type { Workplace } from './workplace.js'
 
@@ -26,7 +26,16 @@ export function addKeyCommands(merchants: Command): void {
     )
     .option('--expires <time>', 'valid until then (default: until it is revoked)', moment)
   answer(create, createKey)
-  answer(keys.command('list <id>').description('the keys of a merchant, never the keys themselves'), listKeys)
+  answerList(keys.command('list <id>').description('the keys of a merchant, never the keys themselves'), listKeys, {
+    columns: () => [
+      { head: 'KEY ID', cell: ({ keyId }) => keyId },
+      { head: 'SCOPES', cell: ({ scopes }) => scopes },
+      { head: 'VALID UNTIL', cell: ({ validUntil }) => validUntil },
+      { head: 'CREATED', cell: ({ createdAt }) => createdAt },
+      { head: 'NAME', cell: ({ name }) => name },
+    ],
+    none: 'No keys found.',
+  })
   answer(keys.command('revoke <id> <keyId>').description('refuse a key from now on'), revokeKey)
 }
 

@@ -7,49 +7,91 @@ import {
   depositExpiryMinutes,
   type MerchantSettings,
   maxNameLength,
-  type PaymentInstructions,
   paymentInstructionsProblem,
-  type RequireSignature,
   rateLimitPerSecond,
   settingsProblem,
   signedCreates,
 } from '../domain/merchant/settings.js'
+import { toJsonNumber } from '../domain/money.js'
 import { pageOfAll } from '../queries/list-page.js'
-import { accepted, answer, answerPage, findMerchant, type PageOptions, Refused, UsageError } from './command.js'
+import {
+  accepted,
+  answer,
+  answerPage,
+  findMerchant,
+  type Listing,
+  type PageOptions,
+  Refused,
+  UsageError,
+} from './command.js'
 import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, text, tolerance, visible } from './options.js'
+import { age, cell, readable } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 const defaultOverlapMinutes = 1440
 
-interface SettingOptions {
-  name?: string
-  callbackUrl?: string
-  allowIp?: string[]
-  sandbox?: boolean
-  autoCancelMismatch?: boolean
-  rateLimit?: number
-  requireNativeHash?: boolean
-  requireSignature?: RequireSignature | false
-  callbackOnCreate?: boolean
-  returnUrl?: string | false
-  frameAncestor?: string[] | false
-  instructions?: PaymentInstructions[] | false
-  depositExpiryMinutes?: number
-  mismatchTolerance?: bigint
-  manualControlAbove?: bigint | false
-  minAmount?: bigint
-  maxAmount?: bigint
-}
+/** `--no-…` arrives as false. */
+type SettingOptions = { readonly [option: string]: unknown }
+type Parse = (text: string, before: unknown) => unknown
+type Setting = keyof MerchantSettings
+
+const settingOptions: readonly (readonly [setting: Setting, flags: string, description: string, parse?: Parse])[] = [
+  ['name', '--name <name>', 'shown to customers', text(maxNameLength)],
+  ['callbackUrl', '--callback-url <url>', 'where status callbacks go', visible],
+  ['allowIps', '--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range],
+  ['sandbox', '--sandbox', 'for trying things out: may use loopback and plain http'],
+  ['autoCancelMismatch', '--auto-cancel-mismatch', 'cancel deposits whose amount differs'],
+  ['mismatchToleranceMinor', '--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance],
+  ['manualControlAboveMinor', '--manual-control-above <amount>', 'a person looks at deposits of more', amount],
+  ['rateLimitPerSecond', '--rate-limit <per second>', 'requests per second', integer(rateLimitPerSecond)],
+  [
+    'depositExpiryMinutes',
+    '--deposit-expiry-minutes <n>',
+    `time to finish a deposit, ${depositExpiryMinutes.min} to ${depositExpiryMinutes.max}`,
+    integer(depositExpiryMinutes),
+  ],
+  ['minAmountMinor', '--min-amount <amount>', 'smallest amount of a transfer', amount],
+  ['maxAmountMinor', '--max-amount <amount>', 'largest amount of a transfer', amount],
+  ['requireNativeHash', '--require-native-hash', 'refuse native deposits without a hashCode'],
+  ['callbackOnCreate', '--callback-on-create', 'send a callback for the creation too'],
+  ['returnUrl', '--return-url <url>', 'where the payment page sends the customer back to', visible],
+  [
+    'frameAncestors',
+    '--frame-ancestor <origin>',
+    'an origin that may frame the payment page; repeat it for several',
+    listed,
+  ],
+  [
+    'paymentInstructions',
+    '--instructions <code=text>',
+    'how customers pay by this manual payment method, as the payment page shows it; repeat it for several',
+    instruction,
+  ],
+]
+const requiredSettings: readonly Setting[] = ['name', 'callbackUrl']
+
+/** What takes a setting back, and what it is then. */
+const withoutOptions: readonly (readonly [setting: Setting, flag: string, description: string, value: unknown])[] = [
+  ['allowIps', '--no-allow-ip', 'nobody may call', []],
+  ['sandbox', '--no-sandbox', 'a live merchant', false],
+  ['autoCancelMismatch', '--no-auto-cancel-mismatch', 'complete deposits whose amount differs', false],
+  ['manualControlAboveMinor', '--no-manual-control-above', 'complete deposits of any amount', null],
+  ['requireNativeHash', '--no-require-native-hash', 'accept native deposits without a hashCode', false],
+  ['callbackOnCreate', '--no-callback-on-create', 'no callback for the creation', false],
+  ['returnUrl', '--no-return-url', 'no way back from the payment page', null],
+  ['frameAncestors', '--no-frame-ancestor', 'nobody may frame the payment page', []],
+  ['paymentInstructions', '--no-instructions', 'the payment page tells customers to ask the merchant', []],
+]
 
 export function addMerchantCommands(program: Command): void {
   const merchants = program.command('merchants').description('register merchants and change them')
   const create = merchants.command('create').description('register a merchant; its credentials are shown this once')
-  answer(addSettings(create, true), createMerchant, 'may be new')
+  answer(addSettings(create, true), createMerchant, { log: 'may be new' })
   answer(merchants.command('show <id>').description('settings and state of a merchant'), showMerchant)
-  answerPage(merchants.command('list').description('all merchants, newest first'), listMerchants)
+  answerPage(merchants.command('list').description('all merchants, newest first'), listMerchants, merchantTable)
   const set = merchants.command('set <id>').description('change settings; what is not named stays')
-  answer(addSettings(set, false), changeSettings)
+  answer(addSettings(set, false), changeSettings, { json: changedMerchant, text: changesText })
   const rotateKey = merchants.command('rotate-key <id>').description('issue another main WebApiKey')
   answer(rotateKey.addOption(overlap()), rotateApiKey)
   addKeyCommands(merchants)
@@ -59,103 +101,63 @@ export function addMerchantCommands(program: Command): void {
   answer(
     merchants.command('suspend <id>').description('refuse all requests of a merchant'),
     async ({ merchants, context }: Workplace, _options: object, id: string) =>
-      changedMerchant(accepted(await merchants.suspend(id, context))),
+      accepted(await merchants.suspend(id, context)),
+    { json: changedMerchant },
   )
   answer(
     merchants.command('resume <id>').description('accept requests of a merchant again'),
     async ({ merchants, context }: Workplace, _options: object, id: string) =>
-      changedMerchant(accepted(await merchants.resume(id, context))),
+      accepted(await merchants.resume(id, context)),
+    { json: changedMerchant },
   )
 }
 
 function overlap(): Option {
   return new Option('--overlap-minutes <n>', 'how long the one before stays valid; 0 revokes it at once')
-    .argParser(integer(0, 525_600))
+    .argParser(integer({ min: 0, max: 525_600 }))
     .default(defaultOverlapMinutes)
 }
 
 function addSettings(command: Command, creating: boolean): Command {
-  const option = (flags: string, description: string) => new Option(flags, description).makeOptionMandatory(creating)
-  command
-    .addOption(option('--name <name>', 'shown to customers').argParser(text(maxNameLength)))
-    .addOption(option('--callback-url <url>', 'where status callbacks go').argParser(visible))
-    .option('--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range)
-    .option('--sandbox', 'for trying things out: may use loopback and plain http')
-    .option('--auto-cancel-mismatch', 'cancel deposits whose amount differs')
-    .option('--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance)
-    .option('--manual-control-above <amount>', 'a person looks at deposits of more', amount)
-    .option('--rate-limit <per second>', 'requests per second', integer(rateLimitPerSecond.min, rateLimitPerSecond.max))
-    .option(
-      '--deposit-expiry-minutes <n>',
-      'time to finish a deposit, 15 to 1440',
-      integer(depositExpiryMinutes.min, depositExpiryMinutes.max),
-    )
-    .option('--min-amount <amount>', 'smallest amount of a transfer', amount)
-    .option('--max-amount <amount>', 'largest amount of a transfer', amount)
-    .option('--require-native-hash', 'refuse native deposits without a hashCode')
-    .addOption(
-      new Option('--require-signature [creates]', 'refuse these without a valid X-Signature')
-        .choices(signedCreates.filter((creates) => creates !== 'none'))
-        .preset('all'),
-    )
-    .option('--no-require-signature', 'accept all creates without X-Signature')
-    .option('--callback-on-create', 'send a callback for the creation too')
-    .option('--return-url <url>', 'where the payment page sends the customer back to', visible)
-    .option('--frame-ancestor <origin>', 'an origin that may frame the payment page; repeat it for several', listed)
-    .option(
-      '--instructions <code=text>',
-      'how customers pay by this manual payment method, as the payment page shows it; repeat it for several',
-      instruction,
-    )
-  if (creating) return command
+  for (const [setting, flags, description, parse] of settingOptions) {
+    const option = new Option(flags, description).makeOptionMandatory(creating && requiredSettings.includes(setting))
+    command.addOption(parse ? option.argParser(parse) : option)
+  }
+  const creates = signedCreates.filter((each) => each !== 'none')
+  const signed = new Option('--require-signature [creates]', 'refuse these without a valid X-Signature')
+  command.addOption(signed.choices(creates).preset('all'))
+  command.option('--no-require-signature', 'accept all creates without X-Signature')
+  if (!creating) for (const [, flag, description] of withoutOptions) command.option(flag, description)
   return command
-    .option('--no-allow-ip', 'nobody may call')
-    .option('--no-sandbox', 'a live merchant')
-    .option('--no-auto-cancel-mismatch', 'complete deposits whose amount differs')
-    .option('--no-manual-control-above', 'complete deposits of any amount')
-    .option('--no-require-native-hash', 'accept native deposits without a hashCode')
-    .option('--no-callback-on-create', 'no callback for the creation')
-    .option('--no-return-url', 'no way back from the payment page')
-    .option('--no-frame-ancestor', 'nobody may frame the payment page')
-    .option('--no-instructions', 'the payment page tells customers to ask the merchant')
 }
 
-function range(text: string, before: string[] | boolean | undefined): string[] {
+function range(text: string, before: unknown): unknown[] {
   if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
   return listed(text, before)
 }
 
-function listed(text: string, before: string[] | boolean | undefined): string[] {
-  return [...(Array.isArray(before) ? before : []), text]
+/** Before, there was none, or an earlier one of several. */
+function listed<Each>(each: Each, before: unknown): unknown[] {
+  return [...(Array.isArray(before) ? before : []), each]
 }
 
 /** Lines are real ones, or `\\n` where a shell makes that easier. */
-function instruction(text: string, before: PaymentInstructions[] | boolean | undefined): PaymentInstructions[] {
+function instruction(text: string, before: unknown): unknown[] {
   const [, code, words] = /^(\d{1,4})=(.+)$/s.exec(text) ?? []
   if (!code || !words) throw new InvalidArgumentError("It must be a payment method's code, = and the text.")
-  const one = { paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }
-  return [...(Array.isArray(before) ? before : []), one]
+  return listed({ paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }, before)
 }
 
+/** The settings that were named. */
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
-  const { allowIp, returnUrl, frameAncestor, rateLimit, mismatchTolerance, manualControlAbove, ...others } = options
-  const { minAmount, maxAmount, requireSignature, instructions, ...same } = others
-  const settings = {
-    ...same,
-    // `--no-allow-ip` arrives as false.
-    allowIps: allowIp === undefined ? undefined : allowIp || [],
-    returnUrl: returnUrl === false ? null : returnUrl,
-    frameAncestors: frameAncestor === undefined ? undefined : frameAncestor || [],
-    paymentInstructions: instructions === undefined ? undefined : instructions || [],
-    rateLimitPerSecond: rateLimit,
-    mismatchToleranceMinor: mismatchTolerance,
-    manualControlAboveMinor: manualControlAbove === false ? null : manualControlAbove,
-    requireSignature: requireSignature === false ? 'none' : requireSignature,
-    minAmountMinor: minAmount,
-    maxAmountMinor: maxAmount,
-    json: undefined,
-  }
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+  const { requireSignature } = options
+  const settings = settingOptions.flatMap(([setting, flags]) => {
+    const value = options[new Option(flags).attributeName()]
+    if (value !== false) return value === undefined ? [] : [[setting, value]]
+    return [[setting, withoutOptions.find(([each]) => each === setting)?.[3]]]
+  })
+  if (requireSignature !== undefined) settings.push(['requireSignature', requireSignature || 'none'])
+  return Object.fromEntries(settings)
 }
 
 /** @throws UsageError */
@@ -183,9 +185,7 @@ async function createMerchant(workplace: Workplace, options: SettingOptions) {
   await checkSettings(settings)
   checkInstructions(given, workplace)
   if (settings.allowIps.length === 0) {
-    console.error(
-      'transferd: no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)',
-    )
+    workplace.tell('no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)')
   }
   const issued = await merchants.register(settings, context)
   if (!settings.sandbox) await goLive(workplace)
@@ -205,29 +205,27 @@ async function changeSettings(workplace: Workplace, options: SettingOptions, id:
     await goLive(workplace)
     // The default of sandbox merchants stays, unlike that of merchants that are live from the start.
     if (result.merchant.settings.requireSignature === 'none') {
-      console.error('transferd: withdrawals of this merchant need no X-Signature (merchants set --require-signature)')
+      workplace.tell('withdrawals of this merchant need no X-Signature (merchants set --require-signature)')
     }
   }
   // Another endpoint is not the one that was disabled.
-  if (!result.changed || !changes.callbackUrl || before.callbacksDisabled === null) return changedMerchant(result)
-  return changedMerchant(accepted(await merchants.enableCallbacks(id, context)))
+  const isNewEndpoint = result.changed && changes.callbackUrl !== undefined && before.callbacksDisabled !== null
+  const { merchant, changed } = isNewEndpoint ? accepted(await merchants.enableCallbacks(id, context)) : result
+  return { before, merchant, changed }
 }
 
 /** Beside a running service, which does the same as soon as it knows. */
 async function goLive(workplace: Workplace): Promise<void> {
-  const { configuration, merchants, context } = workplace
+  const { configuration, merchants, context, tell } = workplace
   const { closeSandbox } = await import('../runtime/sandbox.js')
   const { messageWarnings } = await import('../runtime/going-live.js')
-  for (const warning of messageWarnings(configuration)) console.error(`transferd: ${warning}`)
+  for (const warning of messageWarnings(configuration)) tell(warning)
   try {
     const closed = await closeSandbox(configuration.dataDirectory, merchants, await workplace.allMerchants(), context)
-    for (const merchantId of closed)
-      console.error(`transferd: the sandbox is over: its merchant ${merchantId} is suspended`)
+    for (const merchantId of closed) tell(`the sandbox is over: its merchant ${merchantId} is suspended`)
   } catch (error) {
     // The merchant is live, and its credentials are shown this once, whatever becomes of the sandbox's.
-    console.error(
-      `transferd: the sandbox is not closed yet, a start of the service does it: ${(error as Error).message}`,
-    )
+    tell(`the sandbox is not closed yet, a start of the service does it: ${(error as Error).message}`)
   }
 }
 
@@ -272,16 +270,37 @@ function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; r
   return { ...merchantView(merchant), changed }
 }
 
+/** Each field that is another now: before → after. */
+function changesText(result: { readonly before: Merchant; readonly merchant: Merchant }): string {
+  const before = new Map<string, unknown>(Object.entries(merchantView(result.before)))
+  const changes = Object.entries(merchantView(result.merchant))
+    .map(([name, value]) => [name, cell(before.get(name)), cell(value)] as const)
+    .filter(([, old, now]) => old !== now)
+  if (changes.length === 0) return 'nothing changed\n'
+  return readable(Object.fromEntries(changes.map(([name, old, now]) => [name, `${old} → ${now}`])))
+}
+
+const merchantTable: Listing<ReturnType<typeof merchantView>> = {
+  columns: () => [
+    { head: 'ID', cell: ({ id }) => id },
+    { head: 'STATE', cell: ({ suspended, sandbox }) => (suspended ? 'suspended' : sandbox ? 'sandbox' : 'live') },
+    { head: 'CALLBACKS', cell: ({ callbacksDisabled }) => (callbacksDisabled === null ? 'enabled' : 'disabled') },
+    { head: 'AGE', cell: ({ createdAt }) => age(createdAt), align: 'right' },
+    { head: 'NAME', cell: ({ name }) => name, max: 34 },
+  ],
+  none: 'No merchants found.',
+}
+
 /** Nothing of a secret but until when the one before is still valid. */
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
   const { mismatchToleranceMinor, manualControlAboveMinor, minAmountMinor, maxAmountMinor, ...same } = settings
   return {
     id: merchantId,
     ...same,
-    mismatchTolerance: Number(mismatchToleranceMinor) / 100,
-    manualControlAbove: manualControlAboveMinor === null ? null : Number(manualControlAboveMinor) / 100,
-    minAmount: Number(minAmountMinor) / 100,
-    maxAmount: Number(maxAmountMinor) / 100,
+    mismatchTolerance: toJsonNumber(mismatchToleranceMinor),
+    manualControlAbove: manualControlAboveMinor === null ? null : toJsonNumber(manualControlAboveMinor),
+    minAmount: toJsonNumber(minAmountMinor),
+    maxAmount: toJsonNumber(maxAmountMinor),
     suspended: merchant.suspended,
     callbacksDisabled: merchant.callbacksDisabled,
     keys: merchant.apiKeys.map(keyView),

@@ -9,7 +9,7 @@ import { parseMoment } from '../queries/moment.js'
 const maxTextLength = 2_048
 
 /** A parser of a whole number between bounds, both allowed. */
-export function integer(min: number, max: number): (text: string) => number {
+export function integer({ min, max }: { readonly min: number; readonly max: number }): (text: string) => number {
   return (text) => {
     const number = Number(text)
     if (!/^\d+$/.test(text) || number < min || number > max) {

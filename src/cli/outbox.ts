@@ -1,10 +1,18 @@
 import type { Command } from 'commander'
-import { answer, Refused } from './command.js'
+import { answerList, Refused } from './command.js'
 import type { Workplace } from './workplace.js'
 
 export function addOutboxCommands(program: Command): void {
   const outbox = program.command('outbox').description("the sandbox's messages to customers")
-  answer(outbox.command('list').description('codes and links that were sent to nobody, newest first'), list)
+  answerList(outbox.command('list').description('codes and links that were sent to nobody, newest first'), list, {
+    columns: () => [
+      { head: 'AT', cell: ({ at }) => at },
+      { head: 'KIND', cell: ({ kind }) => kind },
+      { head: 'TO', cell: ({ to }) => to, max: 32 },
+      { head: 'MESSAGE', cell: ({ code, link }) => code ?? link },
+    ],
+    none: 'No messages found.',
+  })
 }
 
 async function list(workplace: Workplace) {

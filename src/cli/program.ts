@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { Command } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addCallbackCommands } from './callbacks.js'
+import { DoneByAnother, Refused, tell, UsageError } from './command.js'
 import { addEventCommands } from './events.js'
 import { addMerchantCommands } from './merchants.js'
 import { addOutboxCommands } from './outbox.js'
@@ -13,12 +14,32 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
   version: string
 }
 
+/**
+ * Runs one command of `transferd`. Answers its exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used or configured
+ * wrongly, 3 done before by somebody else. `argv` is a process's; `output` is where to print in place of the process's own.
+ */
+export async function run(argv: readonly string[], output: OutputConfiguration = {}): Promise<number> {
+  const program = buildProgram(output)
+  try {
+    await program.parseAsync(argv)
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+    tell(program, message)
+    if (error instanceof UsageError || name === 'ConfigurationError') return 2
+    if (!(error instanceof Refused) && isBug(error)) program.configureOutput().writeErr?.(`${stack}\n`)
+    return error instanceof DoneByAnother ? 3 : 1
+  }
+}
+
 /** All commands of `transferd`, as docs/reference/cli.md lists them. Throws CommanderError instead of exiting. */
-export function buildProgram(): Command {
+export function buildProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('transferd')
     .description('Self-hosted payment-transfer service.')
     .version(version)
     .showHelpAfterError('(--help lists commands and options)')
+    .configureOutput(output)
     .exitOverride()
   addServeCommand(program)
   addMerchantCommands(program)
@@ -29,4 +50,9 @@ export function buildProgram(): Command {
   addCallbackCommands(program)
   addProjectionCommands(program)
   return program
+}
+
+/** An error of the language itself is a mistake of ours; where it happened belongs into a report. */
+function isBug(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

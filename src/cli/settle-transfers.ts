@@ -13,7 +13,7 @@ export function addSettlingCommands(transfers: Command): void {
   addChange(transfers, 'manual', 'SendToManualControl', 'somebody has to look at it')
   addChange(transfers, 'cancel', 'Cancel', 'nothing is paid')
   addChange(transfers, 'fail', 'Fail', 'it could not be paid')
-  const reopen = of(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl')
+  const reopen = transferCommand(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl')
   answer(
     reopen.requiredOption('--reason <text>', 'for the merchant', reason),
     async (workplace: Workplace, options: { reason: string }, trackingId: string) => {
@@ -23,7 +23,7 @@ export function addSettlingCommands(transfers: Command): void {
     },
   )
   addReturn(transfers)
-  const resolve = of(transfers, 'resolve', "nothing more has to be done about a deposit's money")
+  const resolve = transferCommand(transfers, 'resolve', "nothing more has to be done about a deposit's money")
   answer(
     resolve.requiredOption('--reason <text>', 'how it was settled', reason),
     async (workplace: Workplace, options: { reason: string }, trackingId: string) => {
@@ -34,7 +34,7 @@ export function addSettlingCommands(transfers: Command): void {
   )
 }
 
-function of(transfers: Command, name: string, description: string): Command {
+function transferCommand(transfers: Command, name: string, description: string): Command {
   return transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
 }
 
@@ -47,7 +47,7 @@ interface CompleteOptions {
 }
 
 function addComplete(transfers: Command): void {
-  const complete = of(transfers, 'complete', 'the money has arrived, or was paid')
+  const complete = transferCommand(transfers, 'complete', 'the money has arrived, or was paid')
   answer(
     complete
       .option(
@@ -70,9 +70,7 @@ function addComplete(transfers: Command): void {
       }
       const result = await workplace.transfers.complete(trackingId, request, workplace.context)
       if (result.accepted && result.transfer.status === 'Cancelled') {
-        console.error(
-          'transferd: the amount is not the requested one, for which the deposit was cancelled: nothing is booked',
-        )
+        workplace.tell('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
       }
       const isCompletion = ({ type, data }: TransferEvent) =>
         type === 'TransferCompleted' || ('autoCancelledAmountMinor' in data && data.autoCancelledAmountMinor !== null)
@@ -89,7 +87,7 @@ const eventOf = {
 
 function addChange(transfers: Command, name: string, type: keyof typeof eventOf, description: string): void {
   answer(
-    of(transfers, name, description).option('--message <text>', 'for the merchant', message),
+    transferCommand(transfers, name, description).option('--message <text>', 'for the merchant', message),
     async (workplace: Workplace, options: { message?: string }, trackingId: string) => {
       const { transfers, context } = workplace
       const result = await transfers.changeStatus(trackingId, type, options.message ?? null, context)
@@ -100,7 +98,7 @@ function addChange(transfers: Command, name: string, type: keyof typeof eventOf,
 }
 
 function addReturn(transfers: Command): void {
-  const command = of(transfers, 'return', "a deposit's money was given back")
+  const command = transferCommand(transfers, 'return', "a deposit's money was given back")
   answer(
     command
       .requiredOption('--amount <amount>', 'how much, such as 95.00', amount)
@@ -138,7 +136,7 @@ async function settled(
   const history = await transfers.history(trackingId)
   const done = history.findLast((entry) => entry.revision <= revision && isIt(entry.event))
   if (!done) {
-    console.error('transferd: nothing was changed: there is nothing to do')
+    workplace.tell('nothing was changed: there is nothing to do')
     return shown
   }
   const { actor } = done.metadata
@@ -147,7 +145,7 @@ async function settled(
   const stood = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
   const told = `nothing was changed: ${actor} did it at ${at}, and the transfer was ${stood} before`
   if (actor !== context.actor) throw new DoneByAnother(told, { ...shown, doneBy: { actor, at } })
-  console.error(`transferd: ${told}`)
+  workplace.tell(told)
   return shown
 }
 

@@ -2,8 +2,9 @@ import { type Command, Option } from 'commander'
 import { toJsonNumber } from '../domain/money.js'
 import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes } from '../domain/transfer/transfer.js'
-import { answer, answerPage, type PageOptions, Refused, UsageError } from './command.js'
+import { answer, answerPage, findMerchant, type Listing, type PageOptions, Refused, UsageError } from './command.js'
 import { moment, trackingId } from './options.js'
+import { age, shortId } from './readable.js'
 import { addSettlingCommands } from './settle-transfers.js'
 import { shownTransfer } from './shown-transfer.js'
 import type { Workplace } from './workplace.js'
@@ -25,8 +26,28 @@ export function addTransferCommands(program: Command): void {
       .option('--to <time>', 'created before', moment)
       .option('--needs-attention', 'about whose money a person has to decide; goes with no other filter'),
     listTransfers,
+    transferTable,
   )
   addSettlingCommands(transfers)
+}
+
+type ShownTransfer = Awaited<ReturnType<typeof shownTransfer>>
+
+const transferTable: Listing<ShownTransfer> = {
+  columns: ({ configuration: { currency } }) => [
+    { head: 'ID', cell: ({ trackingId }) => shortId(trackingId) },
+    { head: 'KIND', cell: ({ kind }) => kind },
+    { head: 'STATUS', cell: ({ statusDescription }) => statusDescription },
+    { head: 'AMOUNT', cell: ({ amount }) => `${amount.toFixed(currency.decimals)} ${currency.code}`, align: 'right' },
+    { head: 'REFERENCE', cell: ({ referenceId }) => referenceId, max: 28 },
+    { head: 'MERCHANT', cell: ({ merchantId }) => shortId(merchantId) },
+    { head: 'AGE', cell: ({ createdAt }) => age(createdAt) },
+  ],
+  none: 'No transfers found.',
+  hint: (items) =>
+    items.some(({ needsAttention }) => needsAttention)
+      ? 'some need attention: transferd transfers return <id>, or resolve <id> (transfers list --needs-attention)'
+      : undefined,
 }
 
 async function showTransfer(workplace: Workplace, _options: object, trackingId: string) {
@@ -69,9 +90,7 @@ interface ListOptions extends PageOptions {
 
 async function listTransfers(workplace: Workplace, options: ListOptions) {
   const { merchant, referenceId, status, kind, from, to, needsAttention, limit, cursor } = options
-  if (merchant !== undefined && !(await workplace.merchants.find(merchant))) {
-    throw new Refused('There is no such merchant.')
-  }
+  if (merchant !== undefined) await findMerchant(workplace, merchant)
   const queries = await import('../queries/transfers.js')
   const filter = { status, kind, from, to, limit, cursor }
   if (needsAttention && [merchant, referenceId, status, kind, from, to].some((each) => each !== undefined)) {

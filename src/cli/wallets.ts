@@ -21,7 +21,7 @@ interface OpenOptions {
 
 export function addWalletCommands(program: Command): void {
   const wallets = program.command('wallets').description("accounts of the built-in wallet's customers")
-  const number = integer(1, maxAccountNumber)
+  const number = integer({ min: 1, max: maxAccountNumber })
   const open = wallets.command('open').description('open an account')
   answer(
     open
@@ -35,7 +35,7 @@ export function addWalletCommands(program: Command): void {
       .option('--balance <amount>', 'money to begin with; none when absent', tolerance)
       .option('--sandbox', 'its money is not real: it pays deposits of sandbox merchants, and nothing else'),
     openAccount,
-    'may be new',
+    { log: 'may be new' },
   )
   const credit = wallets.command('credit').argument('<accountNumber>', '', number).description('add money')
   answer(

@@ -8,7 +8,7 @@ import { escapeHidden } from '../domain/text.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { type Configuration, readConfiguration } from '../runtime/configuration.js'
 import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../runtime/stores.js'
-import { operatorContext } from './operator.js'
+import { operatorContext } from './operator-log.js'
 
 /** What a command works with: the stores of the configuration, beside a running service or without one. */
 export interface Workplace extends OpenedLog {
@@ -18,6 +18,8 @@ export interface Workplace extends OpenedLog {
   readonly merchants: MerchantCommands
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
+  /** A line on stderr. */
+  readonly tell: (message: string) => void
   /** Opened when first asked for: most commands read nothing but the log. @throws ReadModelsUnavailableError */
   readModels(): Promise<ReadModels>
   /** As the log has it now. */
@@ -30,11 +32,12 @@ export interface Workplace extends OpenedLog {
 export async function openWorkplace(
   environment: NodeJS.ProcessEnv,
   log: 'must exist' | 'may be new',
+  tell: (message: string) => void,
 ): Promise<Workplace> {
   const configuration = readConfiguration(environment)
   if (log === 'must exist') requireLog(configuration)
   const opened = await openLog(configuration)
-  for (const notice of opened.notices) console.error(`transferd: ${notice}`)
+  for (const notice of opened.notices) tell(notice)
   const { eventStore, box } = opened
   const clock = () => new Date().toISOString()
   const merchantDirectory = async () => {
@@ -51,6 +54,7 @@ export async function openWorkplace(
     configuration,
     clock,
     context: operatorContext(),
+    tell,
     merchants,
     transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
     callbacks: new CallbackCommands(eventStore, clock),
@@ -62,7 +66,7 @@ export async function openWorkplace(
     async allMerchants() {
       const directory = await merchantDirectory()
       for (const { problem } of directory.problems())
-        console.error(`transferd: a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
+        tell(`a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
       return directory.all()
     },
     async close() {

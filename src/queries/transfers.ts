@@ -58,6 +58,14 @@ async function pageOfRuns(
   return pageOf(found, limit, ({ createdAt, _id }) => ({ time: createdAt, id: _id }))
 }
 
+/** Whole ids, at most two: more than one is no answer. @throws ReadModelsUnavailableError */
+export async function trackingIdsThatBegin(readModels: ReadModels, start: string): Promise<readonly string[]> {
+  // No digit of an id is behind f.
+  const range = { _id: { $gte: start, $lt: `${start}g` } }
+  const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit: 2 })
+  return found.map(({ _id }) => _id)
+}
+
 export interface FoundTransfer {
   readonly transfer: Transfer
   readonly revision: number

@@ -7,7 +7,8 @@ import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { Append } from '../../src/event-store/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
-import { runCli, temporaryDirectory } from '../support/processes.js'
+import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli } from './in-process.js'
 
 const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 
@@ -37,7 +38,7 @@ t.test('a copy that is killed again and again is complete in the end, and says w
     stored = (await wholeLog(target)).length
     t.ok(stored >= total * share, `killed with ${stored} of ${total}`)
   }
-  const { status, stdout, stderr } = await runCli(directory, args)
+  const { status, stdout, stderr } = await runProcess(directory, args)
   t.equal(status, 0, stderr)
   t.same(JSON.parse(stdout), { events: total, streams: total, copied: total - stored, verified: total })
   for (const line of stderr.split('\n').slice(0, -1))

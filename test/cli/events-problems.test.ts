@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { until } from '../callbacks/world.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from './in-process.js'
 
 t.test('what is passed over while no service runs is listed no more', async (t) => {
   const directory = temporaryDirectory(t)

@@ -1,8 +1,6 @@
 import t from 'tap'
-import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
-
-// Each command is a process of its own.
-t.setTimeout(120_000)
+import { temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from './in-process.js'
 
 t.test(
   'a sandbox merchant that goes live keeps its settings, and stderr says that its withdrawals are not signed',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from './in-process.js'
 
 interface Answer {
   readonly id: string

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { cliItems, cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface MerchantAnswer {
   readonly id: string
@@ -70,6 +71,16 @@ t.test('set changes what it names, takes it back with --no-…, and says when no
     allowIps: [],
     requireNativeHash: false,
   })
+})
+
+t.test('set shows people what was there before and what is there now', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { id } = await cliJson<MerchantAnswer>(directory, 'merchants', 'create', ...live, '--allow-ip', '192.0.2.1')
+  const set = (...options: string[]) => runCli(directory, ['merchants', 'set', id, ...options])
+  const changed = await set('--allow-ip', '10.0.0.0/8', '--min-amount', '2.50', '--name', 'Shop')
+  t.same([changed.status, changed.stderr], [0, ''])
+  t.equal(changed.stdout, 'allowIps   192.0.2.1 → 10.0.0.0/8\nminAmount  1 → 2.5\n')
+  t.equal((await set('--name', 'Shop')).stdout, 'nothing changed\n')
 })
 
 t.test(

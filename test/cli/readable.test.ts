@@ -1,5 +1,5 @@
 import t from 'tap'
-import { jsonLine, readable } from '../../src/cli/readable.js'
+import { age, cell, jsonLine, localTime, readable, table } from '../../src/cli/readable.js'
 
 t.test('an object is names and values, aligned; what is absent is a dash', async (t) => {
   t.equal(
@@ -8,29 +8,70 @@ t.test('an object is names and values, aligned; what is absent is a dash', async
   )
 })
 
-t.test('a list is a table, an empty one says so, and a wide one goes below one another', async (t) => {
-  t.equal(readable([]), 'none\n')
-  t.equal(
-    readable([
-      { id: 'a', n: 1 },
-      { id: 'bcd', n: 22 },
-    ]),
-    'id   n\na    1\nbcd  22\n',
+t.test('a table has heads, aligned columns, and dashes for what is absent', async (t) => {
+  const rows = [
+    { id: 'a', amount: 1, note: null },
+    { id: 'bcd', amount: 22, note: 'x'.repeat(9) },
+  ]
+  const columns = [
+    { head: 'ID', cell: (row: (typeof rows)[0]) => row.id },
+    { head: 'AMOUNT', cell: (row: (typeof rows)[0]) => row.amount, align: 'right' },
+    { head: 'NOTE', cell: (row: (typeof rows)[0]) => row.note, max: 5 },
+  ] as const
+  t.equal(table(rows, columns), 'ID   AMOUNT  NOTE\na         1  -\nbcd      22  xxxx…\n')
+})
+
+t.test('no line of a table is wider than 100 columns: the last cell is wrapped between words', async (t) => {
+  const reason = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
+  const text = table(
+    [{ reason }],
+    [
+      { head: 'EVENT', cell: () => 'transfer-1@0' },
+      { head: 'REASON', cell: (row) => row.reason },
+    ],
   )
+  const lines = text.trimEnd().split('\n')
+  t.ok(lines.length > 3)
+  for (const line of lines) t.ok(line.length <= 100, line)
+  for (const line of lines.slice(2)) t.match(line, /^ {14}word/)
+  t.equal(lines.slice(1).join(' ').replace(/\s+/g, ' '), `transfer-1@0 ${reason}`, 'nothing is lost')
+})
+
+t.test('objects inside are written out, in tables; a wide one goes below one another', async (t) => {
+  t.equal(readable({ data: { a: 1, b: { c: null } } }), 'data  a=1 b=c=-\n')
+  t.equal(readable({ name: 'x', rows: [{ keyId: 1 }, { keyId: 2 }] }), 'name  x\nrows\n  KEY ID\n  1\n  2\n')
   const wide = { first: 'x'.repeat(150), second: 'y'.repeat(150) }
   t.equal(readable([wide, wide]), `${readable(wide)}\n${readable(wide)}`)
 })
 
-t.test('objects inside are written out', async (t) => {
-  t.equal(readable({ data: { a: 1, b: { c: null } } }), 'data  a=1 b=c=-\n')
-  t.equal(readable({ name: 'x', rows: [{ a: 1 }, { a: 2 }] }), 'name  x\nrows\n  a\n  1\n  2\n')
+t.test('times are in the zone that TZ names, and ages in one unit', async (t) => {
+  const before = process.env.TZ
+  t.teardown(() => {
+    if (before === undefined) delete process.env.TZ
+    else process.env.TZ = before
+  })
+  process.env.TZ = 'Europe/Istanbul'
+  t.equal(localTime('2026-11-21T20:10:59.000Z'), '2026-11-21 23:10')
+  t.equal(readable({ at: '2026-11-21T22:10:00.000Z' }), 'at  2026-11-22 01:10\n')
+  process.env.TZ = 'America/New_York'
+  t.equal(cell('2026-11-21T04:10:00.000Z'), '2026-11-20 23:10')
+  t.equal(cell('at 2026-11-21T04:10:00.000Z'), 'at 2026-11-21T04:10:00.000Z', 'a text of somebody stays as it is')
+  const nowMs = Date.parse('2026-11-21T12:00:00Z')
+  const ages: [string, string][] = [
+    ['2026-11-21T11:59:15Z', '45s'],
+    ['2026-11-21T11:47:30Z', '12m'],
+    ['2026-11-21T06:59:59Z', '5h'],
+    ['2026-11-18T11:00:00Z', '3d'],
+    ['2026-11-21T12:05:00Z', '-5m'],
+  ]
+  for (const [iso, expected] of ages) t.equal(age(iso, nowMs), expected)
 })
 
 t.test('what a terminal would not show as it is stands there as an escape, and is the same JSON', async (t) => {
   const stored = { name: 'Ada\u202eecalevoL', rows: [{ message: 'paid\n\u001b[2Jto\u200b 12' }], half: '\ud800' }
   t.equal(
     readable(stored),
-    'name  Ada\\u202eecalevoL\nrows\n  message\n  paid\\u000a\\u001b[2Jto\\u200b 12\nhalf  \\ud800\n',
+    'name  Ada\\u202eecalevoL\nrows\n  MESSAGE\n  paid\\u000a\\u001b[2Jto\\u200b 12\nhalf  \\ud800\n',
   )
   const line = jsonLine(stored)
   t.match(line, /Ada\\u202eecalevoL/)

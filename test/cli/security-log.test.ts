@@ -8,7 +8,8 @@ import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { securityEvents } from '../../src/security/security-log.js'
-import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from './in-process.js'
 
 interface Line {
   readonly event: string

@@ -4,10 +4,8 @@ import { MerchantCommands } from '../../src/commands/merchants.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
 import { readConfiguration } from '../../src/runtime/configuration.js'
 import { openStores } from '../../src/runtime/stores.js'
-import { cliItems, cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
-
-// Each command is a process of its own.
-t.setTimeout(300_000)
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
   readonly referenceId: string

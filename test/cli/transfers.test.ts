@@ -4,7 +4,8 @@ import { userInfo } from 'node:os'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
 import { type Callback, type Credentials, startReceiver } from '../../examples/merchant/receiver.js'
-import { cliItems, cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliItems, cliJson, runCli } from './in-process.js'
 
 interface TransferAnswer {
   readonly trackingId: string
@@ -237,18 +238,46 @@ t.test('projections tell how far they are, and are rebuilt while the service run
   t.same(await cliItems(directory, 'transfers', 'list', '--limit', '1000'), before)
 })
 
-t.test('everything is readable without --json, too', async (t) => {
-  for (const command of [
-    ['transfers', 'list'],
-    ['projections', 'status'],
-    ['callbacks', 'list'],
-    ['merchants', 'list'],
-  ]) {
+t.test('without --json lists are tables of 100 columns, with a line for each', async (t) => {
+  const heads: [string[], RegExp][] = [
+    [['transfers', 'list'], /^ID +KIND +STATUS +AMOUNT +REFERENCE +MERCHANT +AGE$/],
+    [['projections', 'status'], /^NAME +STATE +LAG +LAST EVENT +REBUILD +RUN BY$/],
+    [['callbacks', 'list'], /^ID +TRANSFER +ABOUT +STATUS +FAILED +DUE IN +AGE +LAST FAILURE$/],
+    [['merchants', 'list'], /^ID +STATE +CALLBACKS +AGE +NAME$/],
+  ]
+  for (const [command, head] of heads) {
     const { status, stdout } = await runCli(directory, command)
     t.equal(status, 0)
     t.notOk(stdout.includes('{'), command.join(' '))
-    t.match(stdout, /\w+/)
+    const lines = stdout.trimEnd().split('\n')
+    t.match(lines[0], head)
+    t.ok(lines.length > 1)
+    for (const line of lines) t.ok(line.length <= 100, line)
   }
+  const none = await runCli(directory, ['transfers', 'list', '--from', '2999-01-01'])
+  t.same([none.status, none.stdout, none.stderr], [0, 'No transfers found.\n', ''])
+})
+
+t.test('the beginning of an id that a table shows names the transfer, where it is the only one', async (t) => {
+  const trackingId = await deposit('short-id', '12.50')
+  const short = trackingId.slice(0, 8)
+  let line: string | undefined
+  await until(async () => {
+    const { stdout } = await runCli(directory, ['transfers', 'list'])
+    line = stdout.split('\n').find((each) => each.startsWith(short))
+    return line !== undefined
+  })
+  const merchant = service.sandbox!.merchantId.slice(0, 8)
+  t.match(line, new RegExp(`^${short}  deposit +Pending +12\\.50 TRY  short-id +${merchant}  \\d+[sm]$`))
+  t.match(await transfers('show', short), { trackingId, referenceId: 'short-id' })
+  t.match(await transfers('complete', short.toUpperCase()), { trackingId, changed: true })
+  const history = await runCli(directory, ['events', 'show', short])
+  t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\d +DepositCreated +merchant:/)
+  t.match(history.stdout, /\n1 +\S+ \S+ +TransferCompleted +cli:/)
+  for (const each of history.stdout.split('\n')) t.ok(each.length <= 100, each)
+  const { stdout } = await runCli(directory, ['callbacks', 'list', '--transfer', short])
+  t.match(stdout, new RegExp(`${short}  Completed`))
+  t.match(await runCli(directory, ['transfers', 'show', 'ffffffff']), { status: 1, stderr: /no such transfer/ })
 })
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

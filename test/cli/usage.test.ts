@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
-import { runCli, temporaryDirectory } from '../support/processes.js'
+import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
+import { runCli } from './in-process.js'
 
 function leaves(command: Command, path: string[] = []): { path: string; command: Command }[] {
   if (command.commands.length === 0) return [{ path: path.join(' '), command }]
@@ -23,7 +24,7 @@ t.test('every command takes --json', async (t) => {
 
 t.test("--version is the package's", async (t) => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  t.same(await runCli(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
+  t.same(await runProcess(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
 })
 
 t.test('docs/reference/cli.md has every command with every option, and no other', async (t) => {
@@ -85,8 +86,9 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
       t.match(stderr, reason)
     }),
   )
-  t.equal((await runCli(directory, [])).status, 2, 'no command at all')
-  t.equal((await runCli(directory, ['--help'])).status, 0, 'asking for help is none')
+  t.equal((await runProcess(directory, [])).status, 2, 'no command at all')
+  t.equal((await runProcess(directory, ['--help'])).status, 0, 'asking for help is none')
+  t.match(await runProcess(directory, wrong[0]![0]), { status: 2, stdout: '', stderr: wrong[0]![1] }, 'as a process')
   t.throws(() => readFileSync(`${directory}/data/events.db`))
 })
 

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { cliJson, runCli, temporaryDirectory } from '../support/processes.js'
+import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from './in-process.js'
 
 const account = ['--email', 'Ada@Example.com', '--password', '481516', '--phone', '+905551234567']
 interface Opened {
@@ -50,7 +51,7 @@ t.test('an e-mail has one account, in whatever case, though two are opened at on
   const emails = ['ada@example.com', 'ADA@example.com', 'Ada@Example.Com']
   const results = await Promise.all(
     emails.map((email) =>
-      runCli(directory, ['wallets', 'open', '--email', email, ...account.slice(2), '--balance', '1', '--json']),
+      runProcess(directory, ['wallets', 'open', '--email', email, ...account.slice(2), '--balance', '1', '--json']),
     ),
   )
   t.same(results.map(({ status }) => status).sort(), [0, 1, 1])

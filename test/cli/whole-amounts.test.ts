@@ -1,8 +1,6 @@
 import t from 'tap'
-import { runCli, temporaryDirectory } from '../support/processes.js'
-
-// Each command is a process of its own.
-t.setTimeout(120_000)
+import { temporaryDirectory } from '../support/processes.js'
+import { runCli } from './in-process.js'
 
 const directory = temporaryDirectory(t)
 const yen = { CURRENCY: 'JPY' }

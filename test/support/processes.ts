@@ -145,19 +145,28 @@ export async function runCli(
   return { status, stdout, stderr }
 }
 
+type Run = (directory: string, args: readonly string[]) => Promise<Finished>
+
 /** The one JSON document of a command that succeeds. @throws when it does not, or prints anything else */
-export async function cliJson<Answer>(directory: string, ...args: string[]): Promise<Answer> {
-  const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
-  if (status !== 0) throw new Error(`transferd ${args.join(' ')}: exit status ${status}: ${stderr}`)
-  return JSON.parse(stdout) as Answer
+export function jsonOf(run: Run) {
+  return async <Answer>(directory: string, ...args: string[]): Promise<Answer> => {
+    const { status, stdout, stderr } = await run(directory, [...args, '--json'])
+    if (status !== 0) throw new Error(`transferd ${args.join(' ')}: exit status ${status}: ${stderr}`)
+    return JSON.parse(stdout) as Answer
+  }
 }
 
 /** The items of a list's only page. @throws when there are more */
-export async function cliItems<Item>(directory: string, ...args: string[]): Promise<Item[]> {
-  const { items, nextCursor } = await cliJson<{ items: Item[]; nextCursor: string | null }>(directory, ...args)
-  if (nextCursor !== null) throw new Error(`transferd ${args.join(' ')}: there are more`)
-  return items
+export function itemsOf(run: Run) {
+  return async <Item>(directory: string, ...args: string[]): Promise<Item[]> => {
+    const { items, nextCursor } = await jsonOf(run)<{ items: Item[]; nextCursor: string | null }>(directory, ...args)
+    if (nextCursor !== null) throw new Error(`transferd ${args.join(' ')}: there are more`)
+    return items
+  }
 }
+
+export const cliJson = jsonOf(runCli)
+export const cliItems = itemsOf(runCli)
 
 /** Without what the person who runs the tests configured for a service of theirs. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
