@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import type { CommandContext } from '../commands/handle-command.js'
+import type { Clock, CommandContext } from '../commands/handle-command.js'
 import { logOperatorCommand } from '../runtime/operator-log.js'
-import type { Workplace } from './workplace.js'
 
 /** Commands whose last word is none of these change something, and leave a line in the security log. */
 const reading = new Set(['list', 'problems', 'show', 'status'])
@@ -30,9 +29,9 @@ function userName(): string {
 }
 
 interface Logging {
-  readonly configuration: Pick<Workplace['configuration'], 'dataDirectory'>
-  readonly clock: Workplace['clock']
-  readonly context: Workplace['context']
+  readonly configuration: { readonly dataDirectory: string }
+  readonly clock: Clock
+  readonly context: CommandContext
 }
 
 /** For a command that opens no workplace. */
