@@ -70,6 +70,8 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
     ['cli/x.ts', "const sqlite = require('better-sqlite3')"],
     ['http/x.ts', "import '../../test/support/x.js'"],
     ['http/x.ts', "import { thing } from '../utils/thing.js'"],
+    ['cli/x.ts', "let texts: typeof import('../../web/payment-page/texts/en.json')"],
+    ['http/x.ts', "import '../../web/payment-page/page.js'"],
     ['utils/x.ts', ''],
     ['x.ts', ''],
   ]
@@ -81,6 +83,7 @@ t.test('the checker lets pass what is allowed, and is not misled by comments', a
     ['domain/transfer/x.ts', "import { accept } from '../decision.js'"],
     ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
     ['http/x.ts', "import {\n  a,\n  b,\n} from '../commands/transfers.js'\nimport Fastify from 'fastify'"],
+    ['http/x.ts', "let texts: typeof import('../../web/payment-page/texts/en.json')"],
     ['read-models/embedded/x.ts', "import Database from 'better-sqlite3'\nimport { x } from '../read-models.js'"],
     ['event-store/x.ts', "import { TypeCompiler } from '@sinclair/typebox/compiler'"],
     ['runtime/x.ts', "import { open } from '@transferd/event-log'"],

@@ -48,7 +48,7 @@ else {
     t.equal(await page.getByRole('timer').getAttribute('aria-live'), 'off', 'the clock does not speak every second')
     t.equal(await page.getByRole('button').count(), 1)
     await logIn(page, { ...customer, password: '999999' })
-    await page.getByRole('alert').filter({ hasText: 'not right' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor()
     await accessible(t, page, 'wrong log-in')
     await logIn(page)
     await role('Code').waitFor()
@@ -112,7 +112,7 @@ else {
     t.match(text, /Payment to Blue Shop[\s\S]*1,234\.50[\s\S]*30 minutes[\s\S]*needs JavaScript/)
     const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
     await service.transfers.complete(trackingId, {}, context)
-    await page.getByRole('link', { name: 'Load again' }).click()
+    await page.getByRole('link', { name: 'Reload' }).click()
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
   })
 }

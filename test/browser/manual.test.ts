@@ -42,7 +42,7 @@ else {
     const { page } = await open(url)
     t.match(
       await page.locator('main').innerText(),
-      `paid already, contact Blue Shop and give the reference ${referenceId}`,
+      `already paid, contact Blue Shop and give the reference ${referenceId}`,
     )
   })
 }

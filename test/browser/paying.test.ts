@@ -39,7 +39,7 @@ else {
       await until(page, "document.querySelector('form:has(#password:focus) .trouble')?.textContent")
       told.push(await page.getByRole('alert').innerText())
     }
-    t.match(told[0], /not right/)
+    t.match(told[0], /is wrong/)
     t.equal(told[0], told[1], 'it does not tell whether there is such an account')
 
     await logInToCode(page)
@@ -51,7 +51,7 @@ else {
     t.same(device, [{ name: 'wallet-device', httpOnly: true, sameSite: 'Strict' }], 'kept by the browser')
     const wrong = wallet.lastCode() === '111111' ? '222222' : '111111'
     await giveCode(page, wrong)
-    await page.locator('#code-error', { hasText: 'not right' }).waitFor()
+    await page.locator('#code-error', { hasText: 'is wrong' }).waitFor()
     const code = wallet.lastCode()
     await giveCode(page, `${code.slice(0, 3)} ${code.slice(3)}`)
 

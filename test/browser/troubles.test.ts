@@ -59,7 +59,7 @@ else {
       throw new WalletUnavailableError('away')
     }
     await logIn(page)
-    await page.getByRole('alert').filter({ hasText: 'does not answer right now' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'not responding right now' }).waitFor()
     wallet.before = (call) => {
       if (call === 'collect' || call === 'collectionOf') throw new WalletOutcomeUnknownError('lost')
     }
@@ -76,7 +76,7 @@ else {
     await logInToCode(page)
     await giveCode(page, wallet.lastCode())
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
-    t.match(await page.locator('main').innerText(), /You paid TRY.95\.00[\s\S]*asked for was TRY.100\.00/)
+    t.match(await page.locator('main').innerText(), /You paid TRY.95\.00[\s\S]*requested was TRY.100\.00/)
   })
 
   t.test('a confirmation that takes too long: the page says so and begins again', async (t) => {
@@ -101,7 +101,7 @@ else {
     await watching.page.clock.install()
     await watching.page.goto(url)
     await logIn(watching.page, { ...customer, password: '000000' })
-    await watching.page.getByRole('alert').filter({ hasText: 'not right' }).waitFor()
+    await watching.page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor()
     time.aheadMs = 30 * minutes
     await watching.page.clock.fastForward('30:00')
     await watching.page.getByRole('heading', { name: 'The time for this payment is over' }).waitFor()

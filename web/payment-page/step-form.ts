@@ -1,6 +1,6 @@
 import { announce, text } from './page-data.js'
 
-/** A form of a step: its fields, its errors and whether an answer is waited for. */
+/** A form of a step: its fields, its errors and whether it waits for an answer. */
 export class StepForm {
   private readonly button: HTMLButtonElement
   private readonly label: string
@@ -15,11 +15,11 @@ export class StepForm {
     return this.form.elements.namedItem(name) as HTMLInputElement
   }
 
-  /** Runs the work unless the answer to the press before is still waited for. The button keeps the focus meanwhile. */
-  onSubmit(work: () => Promise<void>): void {
+  /** Runs the step unless an earlier press is still waiting for its answer. The button keeps the focus meanwhile. */
+  onSubmit(step: () => Promise<void>): void {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault()
-      if (!this.busy) void this.whileBusy(work)
+      if (!this.busy) void this.whileBusy(step)
     })
   }
 
@@ -55,13 +55,13 @@ export class StepForm {
     return this.form.querySelector(`#${field}-error`) as Element
   }
 
-  private async whileBusy(work: () => Promise<void>): Promise<void> {
+  private async whileBusy(step: () => Promise<void>): Promise<void> {
     this.busy = true
     this.button.setAttribute('aria-disabled', 'true')
     this.button.textContent = text('busy')
     announce(text('busy'))
     try {
-      await work()
+      await step()
     } finally {
       this.busy = false
       this.button.removeAttribute('aria-disabled')

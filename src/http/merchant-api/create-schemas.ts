@@ -1,4 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
+import { Type } from '../../schema/typebox.js'
 import { Envelope, NullableString } from '../envelope.js'
 import { printable, printableNotBlank } from '../plugins/validation-errors.js'
 

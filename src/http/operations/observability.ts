@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
 import type { Registry } from 'prom-client'
 import type { TransferCommands } from '../../commands/transfers.js'
+import { Type } from '../../schema/typebox.js'
 
 export interface ObservabilityOptions {
   readonly transfers: TransferCommands

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
+import { Type } from '../../schema/typebox.js'
 import type { OutboxMessage } from '../../wallet/messages.js'
 import { loadAssets } from '../payment-page/assets.js'
 import { html } from '../payment-page/html.js'

@@ -1,12 +1,25 @@
+import { readFileSync } from 'node:fs'
 import type { FastifyRequest } from 'fastify'
 import type { Currency } from '../../domain/currency.js'
 import { formatTwoDecimals } from '../../domain/money.js'
-import { english, type Texts } from './texts-en.js'
-import { turkish } from './texts-tr.js'
 
-export const languages = { en: english, tr: turkish } as const
+type TextFile = typeof import('../../../web/payment-page/texts/en.json')
+export type Texts = TextFile['page'] & TextFile['script']
+
+const english = readTexts('en')
+/** What customers read. `{…}` is filled in. */
+export const languages = { en: english.texts, tr: readTexts('tr').texts }
+/** Of what the page's script says by itself. */
+export const scriptKeys = english.scriptKeys
 export type Language = keyof typeof languages
 export const languageCodes = Object.keys(languages) as Language[]
+
+function readTexts(code: string) {
+  const file = new URL(`../../../web/payment-page/texts/${code}.json`, import.meta.url)
+  const { page, script }: TextFile = JSON.parse(readFileSync(file, 'utf8'))
+  const texts: Texts = { ...page, ...script }
+  return { texts, scriptKeys: Object.keys(script) as (keyof TextFile['script'])[] }
+}
 
 /**
  * `?lang=`, which the page's own switch sets, wins over what the browser asks for (Accept-Language); English otherwise. A parameter
@@ -42,5 +55,3 @@ export function formatMoney(language: Language, { code, decimals }: Currency, am
   // Of a text: exact, whatever the size.
   return format.format(formatTwoDecimals(amountMinor) as Intl.StringNumericLiteral)
 }
-
-export type { Texts }

@@ -7,7 +7,7 @@ import {
   returnAddress,
 } from './deposit-view.js'
 import { dataBlock, type Html, html } from './html.js'
-import { fill, formatMoney, type Language, languages, type Texts } from './language.js'
+import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './language.js'
 import { notice, page } from './layout.js'
 import { framingOrigins } from './page-headers.js'
 
@@ -51,7 +51,8 @@ ${dataBlock('page-data', {
   expiresAt: deposit.expiresAt,
   framing: framingOrigins(settings),
   state,
-  texts: textsForScript(parts),
+  // What the script fills in is left as it is.
+  texts: Object.fromEntries(scriptKeys.map((key) => [key, say(key)])),
 })}`
   return page({ language, title: say('title'), assetsAt: 'assets', self: link, body, script: true })
 }
@@ -149,28 +150,4 @@ function paidDetails({ paidAt, accountDigits }: Particulars, { texts, say, refer
   return html`<dl class="details"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div>
 <div><dt>${texts.paidAt}</dt><dd>${time}</dd></div>
 <div id="account"${account ? undefined : html` hidden`}><dt>${texts.account}</dt><dd>${account}</dd></div></dl>`
-}
-
-/** What the script says itself; what it fills in is left as it is. */
-const scriptTexts = [
-  ...(['emailMissing', 'passwordMissing', 'codeMissing', 'wrongLogin', 'wrongCode', 'codeExpired'] as const),
-  ...(['tooManyCodes', 'deviceExpired', 'devicePending', 'insufficientBalance', 'accountBlocked'] as const),
-  ...([
-    'tooManyLogIns',
-    'underWay',
-    'suspended',
-    'tooManyRequests',
-    'unavailable',
-    'offline',
-    'trouble',
-    'busy',
-    'minutesLeft',
-    'timeOver',
-    'payUntil',
-    'accountEnding',
-  ] as const),
-]
-
-function textsForScript({ say }: Parts): { readonly [key: string]: string } {
-  return Object.fromEntries(scriptTexts.map((key) => [key, say(key)]))
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { Type } from '../../schema/typebox.js'
 import { RequestError } from '../refusals.js'
 import { loadAssets } from './assets.js'
 import { type DepositOptions, depositOfLink, phaseOf } from './deposit-view.js'

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type } from '../../schema/typebox.js'
 import { NullableString } from '../envelope.js'
 import { StatusCode, StatusName } from './schemas.js'
 

@@ -1,6 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import type { TransferKind } from '../../domain/transfer/events.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
+import { Type } from '../../schema/typebox.js'
 import { NullableInteger, NullableString } from '../envelope.js'
 
 const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type } from '../../schema/typebox.js'
 import { Envelope, PolledEnvelope } from '../envelope.js'
 
 const TrackingId = Type.String({
