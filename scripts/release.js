@@ -1,0 +1,60 @@
+// npm run release -- <version> [--dry-run]: from a clean tree whose check passes, a commit with the new version and the dated changes, a
+// tag, and the three packages in release/. It neither pushes nor publishes. With --dry-run nothing is changed or written.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+
+const dryRun = process.argv.includes('--dry-run')
+const [version = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
+const manifests = ['package.json', 'packages/event-log/package.json', 'packages/event-log-server/package.json']
+const unreleased = '## Unreleased\n'
+
+function refuse(reason) {
+  console.error(reason)
+  process.exit(1)
+}
+
+function run(command, ...args) {
+  console.log(`> ${command} ${args.join(' ')}`)
+  if (spawnSync(command, args, { stdio: 'inherit' }).status !== 0) refuse(`${command} ${args.join(' ')} failed`)
+}
+
+const output = (command, ...args) => spawnSync(command, args, { encoding: 'utf8' }).stdout.trim()
+const parts = (text) => text.split('.').map(Number)
+const compare = ([a, b, c], [x, y, z]) => a - x || b - y || c - z
+
+const { version: current } = JSON.parse(readFileSync('package.json', 'utf8'))
+const changes = readFileSync('CHANGELOG.md', 'utf8')
+if (!/^\d+\.\d+\.\d+$/.test(version)) refuse('usage: npm run release -- <major.minor.patch> [--dry-run]')
+// The first release has the version that is there.
+const tagged = output('git', 'tag', '--list', `v${current}`) !== ''
+if (compare(parts(version), parts(current)) < (tagged ? 1 : 0)) refuse(`${version} does not come after ${current}`)
+if (output('git', 'tag', '--list', `v${version}`) !== '') refuse(`v${version} is tagged already`)
+if (output('git', 'status', '--porcelain') !== '') refuse('commit or remove what is uncommitted first')
+const [, before, after] =
+  changes.match(/^([\s\S]*?)## Unreleased\n([\s\S]*)$/) ?? refuse('CHANGELOG.md has nothing unreleased')
+if (!/^\s*(#{3,} |- |\w)/.test(after)) refuse('CHANGELOG.md has nothing unreleased')
+
+run('npm', 'run', 'check')
+if (dryRun) {
+  run('npm', 'pack', '--dry-run', '--ignore-scripts', '--workspaces', '--include-workspace-root')
+  console.log(`v${version} could be released; nothing was changed`)
+  process.exit()
+}
+
+const today = new Date().toISOString().slice(0, 'yyyy-mm-dd'.length)
+writeFileSync('CHANGELOG.md', `${before}${unreleased}\n## ${version} (${today})\n${after}`)
+for (const file of manifests) {
+  const manifest = JSON.parse(readFileSync(file, 'utf8'))
+  manifest.version = version
+  for (const name of Object.keys(manifest.dependencies)) {
+    if (name.startsWith('@transferd/')) manifest.dependencies[name] = version
+  }
+  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+}
+run('npm', 'install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund')
+run('npm', 'run', 'build', '--silent')
+mkdirSync('release', { recursive: true })
+run('npm', 'pack', '--ignore-scripts', '--workspaces', '--include-workspace-root', '--pack-destination', 'release')
+run('git', 'commit', '--quiet', '--all', '--message', `Release ${version}`)
+run('git', 'tag', '--annotate', `v${version}`, '--message', `Release ${version}`)
+console.log(`v${version} is committed, tagged and packed. Next: git push --follow-tags, then npm publish release/*.tgz`)
