@@ -1,5 +1,5 @@
 // npm test [-- word… option…]: every test, or those whose path has one of the words. What begins with `-` is passed on to tap.
-// TEST_LONG=1, which `npm run test:long` sets, finds test/long as well.
+// With TEST_LONG=1 (`npm run test:long`, `.ci/run`) those of test/long as well, and all rounds of test/crash.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 
@@ -7,12 +7,14 @@ const given = process.argv.slice(2)
 const words = given.filter((word) => !word.startsWith('-'))
 const options = given.filter((option) => option.startsWith('-'))
 
+const long = process.env.TEST_LONG === '1'
+
 const packages = readdirSync('packages').map((name) => `packages/${name}/dist/test`)
 const files = ['dist/test', ...packages]
   .flatMap((root) => readdirSync(root, { recursive: true, encoding: 'utf8' }).map((file) => `${root}/${file}`))
-  .filter((file) => file.endsWith('.test.js') && words.some((word) => file.includes(word)))
-  .filter((file) => process.env.TEST_LONG || !file.startsWith('dist/test/long/'))
-if (words.length > 0 && files.length === 0) {
+  .filter((file) => file.endsWith('.test.js') && (long || !file.startsWith('dist/test/long/')))
+  .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+if (files.length === 0) {
   console.error(`no test has ${words.join(' or ')} in its path`)
   process.exit(1)
 }
