@@ -21,7 +21,7 @@ t.test('nothing else in src writes the name of a stream', async (t) => {
     [...source.matchAll(/['`]([$\w-]+-)(?:'|\$\{)|[sS]tream\w* = '([^']+)'/g)]
       .map(([, start, name]) => start ?? name ?? '')
       .filter(isServiceStream)
-  t.strictSame(named("a('callback-') + `hash-${id}` + 'hash-reused'; const sweepStream = 'callbacks-sweep'"), [
+  t.strictSame(named("a('callback-') + `hash-$" + "{id}` + 'hash-reused'; const sweepStream = 'callbacks-sweep'"), [
     'callback-',
     'hash-',
     'callbacks-sweep',

@@ -38,8 +38,8 @@ async function scene(t: Test) {
     const { transfer } = created
     const of = { trackingId: transfer.trackingId, merchantId, challengeId: randomUUID(), at: transfer.createdAt }
     const { accountNumber } = account
-    await collections.execute(of.trackingId, { type: 'LogIn', ...of, accountNumber }, context)
-    await collections.execute(of.trackingId, { type: 'VerifyCode', ...of }, context)
+    await collections.execute(of, { type: 'LogIn', ...of, accountNumber }, context)
+    await collections.execute(of, { type: 'VerifyCode', ...of }, context)
     return { transfer, ...of }
   }
   /** A deposit whose process died while it was paid: before or after the money was taken. */
@@ -143,12 +143,10 @@ t.test('a collection that was given up and took the money after all is counted',
   wallet.before = async (call) => {
     if (call !== 'collect') return
     wallet.before = () => {}
+    const nothing = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
     await collections.execute(
-      trackingId,
-      {
-        ...{ type: 'EndCollection', trackingId, merchantId: transfer.merchantId, collection: 1, outcome: 'not-taken' },
-        ...{ collectedAmountMinor: 0n, receiptUrl: null, reason: null, at: transfer.createdAt },
-      },
+      transfer,
+      { type: 'EndCollection', collection: 1, outcome: 'not-taken', ...nothing },
       context,
     )
   }

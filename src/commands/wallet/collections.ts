@@ -48,10 +48,10 @@ interface Job {
   readonly context: CommandContext
 }
 
-type Ending = Pick<
-  PaymentCommand & { type: 'EndCollection' },
-  'outcome' | 'collectedAmountMinor' | 'receiptUrl' | 'reason'
->
+/** Of each command what the others do not have. */
+type Particulars<Command> = Command extends PaymentCommand ? Omit<Command, 'trackingId' | 'merchantId' | 'at'> : never
+
+type Ending = Omit<Particulars<PaymentCommand & { type: 'EndCollection' }>, 'type' | 'collection'>
 
 const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
 const unknownOutcome = 'the wallet did not say whether the money was taken'
@@ -68,7 +68,13 @@ export class WalletCollections {
     return loadStream(this.deps.store, paymentDecider, paymentStream(trackingId))
   }
 
-  execute(trackingId: string, command: PaymentCommand, context: CommandContext, loaded?: Loaded<Payment>) {
+  execute(
+    { trackingId, merchantId }: Pick<Job, 'trackingId' | 'merchantId'>,
+    particulars: Particulars<PaymentCommand>,
+    context: CommandContext,
+    loaded?: Loaded<Payment>,
+  ) {
+    const command = { ...particulars, trackingId, merchantId, at: this.deps.clock() }
     return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context, { loaded })
   }
 
@@ -76,8 +82,7 @@ export class WalletCollections {
   async pay(transfer: Transfer, challengeId: string, context: CommandContext, loaded: Loaded<Payment>): Promise<Paid> {
     const { trackingId, merchantId, amountMinor } = transfer
     const job = { trackingId, merchantId, context }
-    const start = { type: 'StartCollection', trackingId, merchantId, challengeId, amountMinor } as const
-    const started = await this.execute(trackingId, { ...start, at: this.deps.clock() }, context, loaded)
+    const started = await this.execute(job, { type: 'StartCollection', challengeId, amountMinor }, context, loaded)
     if (!started.accepted) {
       switch (started.refusal.rule as PaymentRefusal) {
         case 'collecting':
@@ -169,9 +174,8 @@ export class WalletCollections {
   }
 
   private async end({ number }: PaymentCollection, ending: Ending, job: Job, loaded?: Loaded<Payment>) {
-    const { trackingId, merchantId, context } = job
-    const command = { type: 'EndCollection', trackingId, merchantId, collection: number, ...ending } as const
-    return (await this.execute(trackingId, { ...command, at: this.deps.clock() }, context, loaded)).state
+    const command = { type: 'EndCollection', collection: number, ...ending } as const
+    return (await this.execute(job, command, job.context, loaded)).state
   }
 
   /** Tells the transfer what is known about its money. */

@@ -70,15 +70,15 @@ export class WalletLogIns {
       }
       const result = await logIn()
       const { merchantId, trackingId } = attempt
-      const of = { merchantId, trackingId, at: this.clock() }
+      const common = { merchantId, trackingId, at: this.clock() }
       if (result.outcome === 'refused') {
-        const failed = { type: 'FailLogIn', ...of, device } as const
+        const failed = { type: 'FailLogIn', ...common, device } as const
         const isKnown = result.isAccount || loaded.revision !== 'no_stream'
         if (isKnown) await this.record(account, failed, loaded, context)
         else this.recordUnknown(account, failed)
         return { outcome: 'refused' }
       }
-      await this.record(account, { type: 'KnowDevice', ...of, device: customer }, loaded, context)
+      await this.record(account, { type: 'KnowDevice', ...common, device: customer }, loaded, context)
       return { outcome: 'accepted', accountNumber: result.accountNumber, deviceCookie: this.newCookie(account) }
     })
   }

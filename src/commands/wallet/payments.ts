@@ -23,13 +23,7 @@ import {
   type WalletStep,
   type WalletTokens,
 } from '../../security/wallet-tokens.js'
-import {
-  type CodeChallenge,
-  type LogIn,
-  type PaymentTold,
-  type Wallet,
-  WalletUnavailableError,
-} from '../../wallet/wallet.js'
+import { type LogIn, type PaymentTold, type Wallet, WalletUnavailableError } from '../../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
 import { deviceIdOf } from '../ids.js'
 import { KeyedQueue } from '../keyed-queue.js'
@@ -67,6 +61,12 @@ export interface DeviceRequest extends Step {
 }
 
 type Result<Value extends object = object> = ({ readonly ok: true } & Value) | WalletFailure
+
+interface Verified {
+  readonly nextStep: 'Completed' | 'ValidateUserDevice'
+  readonly token: string
+  readonly accountNumber: number
+}
 
 /** A log-in, and the deposit's payment as it was read for it. */
 interface Begun {
@@ -149,7 +149,11 @@ export class WalletPayments {
       const retryAfterSeconds = takeCode(accountNumber)
       if (retryAfterSeconds > 0) return walletFailure('login-throttled', { retryAfterSeconds })
       const challenge = { id: randomUUID(), accountNumber }
-      const recorded = await this.recordLogIn(found.transfer, challenge, context, loaded)
+      const command = { type: 'LogIn', challengeId: challenge.id, accountNumber } as const
+      // One after the other for each deposit: its twentieth log-in is the last, however many come at once.
+      const recorded = await this.lanes.run(trackingId, () =>
+        collections.execute(found.transfer, command, context, loaded),
+      )
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
       await wallet.sendCode(challenge, await this.told(found.transfer))
       const token = this.tokens.issue('code', request, challenge.id)
@@ -158,16 +162,7 @@ export class WalletPayments {
   }
 
   /** `Completed` means that the money was taken and the deposit is completed. */
-  async verifyCode(
-    request: CodeRequest,
-    context: CommandContext,
-  ): Promise<
-    Result<{
-      readonly nextStep: 'Completed' | 'ValidateUserDevice'
-      readonly token: string
-      readonly accountNumber: number
-    }>
-  > {
+  async verifyCode(request: CodeRequest, context: CommandContext): Promise<Result<Verified>> {
     const found = await this.payable(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
@@ -246,8 +241,7 @@ export class WalletPayments {
     if (!found) return { ok: false, reason: 'unknown-link' }
     const { transfer, challenge } = found
     if (challenge.deviceConfirmed) return { ok: true }
-    const at = this.deps.clock()
-    if (at >= challenge.questionExpiresAt!) return { ok: false, reason: 'expired-link' }
+    if (this.deps.clock() >= challenge.questionExpiresAt!) return { ok: false, reason: 'expired-link' }
     try {
       await this.deps.wallet.trust(challenge.accountNumber, this.deviceOf(transfer))
     } catch (error) {
@@ -255,28 +249,8 @@ export class WalletPayments {
       throw error
     }
     this.trust.delete(this.trustKey(challenge, transfer))
-    const { trackingId, merchantId } = transfer
-    const command = { type: 'ConfirmDevice', trackingId, merchantId, challengeId: challenge.id, at } as const
-    await this.deps.collections.execute(trackingId, command, context)
+    await this.deps.collections.execute(transfer, { type: 'ConfirmDevice', challengeId: challenge.id }, context)
     return { ok: true }
-  }
-
-  /** One after the other for each deposit: its twentieth log-in is the last, however many come at once. */
-  private recordLogIn(
-    { trackingId, merchantId }: Deposit,
-    { id: challengeId, accountNumber }: CodeChallenge,
-    context: CommandContext,
-    loaded: Loaded<Payment>,
-  ) {
-    const command = {
-      type: 'LogIn',
-      trackingId,
-      merchantId,
-      challengeId,
-      accountNumber,
-      at: this.deps.clock(),
-    } as const
-    return this.lanes.run(trackingId, () => this.deps.collections.execute(trackingId, command, context, loaded))
   }
 
   /** An account of the sandbox pays deposits of the sandbox, a live one live ones. Of the other kind, it is as if the password were wrong. */
@@ -296,35 +270,23 @@ export class WalletPayments {
   ): Promise<Result<{ readonly isTrusted: boolean; readonly verified: Loaded<Payment> }>> {
     const { store, wallet, clock, collections } = this.deps
     const { trackingId, merchantId } = transfer
-    const wrongCodes = await loadStream(store, codeCapDecider, walletCodesStream(accountNumber))
+    const stream = walletCodesStream(accountNumber)
+    const wrongCodes = await loadStream(store, codeCapDecider, stream)
     const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.nowMs())
     if (lockedUntilMs !== undefined) {
       return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.nowMs()) / 1000) })
     }
-    const ids = { trackingId, merchantId, challengeId }
-    const attempted = await collections.execute(
-      trackingId,
-      { type: 'AttemptCode', ...ids, at: clock() },
-      context,
-      loaded,
-    )
+    const attempted = await collections.execute(transfer, { type: 'AttemptCode', challengeId }, context, loaded)
     if (!attempted.accepted) return failureOf(attempted.refusal.rule)
     const { attempts: attempt } = findChallenge(attempted.state, challengeId)!
     if (!(await wallet.verifyCode({ id: challengeId, accountNumber }, code))) {
-      const refuse = { ...ids, accountNumber, attempt, at: clock() }
-      await handleCommand(store, codeCapDecider, walletCodesStream(accountNumber), refuse, context, {
-        loaded: wrongCodes,
-      })
+      const wrong = { trackingId, merchantId, challengeId, accountNumber, attempt, at: clock() }
+      await handleCommand(store, codeCapDecider, stream, wrong, context, { loaded: wrongCodes })
       return walletFailure('wrong-code')
     }
     // Before the token is used up: a wallet that is unavailable now leaves the customer another try.
     const isTrusted = await wallet.isTrusted(accountNumber, this.deviceOf(transfer))
-    const verified = await collections.execute(
-      trackingId,
-      { type: 'VerifyCode', ...ids, at: clock() },
-      context,
-      attempted,
-    )
+    const verified = await collections.execute(transfer, { type: 'VerifyCode', challengeId }, context, attempted)
     return verified.accepted ? { ok: true, isTrusted, verified } : failureOf(verified.refusal.rule)
   }
 
@@ -334,11 +296,9 @@ export class WalletPayments {
     context: CommandContext,
     loaded: Loaded<Payment>,
   ): Promise<void> {
-    const { trackingId, merchantId } = transfer
-    const at = this.deps.clock()
-    const expiresAt = later(at, tokenLifetimeSeconds.device * 1000)
-    const command = { type: 'QuestionDevice', trackingId, merchantId, challengeId, expiresAt, at } as const
-    await this.deps.collections.execute(trackingId, command, context, loaded)
+    const { trackingId } = transfer
+    const expiresAt = later(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
+    await this.deps.collections.execute(transfer, { type: 'QuestionDevice', challengeId, expiresAt }, context, loaded)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.linkMac(trackingId, challengeId)}`
     await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.told(transfer)) })
   }
@@ -418,17 +378,17 @@ export class WalletPayments {
   }
 
   /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is unavailable. */
-  private telling<Value extends object>(deposit: Deposit, work: () => Promise<Result<Value>>): Promise<Result<Value>> {
-    return reachingWallet(work, (cause) => this.deps.onUnavailable(cause, deposit))
+  private telling<Value extends object>(deposit: Deposit, step: () => Promise<Result<Value>>): Promise<Result<Value>> {
+    return reachingWallet(step, (cause) => this.deps.onUnavailable(cause, deposit))
   }
 }
 
 async function reachingWallet<Value extends object>(
-  work: () => Promise<Result<Value>>,
+  step: () => Promise<Result<Value>>,
   onUnavailable: (cause: string) => void = () => {},
 ): Promise<Result<Value>> {
   try {
-    return await work()
+    return await step()
   } catch (error) {
     if (!(error instanceof WalletUnavailableError)) throw error
     onUnavailable(error.message)

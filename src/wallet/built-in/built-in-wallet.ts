@@ -48,7 +48,7 @@ export function createBuiltInWallet({
     return account
   }
   const codeOf = ({ id, accountNumber }: CodeChallenge) => {
-    // Of 48 bits a million is so small a part that no code is likelier than another to speak of.
+    // 2^48 is so much larger than a million that the remainder favours no code noticeably.
     const bits = Buffer.from(box.mac('wallet code', `${accountNumber}:${id}`), 'base64url').readUIntBE(0, 6)
     return String(bits % codes).padStart(6, '0')
   }
@@ -102,7 +102,7 @@ export function createBuiltInWallet({
 
 /**
  * The log decides, so asking it again is no blind repetition: a debit whose append was not answered is found there, or
- * made. Only a log that stays away leaves the outcome unknown.
+ * made. Only a log that stays unavailable leaves the outcome unknown.
  */
 async function debit(accounts: WalletAccounts, request: Collect): Promise<Movement> {
   for (let attempt = 1; ; attempt++) {
@@ -139,9 +139,9 @@ function contextOf(cause: string): CommandContext {
 }
 
 /** Failures of what the wallet stands on, as the port's: nothing was done that a repetition would do twice. */
-async function available<Value>(work: () => Promise<Value>): Promise<Value> {
+async function available<Value>(call: () => Promise<Value>): Promise<Value> {
   try {
-    return await work()
+    return await call()
   } catch (error) {
     const isPassing =
       error instanceof StoreUnavailableError ||

@@ -19,12 +19,12 @@ export class FairQueue {
     private readonly tooMany: () => Error,
   ) {}
 
-  /** @throws what `tooMany` makes, and what `work` throws */
-  async run<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
+  /** @throws what `tooMany` makes, and what `task` throws */
+  async run<Value>(key: string, task: () => Promise<Value>): Promise<Value> {
     if (this.hasPlace(key)) this.take(key)
     else await this.turn(key)
     try {
-      return await work()
+      return await task()
     } finally {
       this.leave(key)
       this.startNext()
