@@ -9,14 +9,14 @@ import { type ProjectedEvent, type Projection, ProjectionError } from './project
  * @throws ProjectionError after everything before the failing event was written
  */
 export async function applyPage(projection: Projection, target: Collection, { events }: Page): Promise<void> {
-  if (projection.applyUnread) {
+  if ('applyUnread' in projection) {
     const operations = projection.applyUnread(events)
     if (operations.length > 0) await target.bulkWrite(operations)
     return
   }
   const { batch, failure } = decode(events)
   if (batch.length > 0) {
-    const ids = projection.needs(batch)
+    const ids = projection.needs?.(batch) ?? []
     const found = ids.length === 0 ? [] : await target.find({ _id: { $in: ids } })
     const operations = projection.apply(batch, new Map(found.map((document: Document) => [document._id, document])))
     if (operations.length > 0) await target.bulkWrite(operations)
@@ -24,7 +24,7 @@ export async function applyPage(projection: Projection, target: Collection, { ev
   if (failure) throw failure
 }
 
-/** Stops at the first event that cannot be read; passing over it without a decision would be a silent hole in the documents. */
+/** Stops at the first event that cannot be read; skipping it without a decision would be a silent hole in the documents. */
 function decode(events: readonly RecordedEvent[]): { batch: ProjectedEvent[]; failure?: ProjectionError } {
   const batch: ProjectedEvent[] = []
   for (const recorded of events) {

@@ -1,105 +1,60 @@
+import { evolve, initialState, type Lane } from '../domain/callback/callback.js'
 import type { CallbackEvent } from '../domain/callback/events.js'
 import { streamPrefix } from '../domain/streams.js'
 import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
-import { type ProjectedEvent, type Projection, ProjectionError, replaceOlder, unexpectedEvent } from './projection.js'
+import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
 /** Every callback, and when it is due: what the delivery worker and lists of parked callbacks look through. */
-export const callbacksProjection: Projection = {
+export const callbacksProjection: EventProjection = {
   name: 'callbacks',
   version: 2,
   streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
-
-  needs(batch) {
-    const ids = new Set<string>()
-    const recorded = new Set<string>()
-    for (const { event } of batch) {
-      const { webhookId } = (event as CallbackEvent).data
-      if (event.type === 'CallbackRecorded') recorded.add(webhookId)
-      else if (!recorded.has(webhookId)) ids.add(webhookId)
-    }
-    return [...ids]
-  },
-
-  apply(batch, documents) {
-    const changed = new Map<string, CallbackDocument>()
-    for (const projected of batch) {
-      const { webhookId } = (projected.event as CallbackEvent).data
-      const before = changed.get(webhookId) ?? (documents.get(webhookId) as CallbackDocument | undefined)
-      if (before && projected.revision <= before.revision) continue
-      changed.set(webhookId, next(before, projected))
-    }
-    return [...changed.values()].map(replaceOlder)
-  },
+  ...foldedDocuments<CallbackDocument, 'revision'>({
+    upTo: 'revision',
+    idOf: ({ event }) => (event as CallbackEvent).data.webhookId,
+    begins: ({ event }) => event.type === 'CallbackRecorded',
+    next,
+  }),
 }
 
-function next(before: CallbackDocument | undefined, projected: ProjectedEvent): CallbackDocument {
-  const event = projected.event as CallbackEvent
-  switch (event.type) {
-    case 'CallbackRecorded': {
-      const { webhookId, merchantId, trackingId, transferRevision, payload, at } = event.data
-      return {
-        _id: webhookId,
-        merchantId,
-        trackingId,
-        transferRevision,
-        transferStatus: payload.status,
-        referenceId: payload.referenceId,
-        status: 'waiting',
-        attempts: 0,
-        dueAt: at,
-        lastFailure: null,
-        lastHttpStatus: null,
-        recordedAt: at,
-        updatedAt: at,
-        revision: projected.revision,
-      }
-    }
-    case 'CallbackDelivered':
-      return change(before, projected, {
-        status: 'delivered',
-        lastFailure: null,
-        lastHttpStatus: event.data.httpStatus,
-        updatedAt: event.data.at,
-      })
-    case 'CallbackAttemptFailed': {
-      const { attempt, reason, httpStatus, nextAttemptAt, at } = event.data
-      return change(before, projected, {
-        status: 'waiting',
-        attempts: attempt,
-        dueAt: nextAttemptAt,
-        lastFailure: reason,
-        lastHttpStatus: httpStatus,
-        updatedAt: at,
-      })
-    }
-    case 'CallbackParked': {
-      const { attempt, reason, httpStatus, at } = event.data
-      return change(before, projected, {
-        status: 'parked',
-        attempts: attempt,
-        parkedAt: at,
-        lastFailure: reason,
-        lastHttpStatus: httpStatus,
-        updatedAt: at,
-      })
-    }
-    case 'CallbackRequeued': {
-      const { at } = event.data
-      return change(before, projected, { status: 'waiting', attempts: 0, dueAt: at, updatedAt: at })
-    }
-    default:
-      return unexpectedEvent(event, projected)
+/** The domain's own fold, of a lane with this one callback. */
+function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
+  const { data } = event as CallbackEvent
+  const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
+  const { payload, status, nextAttemptAt, ...delivery } = lane.deliveries[0]!
+  return {
+    _id: data.webhookId,
+    merchantId: data.merchantId,
+    trackingId: data.trackingId,
+    transferRevision: delivery.transferRevision,
+    transferStatus: payload.status,
+    referenceId: payload.referenceId,
+    status,
+    attempts: delivery.attempts,
+    ...(status === 'waiting' && { dueAt: nextAttemptAt }),
+    ...(status === 'parked' && { parkedAt: data.at }),
+    lastFailure: delivery.lastFailure,
+    lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
+    recordedAt: delivery.recordedAt,
+    updatedAt: data.at,
+    revision,
   }
 }
 
-function change(
-  before: CallbackDocument | undefined,
-  projected: ProjectedEvent,
-  changes: Partial<CallbackDocument>,
-): CallbackDocument {
-  if (!before) throw new ProjectionError('an attempt of a callback that was never recorded', projected)
-  const { dueAt: _due, parkedAt: _parked, ...rest } = before
-  return { ...rest, ...changes, revision: projected.revision } as CallbackDocument
+function laneOf(document: CallbackDocument): Lane {
+  const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '' } = document
+  const { transferRevision, status, attempts, recordedAt, lastFailure } = document
+  // Neither kept nor changed by anything that becomes of the callback.
+  const rest = {
+    message: null,
+    amountMinor: 0n,
+    transactionAmountMinor: 0n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+  }
+  const known = { webhookId, transferRevision, status, attempts, recordedAt, lastFailure, nextAttemptAt: dueAt }
+  const payload = { status: transferStatus, referenceId, ...rest }
+  return { merchantId, trackingId, deliveries: [{ ...known, payload, requeues: 0, requeuedAt: null }] }
 }

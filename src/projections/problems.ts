@@ -6,21 +6,13 @@ import { collections, indexes, type ProblemDocument, problemId } from '../read-m
 import type { WriteOperation } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'
 
-/** Every event in the service's streams that cannot be read: where it is and why, nothing of its data. It stands still at none. */
+/** Every event in the service's streams that cannot be read: where it is and why, nothing of its data. It stops at none. */
 export const problemsProjection: Projection = {
   name: 'problems',
   version: 1,
   streamPrefixes,
   collection: collections.problems,
   indexes: indexes.problems,
-
-  needs() {
-    return []
-  },
-
-  apply() {
-    return []
-  },
 
   applyUnread(events) {
     const decided = events.flatMap((recorded) => {

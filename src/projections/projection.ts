@@ -1,5 +1,6 @@
 import type { DomainEvent } from '../event-store/event-codec.js'
 import type { Position, RecordedEvent } from '../event-store/event-store.js'
+import { sortablePosition } from '../read-models/documents.js'
 import type { Document, Index, WriteOperation } from '../read-models/read-models.js'
 
 /** A decoded event with its place in its stream and in the log. */
@@ -20,19 +21,29 @@ export interface ProjectedEvent {
  * whole document and is guarded to meet an older one only: an event applied twice, a batch cut elsewhere, half a bulk
  * before a crash or a holder that lost its lease can repeat an old write, but never undo or double a newer one.
  */
-export interface Projection {
+export type Projection = EventProjection | (Kept & OfAllEvents)
+/** One that stops at an event that cannot be read. */
+export type EventProjection = Kept & OfReadableEvents
+
+interface Kept {
   readonly name: string
   /** Raised when the documents change their shape; older ones are then rebuilt at the start. */
   readonly version: number
   readonly streamPrefixes: readonly string[]
   readonly collection: string
   readonly indexes: readonly Index[]
-  /** The ids of stored documents that {@link apply} wants to see. */
-  needs(batch: readonly ProjectedEvent[]): readonly string[]
+}
+
+interface OfReadableEvents {
+  /** The ids of stored documents that {@link apply} wants to see; none when absent. */
+  needs?(batch: readonly ProjectedEvent[]): readonly string[]
   /** `documents`: those of the needed ones that exist. @throws ProjectionError */
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
-  /** In place of {@link apply}: the events as they are recorded, those that cannot be read and those passed over among them. */
-  applyUnread?(events: readonly RecordedEvent[]): readonly WriteOperation[]
+}
+
+interface OfAllEvents {
+  /** The events as they are recorded, those that cannot be read and those passed over among them. */
+  applyUnread(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
 
 /** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be passed over. */
@@ -50,12 +61,51 @@ export class ProjectionError extends Error {
   }
 }
 
-/** A document that says by its revision how far it has come. */
-export function replaceOlder(document: Document & { readonly revision: number }): WriteOperation {
-  const filter = { _id: document._id, revision: { $lt: document.revision } }
-  return { replaceOne: { filter, replacement: document, upsert: true } }
-}
+/**
+ * A document for each id, folded from its events. The document's field `upTo` says which event it has come to: the revision in its
+ * stream, or the position in the log when several streams make one document.
+ */
+export function foldedDocuments<Folded extends Document, UpTo extends 'revision' | 'position'>(fold: {
+  readonly upTo: UpTo
+  /** Undefined when the event changes no document. */
+  idOf(projected: ProjectedEvent): string | undefined
+  /** There is no document before this event. */
+  begins(projected: ProjectedEvent): boolean
+  /** What it throws becomes a {@link ProjectionError}. */
+  next(before: Folded | undefined, projected: ProjectedEvent): Folded & { readonly [field in UpTo]: number }
+}): OfReadableEvents {
+  const { upTo } = fold
+  return {
+    needs(batch) {
+      const ids = new Set<string>()
+      const begun = new Set<string>()
+      for (const projected of batch) {
+        const id = fold.idOf(projected)
+        if (id === undefined) continue
+        if (fold.begins(projected)) begun.add(id)
+        else if (!begun.has(id)) ids.add(id)
+      }
+      return [...ids]
+    },
 
-export function unexpectedEvent(event: never, projected: ProjectedEvent): never {
-  throw new ProjectionError(`unexpected event ${(event as DomainEvent).type}`, projected)
+    apply(batch, documents) {
+      const changed = new Map<string, Document>()
+      for (const projected of batch) {
+        const id = fold.idOf(projected)
+        if (id === undefined) continue
+        const before = (changed.get(id) ?? documents.get(id)) as Folded | undefined
+        const place = upTo === 'revision' ? projected.revision : sortablePosition(projected.position)
+        if (before && place <= (before[upTo] as number)) continue
+        try {
+          changed.set(id, fold.next(before, projected))
+        } catch (error) {
+          throw new ProjectionError(error instanceof Error ? error.message : String(error), projected)
+        }
+      }
+      return [...changed.values()].map((replacement) => {
+        const filter = { _id: replacement._id, [upTo]: { $lt: replacement[upTo] as number } }
+        return { replaceOne: { filter, replacement, upsert: true } }
+      })
+    },
+  }
 }

@@ -2,19 +2,15 @@ import { streamPrefix } from '../domain/streams.js'
 import type { TransferEvent } from '../domain/transfer/events.js'
 import { formatPosition } from '../event-store/event-store.js'
 import { collections, feedId, indexes, type TransferEventDocument } from '../read-models/documents.js'
-import type { ProjectedEvent, Projection } from './projection.js'
+import type { EventProjection, ProjectedEvent } from './projection.js'
 
 /** The merchants' feeds: every event of every transfer, in the order of the log. */
-export const transferEventsProjection: Projection = {
+export const transferEventsProjection: EventProjection = {
   name: 'transfer-events',
   version: 2,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,
-
-  needs() {
-    return []
-  },
 
   // An entry never changes, so writing it again must not either.
   apply(batch) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { CallbackEvent } from '../../src/domain/callback/events.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { callbacksProjection } from '../../src/projections/callbacks.js'
-import { type ProjectedEvent, type Projection, ProjectionError } from '../../src/projections/projection.js'
+import { type EventProjection, type ProjectedEvent, ProjectionError } from '../../src/projections/projection.js'
 import { totalsProjection } from '../../src/projections/totals.js'
 import { transferEventsProjection } from '../../src/projections/transfer-events.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
@@ -12,7 +12,10 @@ import type { Document } from '../../src/read-models/read-models.js'
 type Event = TransferEvent | CallbackEvent
 
 /** `given(events).then(documents)`: what the projection leaves when each event comes in a batch of its own. */
-function given(projection: Projection, ...events: readonly (readonly [revision: number, event: Event])[]): Document[] {
+function given(
+  projection: EventProjection,
+  ...events: readonly (readonly [revision: number, event: Event])[]
+): Document[] {
   const stored = new Map<string, Document>()
   events.forEach(([revision, event], n) => {
     const position = { commit: BigInt(n + 1), prepare: BigInt(n + 1) }
@@ -20,7 +23,7 @@ function given(projection: Projection, ...events: readonly (readonly [revision: 
       { id: `event-${n + 1}`, stream: 's', revision, previous: revision - 1, position, event },
     ]
     const needed = new Map(
-      projection.needs(batch).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
+      (projection.needs?.(batch) ?? []).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
     )
     for (const operation of projection.apply(batch, needed)) {
       if (!('replaceOne' in operation)) throw new Error('another operation than a replacement')
