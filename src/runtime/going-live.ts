@@ -23,7 +23,7 @@ export async function closeSandboxWhenLive(
   let closing: Promise<void> | undefined
   const look = () => {
     if (configuration.sandbox !== 'off' && isSandbox(directory)) return
-    // Whose events could not be read until now, for one, is known later than the others.
+    // A merchant becomes known late when its events could not be read until now, for one.
     const open = directory.all().filter(({ merchantId, settings, suspended }) => {
       return settings.sandbox && !suspended && !examined.has(merchantId)
     })

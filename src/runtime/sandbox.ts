@@ -80,8 +80,8 @@ export function isSandbox(known: MerchantDirectory): boolean {
 }
 
 /**
- * The sandbox is over: its merchant is suspended, and the file of its credentials is gone. Not the sandbox merchants that an operator
- * registered, nor one that an operator has resumed since.
+ * Ends the sandbox: suspends its merchant and removes the file of its credentials. Sandbox merchants that an operator registered
+ * stay, and so does one that an operator has resumed. Returns the ids of those suspended now.
  */
 export async function closeSandbox(
   directory: string,
@@ -121,7 +121,7 @@ function readCredentials(path: string): MerchantCredentials | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as MerchantCredentials
   } catch {
-    // Lost or damaged: made anew by rotation.
+    // Lost or damaged: rotation makes new ones.
     return undefined
   }
 }

@@ -8,11 +8,11 @@ import type { SecurityEvent, SecurityLog } from '../security/security-log.js'
 const perAddress = { perSecond: 0.1, burst: 20 }
 const perEvent = { perSecond: 2, burst: 200 }
 const maxAddresses = 100_000
-/** When what got no line is told of, as a number. */
+/** After how long the events that got no line are summed up in one. */
 const tellMoreAfterMs = 10_000
 
 export interface RunningSecurityLog extends SecurityLog {
-  /** Tells what is still to be told. */
+  /** Writes the sums that are still due. */
   close(): void
 }
 
@@ -22,7 +22,7 @@ export function createSecurityLog(
   registry: Registry | undefined,
   nowMs: () => number,
 ): RunningSecurityLog {
-  // Also where the rest of the log is told to be quiet about warnings.
+  // Warnings are written even where the log level would drop them.
   const lines = logger.child({}, { level: logger.level === 'silent' ? 'silent' : 'warn' })
   const counter = new Counter({
     name: 'transferd_security_events_total',
@@ -39,7 +39,7 @@ export function createSecurityLog(
   const tellMore = () => {
     clearTimeout(timer)
     timer = undefined
-    for (const [of, count] of untold) write('security.more', { of, count })
+    for (const [event, count] of untold) write('security.more', { of: event, count })
     untold.clear()
   }
   return {

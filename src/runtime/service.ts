@@ -163,8 +163,8 @@ function startBackground(configuration: Configuration, stores: Stores, logger: L
 }
 
 /**
- * A wrong master key would otherwise show as failures of one merchant after the other. One that opens any merchant's is right:
- * what it does not open is damaged, and that merchant's own trouble. @throws ServiceError
+ * A wrong master key would otherwise show as failures of one merchant after the other. A key that opens the secrets of any merchant is
+ * the right one: secrets that it does not open are damaged, which concerns that merchant alone. @throws ServiceError
  */
 function checkMasterKey(directory: MerchantDirectory, logger: Logger): void {
   const merchants = directory.all()

@@ -21,26 +21,26 @@ export interface DeliveryDependencies extends AttemptDependencies {
   readonly attemptTimeoutMs: number
 }
 
-/** Attempts in flight; beyond it each endpoint has one more, so that hanging ones cannot take every place. */
+/** Attempts in flight; beyond it each endpoint may still have one, so that endpoints that hang cannot take every place. */
 const maxAttempts = 512
 const maxAttemptsWithReserve = 1_024
 const tickMs = 200
 const searchEveryMs = 1_000
 const merchantsPerSearch = 500
 const refillBelow = 64
-/** After something unforeseen, such as a secret that cannot be opened. Not an attempt. */
+/** After an unexpected error, such as a secret that cannot be opened. It does not count as an attempt. */
 const afterErrorMs = 30_000
 
 /**
- * Sends recorded callbacks: one at a time per transfer, in order of its revisions; transfers side by side. Learns of work
- * from new events of `callback-` streams and, for what it missed or could not remember, from the read model.
+ * Sends recorded callbacks: one at a time per transfer, in order of its revisions; transfers in parallel. New callbacks come
+ * from the events of `callback-` streams; what was missed or did not fit in memory comes from the read model.
  */
 export class DeliveryWorker {
   readonly #endpoints = new Map<string, Endpoint>()
   readonly #attempts = new Set<Promise<void>>()
   readonly #searches = new Set<string>()
   readonly #crowdedOut = new Set<Endpoint>()
-  /** Where the next search goes on among the merchants. */
+  /** Where the next search continues among the merchants. */
   #searchFrom = 0
 
   /** `stop`: nothing new is begun. `abort`: what is in flight is cut off, and will be repeated. */
@@ -87,7 +87,8 @@ export class DeliveryWorker {
         endpoint.lanes.offerDue(nowMs)
         this.#pump(endpoint)
       }
-      await pause(tickMs, this.stop)
+      // Without endpoints there is nothing that could become due.
+      await pause(this.#endpoints.size > 0 ? tickMs : searchEveryMs, this.stop)
     }
   }
 
@@ -159,7 +160,7 @@ export class DeliveryWorker {
     return free
   }
 
-  /** Those who found no place come first, or the endpoint whose attempt has ended would always take the place again. */
+  /** Endpoints that found no place come first, or the one whose attempt has ended would always take it again. */
   #pumpAfter(endpoint: Endpoint): void {
     const [first] = this.#crowdedOut
     if (first) {
@@ -189,7 +190,7 @@ export class DeliveryWorker {
     }
     lanes.release(trackingId)
     if (again) lanes.offer(trackingId)
-    // After this promise has left the set of attempts, or the limit would count it still.
+    // After this promise has left the set of attempts, or it would still count towards the limit.
     setImmediate(() => this.#pumpAfter(endpoint))
   }
 

@@ -9,7 +9,7 @@ export const maxAttemptsPerEndpoint = 16
 /** The directory follows the log within milliseconds. */
 const directoryLagMs = 1_000
 
-/** Beginning anew in a read model that is behind finds callbacks that are delivered already; going on does not. */
+/** A search that restarts in a lagging read model finds callbacks that were already delivered; one that continues does not. */
 const restartEveryMs = 100
 
 /** What the worker knows of one merchant's endpoint; nothing here is shared with another merchant's. */

@@ -13,7 +13,7 @@ export class LaneQueue {
   readonly #offeredAgain = new Set<string>()
   /** Not due yet: the time in milliseconds. */
   readonly #postponed = new Map<string, number>()
-  /** Lanes had to be turned away since this was last set to false. */
+  /** Lanes did not fit since this was last set to false. */
   overflowed = false
 
   get room(): number {

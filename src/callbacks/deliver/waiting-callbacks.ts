@@ -3,15 +3,15 @@ import { collections } from '../../read-models/documents.js'
 import type { Filter, ReadModels } from '../../read-models/read-models.js'
 
 const rescanEveryMs = 60_000
-/** How far it goes back for what a read model that was a little behind told late, and how often. */
+/** How far, and how often, the search steps back for what a lagging read model learned late. */
 const overlapMs = 15_000
 const overlapEveryMs = 5_000
 
 /**
  * Finds a merchant's lanes with callbacks that are due in the read model: after a restart, and those that did not fit in
- * memory. Goes forward by due time, so that callbacks which wait for an earlier one of their lane are not met again and
- * again; goes back a little now and then, and begins anew once a minute, for what the read model learned late. The log
- * decides what really is to be sent.
+ * memory. It searches forward by due time, so that callbacks that wait for an earlier one of their lane are not found again
+ * and again. For what the read model learned late it steps back every few seconds and restarts once a minute. The log
+ * decides what is really sent.
  */
 export class WaitingCallbacks {
   #after: { readonly dueAt: string; readonly id: string } | undefined
@@ -40,7 +40,7 @@ export class WaitingCallbacks {
     const atMs = Date.parse(at)
     if (!this.#more) this.#goBack(atMs)
     if (!this.#after) this.#beganMs = atMs
-    // Also when the read model is away: the next search will tell.
+    // Also when the read model is unavailable: the next search will tell.
     this.#more = false
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
       sort: { dueAt: 1, _id: 1 },

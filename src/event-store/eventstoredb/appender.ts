@@ -17,12 +17,12 @@ import type { RawClient } from './raw-client.js'
 import { idOf, positionOf } from './recorded-event.js'
 
 const what = 'appending'
-/** Appends and bytes that wait for their answers; more are turned away. */
+/** Appends and bytes that wait for their answers; more are refused. */
 const maxPending = 20_000
 const maxPendingBytes = 128 * 1024 * 1024
-/** How often it is looked whether an answer is overdue. */
+/** How often overdue answers are looked for. */
 const overdueEveryMs = 500
-/** A server that answers "timeout" (two identical appends at the same moment are enough) is asked again. */
+/** An append that the server answered with "timeout" is retried: two identical ones at the same moment are enough for that. */
 const maxTries = 4
 
 export interface Appended {
@@ -40,10 +40,10 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-/** The server gave up; what was asked for may or may not have been done. */
+/** The server gave up; whether the append was done is unknown. */
 class ServerTimeout extends StoreUnavailableError {}
 
-/** Appends through one call without end, as many as are wanted at a time, each answered under an id of its own. */
+/** Sends all appends through one endless call, any number in flight; each is answered under its own id. */
 export class Appender {
   #call: { readonly client: RawClient; readonly ready: Promise<BatchCall> } | undefined
   #pending = 0
@@ -138,7 +138,7 @@ class BatchCall {
   #settle(response: BatchAppendResp): void {
     const id = idOf(response.getCorrelationId())
     const pending = this.#pending.get(id)
-    // A server may answer twice what it has once called timed out.
+    // A server may answer again after it has answered "timeout".
     if (pending === undefined) return
     this.#pending.delete(id)
     if (this.#pending.size === 0) this.#stopTimer()

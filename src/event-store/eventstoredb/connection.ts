@@ -7,7 +7,7 @@ import { RawClient } from './raw-client.js'
 
 const firstDelayMs = 100
 const maxDelayMs = 3_000
-/** Having been there for so long, the next loss is one of its own and not the same one again. */
+/** A connection that lasted this long was a good one: after it the intervals start short again. */
 const steadyAfterMs = 10_000
 const probeDeadlineMs = 5_000
 
@@ -56,14 +56,14 @@ export class Connection {
     return this.use(what, (client) => within(this.deadlineMs, what, ask(client)))
   }
 
-  /** The port's error for what a call on this client failed with; the connection is made anew if it is that. */
+  /** The port's error for a call that failed on this client; reconnects if the connection is lost. */
   failed(client: RawClient, error: unknown, what: string): Error {
     const failure = toStoreError(error, what)
     if (error instanceof DeadlineError || meansLostConnection(error)) this.#lost(client, failure.message)
     return failure
   }
 
-  /** Refuses everything from now on. Whoever still waits for an answer is told that there is none. */
+  /** Refuses everything from now on; calls in flight fail. */
   async close(): Promise<void> {
     this.#closing.abort()
     // Ends a probe under way, and so the reconnecting.

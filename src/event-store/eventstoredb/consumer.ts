@@ -116,7 +116,7 @@ export class Consumer implements PersistentConsumer {
 
 function* lots(ackIds: readonly string[]) {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-  // One that is none would end the call for all the others.
+  // An id that is no UUID would end the call for all the others.
   const known = ackIds.filter((id) => uuid.test(id))
   for (let from = 0; from < known.length; from += maxIds)
     yield known.slice(from, from + maxIds).map((id) => new shared.UUID().setString(id))

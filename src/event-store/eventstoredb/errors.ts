@@ -7,7 +7,7 @@ import {
   StoreUnavailableError,
 } from '../event-store.js'
 
-/** gRPC's status codes that are told apart here. */
+/** The gRPC status codes that matter here. */
 const cancelled = 1
 const internal = 13
 const unavailable = 14
@@ -28,7 +28,7 @@ function kindOf(error: CallError): string | undefined {
   return error.type ?? error.metadata?.get('exception')[0]?.toString()
 }
 
-/** Whether the connection is no good any more, and not just the call. */
+/** Whether the connection is lost, not only the call. */
 export function meansLostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, details } = error as CallError

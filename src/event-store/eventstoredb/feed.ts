@@ -29,8 +29,8 @@ export interface FeedOptions {
 }
 
 /**
- * Pages made of a subscription to the whole log. A read would do for what is there already, but tells nothing of what it has
- * filtered out: one that finds nothing for a long time could not be gone on with after a broken connection.
+ * Pages made of a subscription to the whole log. A read would do for what is already there, but has no checkpoints: one that
+ * filtered everything out for a long time would have to start over after a broken connection.
  */
 export class Feed {
   #checkpoint: Position | undefined

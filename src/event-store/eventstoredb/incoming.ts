@@ -13,7 +13,7 @@ export function within<Value>(deadlineMs: number, what: string, promise: Promise
 }
 
 /**
- * What a call answers, taken message by message: what is not taken fills the few places of its buffer and then holds the
+ * The answers of a call, taken one by one. Those not yet taken fill the call's small buffer, and a full buffer holds the
  * server back.
  */
 export class Incoming<Message, Call extends ClientReadableStream<Message> = ClientReadableStream<Message>> {
@@ -39,7 +39,7 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
     })
   }
 
-  /** Undefined: nothing has come yet, or nothing will. */
+  /** Undefined when nothing has arrived yet, or nothing more will. */
   take(): Message | undefined {
     if (this.#cancelled) return undefined
     if (this.#error) throw this.#error

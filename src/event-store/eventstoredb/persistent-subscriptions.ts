@@ -14,7 +14,7 @@ import { toRecordedEvent, type WireEvent } from './recorded-event.js'
 import { readStreamRequest } from './requests.js'
 import { streamFilter } from './stream-filter.js'
 
-/** The server looks at so many events at a time before it notes how far the group has come. */
+/** How many events the server filters before it notes how far the group has come. */
 const searchWindow = 32
 
 /** Groups on `$all`. Creating and consuming them needs a user of `$admins`. */

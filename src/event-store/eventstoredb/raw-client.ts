@@ -104,14 +104,14 @@ export class RawClient extends EventStoreDBClient {
   #sendOnEachCall({ username, password }: NonNullable<ConnectionTarget['credentials']>): void {
     const { callArguments } = this
     const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-    this.callArguments = (...of) => {
-      const [metadata, options] = callArguments(...of)
+    this.callArguments = (...given) => {
+      const [metadata, options] = callArguments(...given)
       metadata.set('authorization', authorization)
       return [metadata, options]
     }
   }
 
-  /** Whoever waits for an answer has a timer of their own: a deadline of the call would end long reads and subscriptions. */
+  /** Waiting for an answer has a deadline of its own: one of the call would end long reads and subscriptions. */
   #endless() {
     return this.callArguments({}, { deadline: Number.POSITIVE_INFINITY })
   }

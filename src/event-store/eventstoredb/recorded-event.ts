@@ -34,8 +34,8 @@ interface WirePosition {
 }
 
 /**
- * A server that catches up leaves the prepare half of its checkpoints 0. The place is that of the event all the same: 0 would
- * be before it, and the event would come again.
+ * While a subscription catches up, the server's checkpoints have 0 as their prepare half. It is read as the commit half: 0 would
+ * lie before the event, which would then come again.
  */
 export function positionOf(position: WirePosition): Position {
   const commit = BigInt(position.getCommitPosition())

@@ -7,9 +7,9 @@ const { Options } = streams.ReadReq
 const forwards = 0
 const backwards = 1
 
-/** The server looks at so many events at a time, … */
+/** How many events the server filters at a time, … */
 const searchWindow = 500
-/** … and after so many times says how far it has come. */
+/** … and after how many of these windows it sends a checkpoint. */
 const windowsPerCheckpoint = 20
 
 const empty = () => new shared.Empty()
