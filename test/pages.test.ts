@@ -1,21 +1,55 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 
-for (const page of ['CONTRIBUTING.md', 'docs/architecture.md']) {
-  t.test(`every path that ${page} names is there`, async (t) => {
-    const named = readFileSync(page, 'utf8').matchAll(
-      /`((?:src|packages|web|test|docs|scripts|bench|examples)\/[^`*<]+)`/g,
-    )
-    const paths = [...new Set([...named].map(([, path = '']) => path))]
-    t.ok(paths.length > 10)
-    for (const path of paths) t.ok(existsSync(path), path)
-  })
+function pagesIn(folder: string, recursive = false): string[] {
+  const names = readdirSync(folder, { recursive, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.md')).map((name) => join(folder, name))
 }
 
-t.test('the headings that links name are there', async (t) => {
-  const headings = [...readFileSync('CONTRIBUTING.md', 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading.toLowerCase().replaceAll(' ', '-'),
+const pages = [
+  ...pagesIn('.'),
+  ...pagesIn('docs', true),
+  ...readdirSync('packages').flatMap((name) => pagesIn(`packages/${name}`)),
+]
+
+/** As GitHub makes them of headings. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
   )
-  const links = readFileSync('docs/architecture.md', 'utf8').matchAll(/CONTRIBUTING\.md#([^)]+)\)/g)
-  for (const [, heading = ''] of links) t.ok(headings.includes(heading), heading)
+}
+
+t.test('every path of a file or folder that a page names is there', async (t) => {
+  t.ok(pages.length > 40)
+  for (const page of pages) {
+    const named = readFileSync(page, 'utf8').matchAll(
+      /`((?:src|packages|web|test|docs|scripts|bench|examples)\/[^`]+)`/g,
+    )
+    // `test/crash/two-nodes*.test.ts`: its folder has to be there.
+    const paths = [...named].map(([, path = '']) => (/[*<]/.test(path) ? dirname(path) : path))
+    // A package names its own files.
+    for (const path of new Set(paths))
+      t.ok(existsSync(path) || existsSync(join(dirname(page), path)), `${page}: ${path}`)
+  }
+})
+
+t.test('every link of a page leads to a file, and to a heading where it names one', async (t) => {
+  for (const page of pages) {
+    for (const [, link = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? page : join(dirname(page), file)
+      if (!existsSync(target)) t.fail(`${page}: ${link}`)
+      else if (anchor) t.ok(anchorsOf(target).includes(anchor), `${page}: ${link}`)
+    }
+  }
+})
+
+t.test('the list of decisions names every one of them', async (t) => {
+  const list = readFileSync('docs/decisions/README.md', 'utf8')
+  for (const file of readdirSync('docs/decisions')) if (file !== 'README.md') t.ok(list.includes(`(${file})`), file)
 })

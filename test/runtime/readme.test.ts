@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { Customer, type Message } from '../../examples/customer.js'
@@ -127,26 +127,4 @@ t.test("the banner's curl line works as pasted, and so does the one of a later s
     }
     t.equal(await service.end('SIGTERM'), 0)
   }
-})
-
-for (const page of [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'docs/architecture.md',
-  'docs/start/README.md',
-  'docs/decisions/README.md',
-  'docs/merchants/hosted.md',
-  'docs/merchants/native.md',
-]) {
-  t.test(`every link of ${page} leads to a file`, async (t) => {
-    const links = [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link)
-    t.ok(links.length > 0)
-    for (const link of links) t.ok(existsSync(join(dirname(page), link)), link)
-  })
-}
-
-t.test('the list of decisions names every one of them', async (t) => {
-  const list = readFileSync('docs/decisions/README.md', 'utf8')
-  for (const file of readdirSync('docs/decisions')) if (file !== 'README.md') t.ok(list.includes(`(${file})`), file)
 })
