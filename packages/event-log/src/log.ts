@@ -18,7 +18,7 @@ import type {
 import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500
-/** Events of a stream read before other work of the thread has its turn. */
+/** Events of a stream that are read before the thread may do other things. */
 const streamPage = 1_000
 /** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
 const emptyPagePauseMs = 20
@@ -29,7 +29,10 @@ export class Log {
   readonly commits: Commits
   readonly client: WriterClient
 
-  constructor(private readonly directory: string) {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
     this.reader = new LogReader(directory)
     this.commits = new Commits(walPath(directory), () => this.reader.lastPosition())
     this.client = new WriterClient((position) => this.commits.committed(position))
@@ -84,16 +87,16 @@ export class Log {
   async *#pages(from: Position | undefined, options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<Page> {
     let after = from
     let endReached = false
-    let passedOver = 0
+    let skipped = 0
     while (!signal.aborted) {
       const page = await this.readAll(after === undefined ? options : { ...options, after })
       if (signal.aborted) return
-      passedOver += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
+      skipped += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
       after = page.checkpoint
       // Pages without events carry a checkpoint past what was filtered out; not for each of those, or a subscriber that
       // notes its checkpoint in the log would wake itself for ever.
-      if (page.events.length > 0 || passedOver >= scanWindow || (page.atEnd && !endReached)) {
-        passedOver = 0
+      if (page.events.length > 0 || skipped >= scanWindow || (page.atEnd && !endReached)) {
+        skipped = 0
         endReached ||= page.atEnd
         yield page
       }
@@ -106,11 +109,11 @@ export class Log {
 
   /** Undefined when another holder, of this process or another one, has the lock of this name. */
   tryLock(name: string): ProcessLock | undefined {
-    return tryProcessLock(this.directory, name)
+    return tryProcessLock(this.#directory, name)
   }
 
   isLocked(name: string): boolean {
-    return isProcessLocked(this.directory, name)
+    return isProcessLocked(this.#directory, name)
   }
 
   async close(): Promise<void> {

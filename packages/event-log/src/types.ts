@@ -205,7 +205,7 @@ export class WrongExpectedRevisionError extends Error {
   }
 }
 
-/** The log cannot be written or read just now (a full disk, a node away). What was under way may or may not have happened. */
+/** The log cannot be written or read just now (a full disk, a server unavailable). What was under way may or may not have happened. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
 }

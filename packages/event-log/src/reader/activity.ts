@@ -10,27 +10,29 @@ type Listener = (position: number) => void
  * subscriptions, each looking for itself would cost more than the appends.
  */
 export class Activity {
+  readonly #reader: LogReader
+  readonly #commits: Commits
   readonly #listeners = new Map<string, Set<Listener>>()
   #seen = 0
   #pumping: AbortController | undefined
 
-  constructor(
-    private readonly reader: LogReader,
-    private readonly commits: Commits,
-  ) {}
+  constructor(reader: LogReader, commits: Commits) {
+    this.#reader = reader
+    this.#commits = commits
+  }
 
   /** Calls `listener` whenever the stream, or its metadata, has an event behind what the log holds now. */
   listen(stream: string, listener: Listener): () => void {
-    const of = this.#listeners.get(stream) ?? new Set()
-    this.#listeners.set(stream, of.add(listener))
+    const listeners = this.#listeners.get(stream) ?? new Set()
+    this.#listeners.set(stream, listeners.add(listener))
     if (this.#pumping === undefined) {
-      this.#seen = this.reader.lastPosition()
+      this.#seen = this.#reader.lastPosition()
       this.#pumping = new AbortController()
       void this.#pump(this.#pumping.signal)
     }
     return () => {
-      of.delete(listener)
-      if (of.size === 0 && this.#listeners.get(stream) === of) this.#listeners.delete(stream)
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#listeners.get(stream) === listeners) this.#listeners.delete(stream)
       if (this.#listeners.size === 0) this.close()
     }
   }
@@ -49,7 +51,7 @@ export class Activity {
       })
       signal.addEventListener('abort', done)
       // What came between the caller's look at the log and this one.
-      if (this.reader.hasEventBehind(stream, position)) done()
+      if (this.#reader.hasEventBehind(stream, position)) done()
     })
   }
 
@@ -61,9 +63,9 @@ export class Activity {
   async #pump(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.commits.beyond(this.#seen, signal)
+        await this.#commits.beyond(this.#seen, signal)
         if (signal.aborted) return
-        for (const [position, name] of this.reader.namesBehind(this.#seen, namesAtOnce)) {
+        for (const [position, name] of this.#reader.namesBehind(this.#seen, namesAtOnce)) {
           this.#seen = position
           this.#tell(name, position)
           if (name.startsWith('$$')) this.#tell(name.slice(2), position)

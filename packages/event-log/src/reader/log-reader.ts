@@ -1,6 +1,5 @@
 import { BrokenLogError } from '../file/log-file.js'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
-import { ReadConnection } from '../file/read-connection.js'
 import {
   isMetadataStream,
   metadataStream,
@@ -11,9 +10,9 @@ import {
 } from '../file/stream-metadata.js'
 import { findStream } from '../file/stream-numbers.js'
 import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../types.js'
+import { ReadConnection } from './read-connection.js'
 import { RecentEvents } from './recent-events.js'
 import {
-  prepareStatements,
   type RowPage,
   readRows,
   type Statements,
@@ -24,7 +23,7 @@ import {
   toStored,
 } from './rows.js'
 
-/** Events looked at for one page, matching or not: a few milliseconds, then other work of the thread has its turn. */
+/** Events looked at for one page, matching or not: a few milliseconds, then the thread has other things to do. */
 export const scanWindow = 10_000
 /** UTF-16 units of event bodies after which a page of recorded events ends; of stored ones, which are held for a slow client. */
 const recordedPageSize = 8 * 1024 * 1024
@@ -62,10 +61,10 @@ export function asFollowed(view: StreamView): StreamView {
  */
 export class LogReader {
   readonly #recent = new RecentEvents()
-  readonly #connection: ReadConnection<Statements>
+  readonly #connection: ReadConnection
 
   constructor(directory: string) {
-    this.#connection = new ReadConnection(directory, prepareStatements)
+    this.#connection = new ReadConnection(directory)
   }
 
   /** Position of the last event, of system streams too; 0 when there is none. */

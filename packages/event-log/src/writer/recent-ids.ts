@@ -19,8 +19,11 @@ export class RecentIds {
   /** Least recently asked for first. */
   readonly #streams = new Map<number, Known>()
   #count = 0
+  readonly #read: ReadIds
 
-  constructor(private readonly read: ReadIds) {}
+  constructor(read: ReadIds) {
+    this.#read = read
+  }
 
   firstWith(stream: number, current: number, id: string): number | undefined {
     return this.#known(stream, current).first.get(id)
@@ -32,7 +35,7 @@ export class RecentIds {
     this.#streams.set(stream, known)
     if (known.through < current) {
       const before = known.first.size
-      for (const { revision, id } of this.read(stream, known.through + 1, current)) {
+      for (const { revision, id } of this.#read(stream, known.through + 1, current)) {
         if (!known.first.has(id)) known.first.set(id, revision)
       }
       known.through = current

@@ -39,16 +39,16 @@ export class WriterConnection {
   }
 
   /**
-   * Does work in one transaction, durable when it returns; answers the position of the log's last event. When it throws
+   * Executes in one transaction, durable when it returns; answers the position of the log's last event. When it throws
    * nothing of it is stored, and the connection is opened anew: after an I/O error its state is not to be trusted.
    */
-  transaction(work: (appender: Appender) => void): number {
+  transaction(execute: (appender: Appender) => void): number {
     try {
       this.#open ??= this.#opened()
       const { turn, transaction, appender } = this.#open
       turn.begin()
       transaction.begun(Date.now())
-      work(appender)
+      execute(appender)
       return transaction.commit()
     } catch (error) {
       this.#abandon()

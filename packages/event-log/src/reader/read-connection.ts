@@ -1,16 +1,16 @@
 import Database from 'better-sqlite3'
+import { messageOf, openForReading } from '../file/log-file.js'
 import { StoreUnavailableError } from '../types.js'
-import { messageOf, openForReading } from './log-file.js'
+import { prepareStatements, type Statements } from './rows.js'
 
 /** A reader's connection to the log and the statements it prepared on it, opened anew by the next read after a failure. */
-export class ReadConnection<Statements extends { readonly db: Database.Database }> {
+export class ReadConnection {
+  readonly #directory: string
   #open: Statements | undefined
   #closed = false
 
-  constructor(
-    private readonly directory: string,
-    private readonly prepare: (db: Database.Database) => Statements,
-  ) {
+  constructor(directory: string) {
+    this.#directory = directory
     this.#opened()
   }
 
@@ -35,7 +35,7 @@ export class ReadConnection<Statements extends { readonly db: Database.Database 
   }
 
   #opened(): Statements {
-    this.#open ??= this.prepare(openForReading(this.directory))
+    this.#open ??= prepareStatements(openForReading(this.#directory))
     return this.#open
   }
 }
