@@ -111,7 +111,7 @@ export const areas: Areas = {
 export const packageAreas: { readonly [name: string]: Areas } = {
   'event-log': {
     '.': { areas: ['file', 'reader', 'writer', 'groups'], packages: [] },
-    file: { areas: ['.'], packages: ['better-sqlite3'] },
+    file: { areas: [], packages: ['better-sqlite3'] },
     reader: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
     writer: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
     groups: { areas: ['.', 'file', 'reader'], packages: ['denque'] },
