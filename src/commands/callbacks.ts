@@ -48,7 +48,7 @@ export class CallbackCommands {
   /** Records a delivery once, however often it is asked to: the event's id derives from the transfer event's. */
   record(request: CallbackRequest, context: CommandContext, loaded?: Loaded<Lane>) {
     const onceId = derivedEventId(request.webhookId, 'callback recorded')
-    return this.execute(request.trackingId, { type: 'Record', ...request, at: this.clock() }, context, {
+    return this.#execute(request.trackingId, { type: 'Record', ...request, at: this.clock() }, context, {
       loaded,
       onceId,
     })
@@ -62,18 +62,18 @@ export class CallbackCommands {
     loaded?: Loaded<Lane>,
   ) {
     const command = { type: 'ReportAttempt', webhookId, ...attempted, at: this.clock() } as const
-    return this.execute(trackingId, command, context, { loaded })
+    return this.#execute(trackingId, command, context, { loaded })
   }
 
   /** By an operator. */
   requeue(trackingId: string, which: Requeued, context: CommandContext) {
-    return this.execute(trackingId, { type: 'Requeue', which, at: this.clock() }, context)
+    return this.#execute(trackingId, { type: 'Requeue', which, at: this.clock() }, context)
   }
 
   /** By a merchant: as above, but bounded. */
   async resend(trackingId: string, which: Requeued, context: CommandContext): Promise<Resent> {
     const at = this.clock()
-    const result = await this.execute(trackingId, { type: 'Resend', which, at }, context)
+    const result = await this.#execute(trackingId, { type: 'Resend', which, at }, context)
     if (result.accepted) return { accepted: true, count: result.events.length }
     if (result.refusal.reason === 'not-found') return { accepted: false }
     const freeAtMs = Math.min(...requeued(result.state, which).map(resendableAtMs))
@@ -109,12 +109,7 @@ export class CallbackCommands {
     return handleCommand(this.store, endpointDecider, endpointStream(merchantId), command, context)
   }
 
-  private execute(
-    trackingId: string,
-    command: CallbackCommand,
-    context: CommandContext,
-    options?: HandleOptions<Lane>,
-  ) {
+  #execute(trackingId: string, command: CallbackCommand, context: CommandContext, options?: HandleOptions<Lane>) {
     return handleCommand(this.store, callbackDecider, callbackStream(trackingId), command, context, options)
   }
 }

@@ -72,7 +72,7 @@ export class MerchantCommands {
       webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
     }
     const register = { type: 'Register', merchantId: id, settings, apiKeySha256: digestApiKey(webApiKey) } as const
-    const result = await this.execute(id, { ...register, ...sealed, at: this.clock() }, context)
+    const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)
     if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
     return { id, webApiKey, secretKey, webhookSecret }
   }
@@ -88,7 +88,7 @@ export class MerchantCommands {
     changes: Partial<MerchantSettings>,
     context: CommandContext,
   ): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
   }
 
   /** Another key beside those there are; it is shown this once. */
@@ -96,20 +96,20 @@ export class MerchantCommands {
     const webApiKey = generateApiKey(merchantId)
     const sha256 = digestApiKey(webApiKey)
     const command = { type: 'CreateApiKey', sha256, ...key, at: this.clock() } as const
-    const result = await this.execute(merchantId, command, context)
+    const result = await this.#execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, webApiKey, sha256 } as const) : result
   }
 
   revokeApiKey(merchantId: string, keyId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
   }
 
   /** Of the main key. The one before stays valid for `overlapMinutes`; 0 revokes it at once. */
   async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
     const webApiKey = generateApiKey(merchantId)
     const apiKeySha256 = digestApiKey(webApiKey)
-    const command = { type: 'RotateApiKey', apiKeySha256, ...this.overlap(overlapMinutes) } as const
-    const result = await this.execute(merchantId, command, context)
+    const command = { type: 'RotateApiKey', apiKeySha256, ...this.#overlap(overlapMinutes) } as const
+    const result = await this.#execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, webApiKey } as const) : result
   }
 
@@ -120,24 +120,24 @@ export class MerchantCommands {
   async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
     const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
     const sealed = this.box.seal(value, secretOwner(merchantId, secret))
-    const overlap = this.overlap(overlapMinutes)
+    const overlap = this.#overlap(overlapMinutes)
     const command: MerchantCommand =
       secret === 'secretKey'
         ? { type: 'RotateSecretKey', secretKey: sealed, ...overlap }
         : { type: 'RotateWebhookSecret', webhookSecret: sealed, ...overlap }
-    const result = await this.execute(merchantId, command, context)
+    const result = await this.#execute(merchantId, command, context)
     return result.accepted ? ({ accepted: true, value } as const) : result
   }
 
   /** A request was made with the SecretKey of this number. */
   takeUpSecretKey(merchantId: string, number: number, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
   }
 
   /** `onceFor` a purpose: a merchant that was resumed since is not suspended for it again. */
   suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
     const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
-    return this.execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
+    return this.#execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
   }
 
   /** The actor that registered it; undefined when there is no such merchant. */
@@ -147,23 +147,23 @@ export class MerchantCommands {
   }
 
   resume(merchantId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'Resume', at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'Resume', at: this.clock() }, context)
   }
 
   disableCallbacks(merchantId: string, reason: string, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'DisableCallbacks', reason, at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'DisableCallbacks', reason, at: this.clock() }, context)
   }
 
   enableCallbacks(merchantId: string, context: CommandContext): Promise<MerchantResult> {
-    return this.execute(merchantId, { type: 'EnableCallbacks', at: this.clock() }, context)
+    return this.#execute(merchantId, { type: 'EnableCallbacks', at: this.clock() }, context)
   }
 
-  private overlap(minutes: number) {
+  #overlap(minutes: number) {
     const at = this.clock()
     return { at, previousValidUntil: later(at, minutes * minuteMs) }
   }
 
-  private async execute(
+  async #execute(
     merchantId: string,
     command: MerchantCommand,
     context: CommandContext,

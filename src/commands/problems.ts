@@ -37,8 +37,8 @@ const folds = new Map<string | undefined, Fold>([
 const maxAttempts = 10
 
 /**
- * Has an event that cannot be read passed over, by a recorded decision that every process and node learns of. An event that can be
- * read is refused: what happened, happened. Again, it changes nothing. @throws StoreUnavailableError, TooMuchContentionError
+ * Has an event that cannot be read skipped, by a recorded decision that every process and node learns of. An event that can be read is
+ * refused: what happened, happened. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError
  */
 export async function passOver(
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
@@ -73,7 +73,7 @@ async function record(store: EventStore, decision: ReturnType<typeof encodeEvent
   throw new TooMuchContentionError(`${passedOverStream}: gave up after ${maxAttempts} conflicts with other writers`)
 }
 
-/** It can be read, but not after what is before it: a transfer whose creation is passed over cannot be completed. */
+/** It can be read, but not after what is before it: a transfer whose creation is skipped cannot be completed. */
 function whyUnfitting(
   stream: string,
   events: readonly RecordedEvent[],

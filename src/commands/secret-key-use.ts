@@ -5,7 +5,7 @@ import type { MerchantCommands } from './merchants.js'
 
 /** Records that a merchant has begun to use a newer SecretKey: from then on callbacks are hashed with that one. */
 export class SecretKeyUse {
-  private readonly underWay = new Map<string, Promise<void>>()
+  readonly #underWay = new Map<string, Promise<void>>()
 
   constructor(
     private readonly commands: Pick<MerchantCommands, 'takeUpSecretKey'>,
@@ -25,15 +25,15 @@ export class SecretKeyUse {
   async seen({ merchantId, secretKeys }: Merchant, number: number, context: CommandContext): Promise<void> {
     if (callbackSecretKey(secretKeys, this.clock()).number >= number) return
     const news = `${merchantId}:${number}`
-    let recording = this.underWay.get(news)
+    let recording = this.#underWay.get(news)
     if (!recording) {
-      recording = this.record(merchantId, number, context).finally(() => this.underWay.delete(news))
-      this.underWay.set(news, recording)
+      recording = this.#record(merchantId, number, context).finally(() => this.#underWay.delete(news))
+      this.#underWay.set(news, recording)
     }
     await recording
   }
 
-  private async record(merchantId: string, number: number, context: CommandContext): Promise<void> {
+  async #record(merchantId: string, number: number, context: CommandContext): Promise<void> {
     const result = await this.commands.takeUpSecretKey(merchantId, number, context)
     if (!result.accepted) throw new Error(`a SecretKey was not taken up: ${result.refusal.message}`)
   }

@@ -39,7 +39,7 @@ export interface HashOfRequest {
 interface Hashed {
   /** Verified; absent when the request carried none. */
   readonly hash?: HashOfRequest | undefined
-  /** The merchant may have transfers of before requests claimed their hashed texts: those are looked at, too. */
+  /** The merchant may have transfers created before requests claimed their hashed texts: those are looked at, too. */
   readonly mayHaveUnclaimed?: boolean
 }
 
@@ -90,11 +90,11 @@ export class TransferCommands {
   ) {}
 
   createDeposit(request: DepositRequest, context: CommandContext): Promise<TransferResult> {
-    return this.create(this.depositCommand(request), request, context)
+    return this.#create(this.#depositCommand(request), request, context)
   }
 
   createWithdrawal(request: WithdrawalRequest, context: CommandContext): Promise<TransferResult> {
-    return this.create(this.withdrawalCommand(request), request, context)
+    return this.#create(this.#withdrawalCommand(request), request, context)
   }
 
   /**
@@ -102,12 +102,12 @@ export class TransferCommands {
    * `unproven`: a hashCode that no secret of today makes; then it must be the one that was accepted at first.
    */
   async depositBefore(request: DepositRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return (await this.before(this.depositCommand(request), unproven))?.transfer
+    return (await this.#before(this.#depositCommand(request), unproven))?.transfer
   }
 
   /** As {@link depositBefore}. */
   async withdrawalBefore(request: WithdrawalRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return (await this.before(this.withdrawalCommand(request), unproven))?.transfer
+    return (await this.#before(this.#withdrawalCommand(request), unproven))?.transfer
   }
 
   /** Undefined when there is none. From the log, so never behind. */
@@ -135,7 +135,7 @@ export class TransferCommands {
     const { receiptUrl = null, message = null, reason = null, ...amounts } = request
     const named = { type: 'Complete', ...amounts, receiptUrl, message, reason } as const
     const guardFactor = this.completionGuardFactor
-    return this.judged(trackingId, context, (settings) => {
+    return this.#judged(trackingId, context, (settings) => {
       return { ...named, mismatchPolicy: mismatchPolicyOf(settings), guardFactor, at: this.clock() }
     })
   }
@@ -146,7 +146,7 @@ export class TransferCommands {
     message: string | null,
     context: CommandContext,
   ): Promise<TransferResult> {
-    return this.execute(trackingId, { type, message, at: this.clock() }, context)
+    return this.#execute(trackingId, { type, message, at: this.clock() }, context)
   }
 
   /**
@@ -165,7 +165,7 @@ export class TransferCommands {
       const mismatchPolicy = mismatchPolicyOf(settings)
       return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
     }
-    return this.judged(trackingId, context, commandFor, onceId)
+    return this.#judged(trackingId, context, commandFor, onceId)
   }
 
   /** Money of a deposit was given back: recorded once for each receipt. */
@@ -174,19 +174,19 @@ export class TransferCommands {
     returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
     context: CommandContext,
   ): Promise<TransferResult> {
-    return this.judged(trackingId, context, ({ mismatchToleranceMinor: toleranceMinor }) => {
+    return this.#judged(trackingId, context, ({ mismatchToleranceMinor: toleranceMinor }) => {
       return { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }
     })
   }
 
   /** Nothing more has to be done about a deposit's money, which ends its need for attention. */
   resolveAttention(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
-    return this.execute(trackingId, { type: 'ResolveAttention', reason, at: this.clock() }, context)
+    return this.#execute(trackingId, { type: 'ResolveAttention', reason, at: this.clock() }, context)
   }
 
   /** Puts a cancelled or failed deposit into ManualControl. */
   reopen(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
-    return this.execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
+    return this.#execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
   }
 
   /** Cancels the deposit if its time is over and no money is being taken for it; otherwise nothing changes. */
@@ -196,10 +196,10 @@ export class TransferCommands {
       const found = await this.find(trackingId)
       if (found) return { accepted: true, ...found, changed: false }
     }
-    return this.execute(trackingId, { type: 'Expire', at: this.clock() }, context)
+    return this.#execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 
-  private depositCommand(request: DepositRequest): CreateDeposit {
+  #depositCommand(request: DepositRequest): CreateDeposit {
     const { hash: _hash, mayHaveUnclaimed: _unclaimed, expiryMinutes, ...rest } = request
     const at = this.clock()
     const expiresAt = later(at, expiryMinutes * minuteMs)
@@ -207,19 +207,19 @@ export class TransferCommands {
     return { type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }
   }
 
-  private withdrawalCommand(request: WithdrawalRequest): CreateWithdrawal {
+  #withdrawalCommand(request: WithdrawalRequest): CreateWithdrawal {
     const { hash: _hash, mayHaveUnclaimed: _unclaimed, ...rest } = request
     const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
     return { type: 'CreateWithdrawal', trackingId, at: this.clock(), ...rest }
   }
 
-  private async create(
+  async #create(
     command: CreateCommand,
     { hash, mayHaveUnclaimed }: Hashed,
     context: CommandContext,
   ): Promise<TransferResult> {
     const texts = hashedTexts(command.amountMinor, hash?.amountText)
-    if (mayHaveUnclaimed && (await this.isOfAnother(command, texts))) return this.reused(command)
+    if (mayHaveUnclaimed && (await this.#isOfAnother(command, texts))) return this.#reused(command)
     let claims = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
     const stream = transferStream(command.trackingId)
     for (let attempt = 0; attempt <= claims.length; attempt++) {
@@ -230,16 +230,16 @@ export class TransferCommands {
         if (!(error instanceof WrongExpectedRevisionError)) throw error
         const refused = claims.find((each) => each.stream === error.stream)
         if (!refused) throw error
-        const free = await this.behindPassedOver(refused)
-        if (!free) return (await this.isKnownAnothers(refused)) ? hashReused : this.reused(command)
+        const free = await this.#afterSkipped(refused)
+        if (!free) return (await this.#isKnownAnothers(refused)) ? hashReused : this.#reused(command)
         claims = claims.map((each) => (each === refused ? free : each))
       }
     }
-    return this.reused(command)
+    return this.#reused(command)
   }
 
-  /** The claim behind what is passed over, where nothing else is in its stream; undefined where another request's is. @throws UnreadableEventError */
-  private async behindPassedOver(claim: Append): Promise<Append | undefined> {
+  /** The claim after events that are skipped, when nothing else is in its stream; undefined when another request's is. @throws UnreadableEventError */
+  async #afterSkipped(claim: Append): Promise<Append | undefined> {
     const events = await this.store.readStream(claim.stream)
     const made = events.find(({ id }) => id === claim.events[0]?.id)
     if (!made && events.some((event) => readEvent(event))) return undefined
@@ -248,13 +248,13 @@ export class TransferCommands {
   }
 
   /** A claim that knows its kind and is not this request's is another's; of an older one this cannot be said. */
-  private async isKnownAnothers({ stream }: Append): Promise<boolean> {
+  async #isKnownAnothers({ stream }: Append): Promise<boolean> {
     const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
     return claimed?.type === 'HashCodeSeen' && claimed.data.kind !== null
   }
 
-  /** A transfer of before requests claimed texts may go by a hash of this request: all that the texts may stand for is asked. */
-  private async isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
+  /** A transfer created before requests claimed texts may go by a hash of this request: all that the texts may stand for is looked up. */
+  async #isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
     const own = transferStream(command.trackingId)
     const meant = new Map<string, HashedRequest>()
     for (const request of texts.flatMap((text) => requestsIn(text + command.referenceId))) {
@@ -271,19 +271,19 @@ export class TransferCommands {
   }
 
   /** What two kinds could share before may have made this very transfer: then it is answered. */
-  private async reused(command: CreateCommand): Promise<TransferResult> {
-    const found = await this.before(command)
+  async #reused(command: CreateCommand): Promise<TransferResult> {
+    const found = await this.#before(command)
     return found ? { accepted: true, ...found, changed: false } : hashReused
   }
 
-  private async before(command: CreateCommand, unproven?: HashOfRequest): Promise<Found | undefined> {
+  async #before(command: CreateCommand, unproven?: HashOfRequest): Promise<Found | undefined> {
     const found = await this.find(command.trackingId)
     if (!found || !transferDecider.decide(command, found.transfer).accepted) return undefined
-    return unproven && !(await this.wasAccepted(unproven, found.transfer)) ? undefined : found
+    return unproven && !(await this.#wasAccepted(unproven, found.transfer)) ? undefined : found
   }
 
   /** Whether this is the hashCode that the transfer's request was first accepted with. */
-  private async wasAccepted({ hashCode, amountText }: HashOfRequest, transfer: Transfer): Promise<boolean> {
+  async #wasAccepted({ hashCode, amountText }: HashOfRequest, transfer: Transfer): Promise<boolean> {
     const { merchantId, kind, referenceId, amountMinor } = transfer
     const texts = new Set([amountText, formatShortest(amountMinor), formatTwoDecimals(amountMinor)])
     const streams = [...texts].map((text) => hashedTextStream(merchantId, text + referenceId))
@@ -301,7 +301,7 @@ export class TransferCommands {
   }
 
   /** A command that depends on the settings of the transfer's merchant: the transfer is read once for both. */
-  private async judged(
+  async #judged(
     trackingId: string,
     context: CommandContext,
     commandFor: (settings: MerchantSettings) => TransferCommand,
@@ -309,11 +309,11 @@ export class TransferCommands {
   ): Promise<TransferResult> {
     const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), { onceId })
     if (loaded.state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
-    const settings = await this.settings(loaded.state.merchantId)
-    return this.execute(trackingId, commandFor(settings), context, { loaded, onceId })
+    const settings = await this.#settings(loaded.state.merchantId)
+    return this.#execute(trackingId, commandFor(settings), context, { loaded, onceId })
   }
 
-  private async execute(
+  async #execute(
     trackingId: string,
     command: TransferCommand,
     context: CommandContext,
@@ -323,7 +323,7 @@ export class TransferCommands {
     return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
   }
 
-  private async settings(merchantId: string): Promise<MerchantSettings> {
+  async #settings(merchantId: string): Promise<MerchantSettings> {
     const settings = await this.settingsOf(merchantId)
     if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
     return settings

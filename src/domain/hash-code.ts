@@ -20,7 +20,7 @@ export interface HashedRequest {
 /** Twelve digits, the point and two decimals. */
 const longestAmount = 15
 
-/** Every amount and referenceId that a text may have been joined of: `123` is `1` with `23`, and `12` with `3`. */
+/** Every amount and referenceId that a text may have been joined from: `123` is `1` with `23`, and `12` with `3`. */
 export function requestsIn(joined: string): readonly HashedRequest[] {
   const found: HashedRequest[] = []
   for (let length = 1; length < joined.length && length <= longestAmount; length++) {

@@ -68,7 +68,7 @@ export class UnreadableEventError extends EventFormatError {
 }
 
 /**
- * The event in today's shape, whatever version was stored and whether or not it is passed over: who folds or lists events goes
+ * The event in today's shape, whatever version was stored and whether or not it is skipped: who folds or lists events goes
  * through read-event.ts. @throws UnreadableEventError
  */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {

@@ -1,9 +1,10 @@
 import { passedOverStream } from '../domain/streams.js'
-import { decodeEvent, type EventData, UnreadableEventError } from './event-codec.js'
+import type { EventData } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent } from './event-store.js'
+import { readableEvent } from './read-event.js'
 
 /**
- * The same store, its events marked that a person decided to pass over. What was decided before is known at the first read; what
+ * The same store, with the events marked that a person decided to skip. What was decided before is known at the first read; what
  * is decided later, by whichever process or node, is learned as it comes by, so whoever must know of it at once follows
  * {@link passedOverStream} (the merchant directory does, in every thread).
  */
@@ -43,26 +44,26 @@ export function passingOver(store: EventStore): EventStore {
 
 class PassedOver {
   /** The ids of the events by stream and revision: in a log that was put back, another event may stand there. */
-  private readonly streams = new Map<string, Map<number, string>>()
+  readonly #streams = new Map<string, Map<number, string>>()
 
   learn(events: readonly RecordedEvent[]): void {
     for (const recorded of events) {
       const decision = recorded.stream === passedOverStream ? decisionOf(recorded) : undefined
       if (!decision) continue
       const { stream, revision, eventId } = decision
-      this.streams.set(stream, new Map(this.streams.get(stream)).set(revision, eventId))
+      this.#streams.set(stream, new Map(this.#streams.get(stream)).set(revision, eventId))
     }
   }
 
   /** Almost always the very same events: there is next to nothing to look for. */
   mark(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
     this.learn(events)
-    return this.streams.size === 0 ? events : events.map((event) => this.marked(event))
+    return this.#streams.size === 0 ? events : events.map((event) => this.#marked(event))
   }
 
-  private marked(event: RecordedEvent): RecordedEvent {
+  #marked(event: RecordedEvent): RecordedEvent {
     const { stream, revision, id } = event
-    const decided = this.streams.get(stream)
+    const decided = this.#streams.get(stream)
     if (!decided) return event
     if (decided.get(revision) === id) return { ...event, isPassedOver: true }
     let previousRevision = revision - 1
@@ -71,13 +72,8 @@ class PassedOver {
   }
 }
 
-/** What was decided; undefined for an event that cannot be read itself, which passes over nothing. */
+/** What was decided; undefined for an event that cannot be read itself, which skips nothing. */
 export function decisionOf(recorded: RecordedEvent): EventData<'EventPassedOver'> | undefined {
-  try {
-    const event = decodeEvent(recorded)
-    return event.type === 'EventPassedOver' ? event.data : undefined
-  } catch (error) {
-    if (error instanceof UnreadableEventError) return undefined
-    throw error
-  }
+  const event = readableEvent(recorded)
+  return event?.type === 'EventPassedOver' ? event.data : undefined
 }

@@ -2,8 +2,8 @@ import { type DomainEvent, decodeEvent, UnreadableEventError } from './event-cod
 import type { RecordedEvent } from './event-store.js'
 
 /**
- * The one way from a recorded event to what it says; undefined when it is passed over (passing-over.ts), which every reader then
- * takes as if it were not there, its revision aside. @throws UnreadableEventError
+ * The one way from a recorded event to what it says; undefined when a person decided to skip it (passing-over.ts): every reader
+ * then takes it as if it were not there, its revision aside. @throws UnreadableEventError
  */
 export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
   return recorded.isPassedOver ? undefined : decoded(recorded)
@@ -45,7 +45,7 @@ export function readableEvent(recorded: RecordedEvent): DomainEvent | undefined 
   }
 }
 
-/** The state after an event; as before when it is passed over. @throws UnreadableEventError also when it does not fit the state */
+/** The state after an event; as before when it is skipped. @throws UnreadableEventError also when it does not fit the state */
 export function foldEvent<State, Event>(
   evolve: (state: State, event: Event) => State,
   state: State,
@@ -70,7 +70,7 @@ export function evolved<State, Event>(
   }
 }
 
-/** Why an event cannot be read, whether or not it is passed over; undefined when it can. */
+/** Why an event cannot be read, whether or not it is skipped; undefined when it can. */
 export function whyUnreadable(recorded: RecordedEvent): string | undefined {
   try {
     decoded(recorded)

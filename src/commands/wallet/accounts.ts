@@ -42,7 +42,7 @@ export type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** Slow on purpose; works off the main thread. Those for whom it is done take turns (`queuedFor`). */
+/** Slow on purpose, and off the main thread. Those it is done for take turns (`queuedFor`). */
 export interface Passwords {
   /** A PHC string (`$argon2id$…`) with a salt of its own. @throws TooManyPasswordsError */
   hash(secret: string, queuedFor: string): Promise<string>
@@ -50,7 +50,7 @@ export interface Passwords {
   verify(phc: string, secret: string, queuedFor: string): Promise<boolean>
 }
 
-/** More log-ins at once than can be worked off in reasonable time. */
+/** More log-ins at once than can be handled in reasonable time. */
 export class TooManyPasswordsError extends Error {
   override readonly name = 'TooManyPasswordsError'
 }
@@ -72,11 +72,11 @@ const maxKnownAccounts = 1_000
  * TooMuchContentionError (nothing was appended).
  */
 export class WalletAccounts {
-  /** This process' own writers of one account wait for one another instead of losing against one another. */
-  private readonly queue = new KeyedQueue(maxWaitingForAccount)
-  private decoyHash: Promise<string> | undefined
+  /** Writers of one account in this process take turns; they would conflict with one another otherwise. */
+  readonly #queue = new KeyedQueue(maxWaitingForAccount)
+  #decoyHash: Promise<string> | undefined
   /** Accounts as they were when they were last read. */
-  private readonly known = new LRUCache<number, Loaded<WalletAccountState>>({ max: maxKnownAccounts })
+  readonly #known = new LRUCache<number, Loaded<WalletAccountState>>({ max: maxKnownAccounts })
 
   constructor(
     private readonly store: EventStore,
@@ -92,7 +92,7 @@ export class WalletAccounts {
    * between) opens the account under the number reserved. @throws InvalidWalletAccountError
    */
   async open(request: OpenWalletAccount, context: CommandContext): Promise<WalletAccountResult> {
-    const commandFor = await this.prepareOpening(request)
+    const commandFor = await this.#prepareOpening(request)
     for (let attempt = 0; attempt < openAttempts; attempt++) {
       const { emailMac, at } = commandFor(0)
       const reservation = walletEmailStream(emailMac)
@@ -127,13 +127,13 @@ export class WalletAccounts {
 
   /** Undefined when there is none. */
   async find(accountNumber: number): Promise<WalletAccount | undefined> {
-    const { state } = await this.load(accountNumber)
+    const { state } = await this.#load(accountNumber)
     return state.accountNumber === null ? undefined : state
   }
 
   /** Undefined when nobody has one with this e-mail. */
   findByEmail(email: string): Promise<WalletAccount | undefined> {
-    return this.findByMac(this.emailMac(normalEmail(email) ?? ''))
+    return this.#findByMac(this.#emailMac(normalEmail(email) ?? ''))
   }
 
   /**
@@ -145,14 +145,14 @@ export class WalletAccounts {
     password: string,
     queuedFor: string,
   ): Promise<{ readonly known: WalletAccount | undefined; readonly matches: boolean }> {
-    const emailMac = this.emailMac(normalEmail(email) ?? '')
-    const known = await this.findByMac(emailMac)
-    this.decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
-    const decoyHash = await this.decoyHash.catch((error) => {
-      this.decoyHash = undefined
+    const emailMac = this.#emailMac(normalEmail(email) ?? '')
+    const known = await this.#findByMac(emailMac)
+    this.#decoyHash ??= this.passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
+    const decoyHash = await this.#decoyHash.catch((error) => {
+      this.#decoyHash = undefined
       throw error
     })
-    const secret = this.keyedPassword(emailMac, password)
+    const secret = this.#keyedPassword(emailMac, password)
     const matches = await this.passwords.verify(known?.passwordHash ?? decoyHash, secret, queuedFor)
     return { known, matches }
   }
@@ -171,11 +171,11 @@ export class WalletAccounts {
     { reference, amountMinor }: { readonly reference: string; readonly amountMinor: bigint },
     context: CommandContext,
   ): Promise<WalletAccountResult> {
-    return this.execute(accountNumber, { type: 'Credit', reference, amountMinor, at: this.clock() }, context)
+    return this.#execute(accountNumber, { type: 'Credit', reference, amountMinor, at: this.clock() }, context)
   }
 
   trustDevice(accountNumber: number, device: string, context: CommandContext): Promise<WalletAccountResult> {
-    return this.execute(accountNumber, { type: 'TrustDevice', device, at: this.clock() }, context)
+    return this.#execute(accountNumber, { type: 'TrustDevice', device, at: this.clock() }, context)
   }
 
   /** What became of it, now or when it was asked before; undefined when there is no such account. */
@@ -184,20 +184,20 @@ export class WalletAccounts {
     debit: { readonly trackingId: string; readonly amountMinor: bigint; readonly description: string },
     context: CommandContext,
   ): Promise<Movement | undefined> {
-    const result = await this.execute(accountNumber, { type: 'Debit', ...debit, at: this.clock() }, context)
+    const result = await this.#execute(accountNumber, { type: 'Debit', ...debit, at: this.clock() }, context)
     return result.accepted ? debitOf(result.account, debit.trackingId) : undefined
   }
 
   /** The command by the account's number, which is found last. */
-  private async prepareOpening({ email, password, phone, openingBalanceMinor, sandbox = false }: OpenWalletAccount) {
+  async #prepareOpening({ email, password, phone, openingBalanceMinor, sandbox = false }: OpenWalletAccount) {
     const normal = normalEmail(email)
     if (normal === undefined) throw new InvalidWalletAccountError('the e-mail is not an e-mail address')
     if (!isPassword(password)) throw new InvalidWalletAccountError('the password is not 6 digits')
     // The sandbox's was made here, of no person's choosing.
     if (!sandbox && isEasyPassword(password)) throw new InvalidWalletAccountError('the password is too easy to guess')
     if (!isPhone(phone)) throw new InvalidWalletAccountError('the phone is not a number such as +905551234567')
-    const emailMac = this.emailMac(normal)
-    const passwordHash = await this.passwords.hash(this.keyedPassword(emailMac, password), 'operator')
+    const emailMac = this.#emailMac(normal)
+    const passwordHash = await this.passwords.hash(this.#keyedPassword(emailMac, password), 'operator')
     const at = this.clock()
     return (accountNumber: number) =>
       ({
@@ -213,45 +213,45 @@ export class WalletAccounts {
       }) as const
   }
 
-  private async findByMac(emailMac: string): Promise<WalletAccount | undefined> {
+  async #findByMac(emailMac: string): Promise<WalletAccount | undefined> {
     const { state } = await loadStream(this.store, emailReservationDecider, walletEmailStream(emailMac))
     // Number 0 is nobody's: it is read so that an unknown e-mail costs what a known one does.
     const account = await this.find(state.accountNumber ?? 0)
     return account?.emailMac === emailMac ? account : undefined
   }
 
-  private emailMac(email: string): string {
+  #emailMac(email: string): string {
     return this.box.mac('wallet email', email)
   }
 
   /** What is hashed: a million passwords are soon tried, but not without the key. */
-  private keyedPassword(emailMac: string, password: string): string {
+  #keyedPassword(emailMac: string, password: string): string {
     return this.box.mac('wallet password', `${emailMac}:${password}`)
   }
 
   /** An account of thousands of payments would otherwise be read whole for the next one. */
-  private async load(accountNumber: number): Promise<Loaded<WalletAccountState>> {
+  async #load(accountNumber: number): Promise<Loaded<WalletAccountState>> {
     const stream = walletAccountStream(accountNumber)
-    const before = this.known.get(accountNumber)
+    const before = this.#known.get(accountNumber)
     const loaded = await loadStream(this.store, walletAccountDecider, stream, { known: before })
-    if (loaded.state.accountNumber !== null) this.known.set(accountNumber, loaded)
+    if (loaded.state.accountNumber !== null) this.#known.set(accountNumber, loaded)
     return loaded
   }
 
-  private execute(
+  #execute(
     accountNumber: number,
     command: WalletAccountCommand,
     context: CommandContext,
   ): Promise<WalletAccountResult> {
     const stream = walletAccountStream(accountNumber)
-    return this.queue.run(stream, async () => {
+    return this.#queue.run(stream, async () => {
       for (let round = 1; ; round++) {
         try {
-          const loaded = await this.load(accountNumber)
+          const loaded = await this.#load(accountNumber)
           const result = await handleCommand(this.store, walletAccountDecider, stream, command, context, { loaded })
           if (!result.accepted) return result
           const { state, revision, events } = result
-          this.known.set(accountNumber, { state, revision })
+          this.#known.set(accountNumber, { state, revision })
           return opened(state, events.length > 0)
         } catch (error) {
           if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error

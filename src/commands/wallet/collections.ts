@@ -88,7 +88,7 @@ export class WalletCollections {
         case 'collecting':
           return walletFailure('payment-under-way')
         case 'collected':
-          return this.settle(job, started.state)
+          return this.#settle(job, started.state)
         case 'refused-before':
           return walletFailure(latestCollection(started.state, challengeId)?.reason ?? 'insufficient-balance')
         case 'too-soon':
@@ -99,7 +99,7 @@ export class WalletCollections {
           return walletFailure('bad-token')
       }
     }
-    return this.collect(openCollection(started.state)!, job, started)
+    return this.#collect(openCollection(started.state)!, job, started)
   }
 
   /**
@@ -117,33 +117,33 @@ export class WalletCollections {
       const { accountNumber, outcome } = doubtful
       const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
       const isOpen = outcome === 'open'
-      if (known?.outcome === 'collected' || (known && isOpen)) await this.conclude(doubtful, known, job)
-      else if (isOpen && this.deps.wallet.absenceIsProof) await this.collect(doubtful, job)
-      else if (isOpen) await this.end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
+      if (known?.outcome === 'collected' || (known && isOpen)) await this.#conclude(doubtful, known, job)
+      else if (isOpen && this.deps.wallet.absenceIsProof) await this.#collect(doubtful, job)
+      else if (isOpen) await this.#end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
     }
-    await this.settle(job, (await this.load(trackingId)).state)
+    await this.#settle(job, (await this.load(trackingId)).state)
   }
 
-  private async collect(collection: PaymentCollection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
+  async #collect(collection: PaymentCollection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
     const { transfers, clock, settingsOf } = this.deps
     // Not before: what ended the deposit until now could not know of this collection; what comes later finds it.
     const transfer = (await transfers.find(job.trackingId))?.transfer
     const problem = transfer && whyNotPayable(transfer, clock())
     if (!transfer || problem) {
-      await this.end(collection, { ...nothingTaken, outcome: 'not-taken' }, job, loaded)
+      await this.#end(collection, { ...nothingTaken, outcome: 'not-taken' }, job, loaded)
       return problem ?? walletFailure('unknown-transfer')
     }
     const settings = await settingsOf(job.merchantId)
     const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
     const sandbox = settings?.sandbox ?? false
-    const answer = await this.ask(collection, { trackingId: job.trackingId, description, sandbox })
-    if (typeof answer !== 'string') return this.conclude(collection, answer, job, loaded)
-    const ended = await this.end(collection, { ...nothingTaken, outcome: answer }, job, loaded)
-    return answer === 'unknown' ? this.settle(job, ended) : walletFailure('wallet-unavailable')
+    const answer = await this.#ask(collection, { trackingId: job.trackingId, description, sandbox })
+    if (typeof answer !== 'string') return this.#conclude(collection, answer, job, loaded)
+    const ended = await this.#end(collection, { ...nothingTaken, outcome: answer }, job, loaded)
+    return answer === 'unknown' ? this.#settle(job, ended) : walletFailure('wallet-unavailable')
   }
 
   /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
-  private async ask(
+  async #ask(
     { accountNumber, amountMinor }: PaymentCollection,
     request: Pick<Collect, 'trackingId' | 'description' | 'sandbox'>,
   ): Promise<Collection | 'unknown' | 'not-taken'> {
@@ -157,29 +157,24 @@ export class WalletCollections {
     }
   }
 
-  private async conclude(
-    collection: PaymentCollection,
-    known: Collection,
-    job: Job,
-    loaded?: Loaded<Payment>,
-  ): Promise<Paid> {
+  async #conclude(collection: PaymentCollection, known: Collection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
     if (known.outcome === 'refused') {
-      await this.end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job, loaded)
+      await this.#end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job, loaded)
       return walletFailure(known.reason)
     }
     const { amountMinor: collectedAmountMinor, receiptUrl } = known
     const outcome: CollectionOutcome = collectedAmountMinor > 0n ? 'collected' : 'unknown'
     const taken = { outcome, collectedAmountMinor, receiptUrl, reason: null }
-    return this.settle(job, await this.end(collection, taken, job, loaded))
+    return this.#settle(job, await this.#end(collection, taken, job, loaded))
   }
 
-  private async end({ number }: PaymentCollection, ending: Ending, job: Job, loaded?: Loaded<Payment>) {
+  async #end({ number }: PaymentCollection, ending: Ending, job: Job, loaded?: Loaded<Payment>) {
     const command = { type: 'EndCollection', collection: number, ...ending } as const
     return (await this.execute(job, command, job.context, loaded)).state
   }
 
   /** Tells the transfer what is known about its money. */
-  private async settle({ trackingId, context }: Job, { collections }: Payment): Promise<Paid> {
+  async #settle({ trackingId, context }: Job, { collections }: Payment): Promise<Paid> {
     const { transfers } = this.deps
     let transfer: Transfer | undefined
     for (const { number, outcome, collectedAmountMinor, receiptUrl } of collections) {
@@ -189,14 +184,14 @@ export class WalletCollections {
         if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.message}`)
         transfer = result.transfer
       }
-      if (outcome === 'unknown') transfer = await this.holdPending(trackingId, context)
+      if (outcome === 'unknown') transfer = await this.#holdPending(trackingId, context)
     }
     transfer ??= (await transfers.find(trackingId))?.transfer
     return transfer ? answerOf(transfer, this.deps.clock()) : walletFailure('unknown-transfer')
   }
 
   /** A person who looked at it since has decided already, so only a Pending deposit changes. */
-  private async holdPending(trackingId: string, context: CommandContext): Promise<Transfer | undefined> {
+  async #holdPending(trackingId: string, context: CommandContext): Promise<Transfer | undefined> {
     const { transfers } = this.deps
     const found = await transfers.find(trackingId)
     if (found?.transfer.status !== 'Pending') return found?.transfer

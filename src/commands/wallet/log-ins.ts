@@ -44,9 +44,9 @@ const nonceBytes = 16
  * StoreUnavailableError or TooMuchContentionError.
  */
 export class WalletLogIns {
-  private readonly lanes = new KeyedQueue(maxWaiting)
-  private readonly known = new LRUCache<string, Loaded<LogIns>>({ max: maxKnownAccounts })
-  private readonly unknown = new LRUCache<string, LogIns>({ max: maxUnknownAccounts })
+  readonly #lanes = new KeyedQueue(maxWaiting)
+  readonly #known = new LRUCache<string, Loaded<LogIns>>({ max: maxKnownAccounts })
+  readonly #unknown = new LRUCache<string, LogIns>({ max: maxUnknownAccounts })
 
   constructor(
     private readonly store: EventStore,
@@ -58,11 +58,11 @@ export class WalletLogIns {
   async attempt(attempt: LogInAttempt, logIn: () => Promise<LogIn>, context: CommandContext): Promise<LogInResult> {
     const { email, customer, deviceCookie } = attempt
     const account = this.box.mac('wallet log-in', normalEmail(email) ?? email)
-    const { knownDevices } = (await this.load(account)).state
-    const device = this.cookieDevice(account, deviceCookie) ?? (knownDevices.includes(customer) ? customer : null)
+    const { knownDevices } = (await this.#load(account)).state
+    const device = this.#cookieDevice(account, deviceCookie) ?? (knownDevices.includes(customer) ? customer : null)
     // One after the other, so that of a hundred at once no more are compared than one by one.
-    return this.lanes.run(`${account}:${device}`, async () => {
-      const loaded = await this.load(account)
+    return this.#lanes.run(`${account}:${device}`, async () => {
+      const loaded = await this.#load(account)
       const nowMs = Date.parse(this.clock())
       const lockedUntilMs = logInLockedUntilMs(loaded.state, device, nowMs)
       if (lockedUntilMs !== undefined) {
@@ -74,54 +74,54 @@ export class WalletLogIns {
       if (result.outcome === 'refused') {
         const failed = { type: 'FailLogIn', ...common, device } as const
         const isKnown = result.isAccount || loaded.revision !== 'no_stream'
-        if (isKnown) await this.record(account, failed, loaded, context)
-        else this.recordUnknown(account, failed)
+        if (isKnown) await this.#record(account, failed, loaded, context)
+        else this.#recordUnknown(account, failed)
         return { outcome: 'refused' }
       }
-      await this.record(account, { type: 'KnowDevice', ...common, device: customer }, loaded, context)
-      return { outcome: 'accepted', accountNumber: result.accountNumber, deviceCookie: this.newCookie(account) }
+      await this.#record(account, { type: 'KnowDevice', ...common, device: customer }, loaded, context)
+      return { outcome: 'accepted', accountNumber: result.accountNumber, deviceCookie: this.#newCookie(account) }
     })
   }
 
-  private async record(account: string, command: LogInCommand, loaded: Loaded<LogIns>, context: CommandContext) {
+  async #record(account: string, command: LogInCommand, loaded: Loaded<LogIns>, context: CommandContext) {
     const stream = walletLogInsStream(account)
     // What was counted in memory ends with the first event: from then on the log counts.
     const before = loaded.revision === 'no_stream' ? unread(logInDecider) : loaded
     const result = await handleCommand(this.store, logInDecider, stream, command, context, { loaded: before })
     if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.message}`)
     const { state, revision } = result
-    this.known.set(account, { state, revision })
-    this.unknown.delete(account)
+    this.#known.set(account, { state, revision })
+    this.#unknown.delete(account)
   }
 
-  private recordUnknown(account: string, command: LogInCommand): void {
-    const before = this.unknown.get(account) ?? logInDecider.initialState
+  #recordUnknown(account: string, command: LogInCommand): void {
+    const before = this.#unknown.get(account) ?? logInDecider.initialState
     const decision = logInDecider.decide(command, before)
     if (!decision.accepted) return
-    this.unknown.set(account, decision.events.reduce(logInDecider.evolve, before))
+    this.#unknown.set(account, decision.events.reduce(logInDecider.evolve, before))
   }
 
-  private async load(account: string): Promise<Loaded<LogIns>> {
+  async #load(account: string): Promise<Loaded<LogIns>> {
     const stream = walletLogInsStream(account)
-    const loaded = await loadStream(this.store, logInDecider, stream, { known: this.known.get(account) })
-    if (loaded.revision === 'no_stream') return { ...loaded, state: this.unknown.get(account) ?? loaded.state }
-    this.known.set(account, loaded)
+    const loaded = await loadStream(this.store, logInDecider, stream, { known: this.#known.get(account) })
+    if (loaded.revision === 'no_stream') return { ...loaded, state: this.#unknown.get(account) ?? loaded.state }
+    this.#known.set(account, loaded)
     return loaded
   }
 
-  private newCookie(account: string): string {
+  #newCookie(account: string): string {
     const nonce = randomBytes(nonceBytes).toString('base64url')
-    return `${nonce}.${this.cookieMac(account, nonce)}`
+    return `${nonce}.${this.#cookieMac(account, nonce)}`
   }
 
   /** The device of a cookie that was made for this account; undefined for any other. */
-  private cookieDevice(account: string, cookie: string | undefined): string | undefined {
+  #cookieDevice(account: string, cookie: string | undefined): string | undefined {
     const [, nonce, mac] = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(cookie ?? '') ?? []
     if (!nonce || !mac) return undefined
-    return timingSafeEqual(Buffer.from(mac), Buffer.from(this.cookieMac(account, nonce))) ? nonce : undefined
+    return timingSafeEqual(Buffer.from(mac), Buffer.from(this.#cookieMac(account, nonce))) ? nonce : undefined
   }
 
-  private cookieMac(account: string, nonce: string): string {
+  #cookieMac(account: string, nonce: string): string {
     return this.box.mac('log-in device', `${account}.${nonce}`)
   }
 }

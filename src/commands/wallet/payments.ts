@@ -114,13 +114,13 @@ const linkMacLength = 22
  * pages and for ours. Methods may throw StoreUnavailableError or TooMuchContentionError.
  */
 export class WalletPayments {
-  private readonly tokens: WalletTokens
-  private readonly lanes = new KeyedQueue(maxWaitingForAccount)
+  readonly #tokens: WalletTokens
+  readonly #lanes = new KeyedQueue(maxWaitingForAccount)
   /** What the wallet answers, from when it is asked. A failure is an answer too, or a wallet that is unavailable would be asked most. */
-  private readonly trust = new LRUCache<string, Promise<boolean>>({ max: maxTrustKept, ttl: trustKeptMs })
+  readonly #trust = new LRUCache<string, Promise<boolean>>({ max: maxTrustKept, ttl: trustKeptMs })
 
   constructor(private readonly deps: WalletPaymentsDependencies) {
-    this.tokens = createWalletTokens(deps.box, () => this.nowMs())
+    this.#tokens = createWalletTokens(deps.box, () => this.#nowMs())
   }
 
   /** Has a code sent to the account's phone when the password is right. */
@@ -130,7 +130,7 @@ export class WalletPayments {
   ): Promise<Result<{ readonly token: string; readonly deviceCookie: string }>> {
     const { wallet, collections, logIns, takeCode } = this.deps
     const { trackingId, merchantId, email, password, deviceCookie } = request
-    const found = await this.payable(request)
+    const found = await this.#payable(request)
     if (!('transfer' in found)) return found
     const unprepared = wallet.whyUnprepared?.()
     if (unprepared !== undefined) {
@@ -140,9 +140,9 @@ export class WalletPayments {
     }
     const loaded = await collections.load(trackingId)
     if (loaded.state.challenges.length >= maxLogIns) return walletFailure('too-many-logins')
-    const attempt = { email, merchantId, trackingId, customer: this.deviceOf(found.transfer), deviceCookie }
-    return this.telling(found.transfer, async () => {
-      const result = await logIns.attempt(attempt, () => this.logInTo(merchantId, email, password), context)
+    const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
+    return this.#telling(found.transfer, async () => {
+      const result = await logIns.attempt(attempt, () => this.#logInTo(merchantId, email, password), context)
       if (result.outcome === 'locked') return walletFailure('login-throttled', result)
       if (result.outcome === 'refused') return walletFailure('bad-login')
       const { accountNumber } = result
@@ -151,35 +151,35 @@ export class WalletPayments {
       const challenge = { id: randomUUID(), accountNumber }
       const command = { type: 'LogIn', challengeId: challenge.id, accountNumber } as const
       // One after the other for each deposit: its twentieth log-in is the last, however many come at once.
-      const recorded = await this.lanes.run(trackingId, () =>
+      const recorded = await this.#lanes.run(trackingId, () =>
         collections.execute(found.transfer, command, context, loaded),
       )
       if (!recorded.accepted) return failureOf(recorded.refusal.rule)
-      await wallet.sendCode(challenge, await this.told(found.transfer))
-      const token = this.tokens.issue('code', request, challenge.id)
+      await wallet.sendCode(challenge, await this.#told(found.transfer))
+      const token = this.#tokens.issue('code', request, challenge.id)
       return { ok: true, token, deviceCookie: result.deviceCookie }
     })
   }
 
   /** `Completed` means that the money was taken and the deposit is completed. */
   async verifyCode(request: CodeRequest, context: CommandContext): Promise<Result<Verified>> {
-    const found = await this.payable(request)
+    const found = await this.#payable(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
-    const begun = await this.challengeOf('code', request)
+    const begun = await this.#challengeOf('code', request)
     if (!('challenge' in begun)) return begun
     const { id: challengeId, accountNumber } = begun.challenge
-    return this.telling(transfer, async () => {
-      const checked = await this.lanes.run(String(accountNumber), () =>
-        this.checkCode(transfer, begun, request.code, context),
+    return this.#telling(transfer, async () => {
+      const checked = await this.#lanes.run(String(accountNumber), () =>
+        this.#checkCode(transfer, begun, request.code, context),
       )
       if (!checked.ok) return checked
-      const token = this.tokens.issue('device', request, challengeId)
+      const token = this.#tokens.issue('device', request, challengeId)
       if (checked.isTrusted) {
         const paid = await this.deps.collections.pay(transfer, challengeId, context, checked.verified)
         return paid.ok ? { ok: true, nextStep: 'Completed', token, accountNumber } : paid
       }
-      await this.questionDevice(transfer, begun.challenge, context, checked.verified)
+      await this.#questionDevice(transfer, begun.challenge, context, checked.verified)
       return { ok: true, nextStep: 'ValidateUserDevice', token, accountNumber }
     })
   }
@@ -187,12 +187,12 @@ export class WalletPayments {
   /** Pays once the device is trusted. Asked again after that, it says the same. */
   async validateDevice(request: DeviceRequest, context: CommandContext): Promise<Result> {
     const { collections } = this.deps
-    const found = await this.ownDeposit(request)
+    const found = await this.#ownDeposit(request)
     if (!('transfer' in found)) return found
     const { transfer } = found
     // Before the token, whose time is over then as well: the deposit's end is what there is to know.
     if (hasExpired(transfer, this.deps.clock())) return walletFailure('expired-deposit')
-    const begun = await this.challengeOf('device', request)
+    const begun = await this.#challengeOf('device', request)
     if (!('challenge' in begun)) return begun
     const { challenge, loaded } = begun
     // The poll that finds the payment done may not be the one that did it.
@@ -202,7 +202,7 @@ export class WalletPayments {
     if (problem) return problem
     return reachingWallet(async () => {
       // A log-in whose money was asked for has passed this step.
-      const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.isTrusted(challenge, transfer))
+      const isTrusted = latestCollection(loaded.state, challenge.id) || (await this.#isTrusted(challenge, transfer))
       return isTrusted ? collections.pay(transfer, challenge.id, context, loaded) : walletFailure('device-pending')
     })
   }
@@ -214,12 +214,12 @@ export class WalletPayments {
 
   /** Whether a token is good for polling the device, without looking anything up. */
   isDeviceToken({ trackingId, merchantId, token }: Omit<DeviceRequest, 'channel'>): boolean {
-    return this.tokens.verify('device', { trackingId, merchantId }, token).valid
+    return this.#tokens.verify('device', { trackingId, merchantId }, token).valid
   }
 
   /** What a confirmation link is about; undefined when it was not made here. Changes nothing: mail scanners open links. */
   async deviceConfirmation(link: string): Promise<DeviceConfirmation | undefined> {
-    const found = await this.byLink(link)
+    const found = await this.#byLink(link)
     if (!found) return undefined
     const { transfer, challenge } = found
     const settings = await this.deps.settingsOf(transfer.merchantId)
@@ -237,24 +237,24 @@ export class WalletPayments {
     | { readonly ok: true }
     | { readonly ok: false; readonly reason: 'unknown-link' | 'expired-link' | 'wallet-unavailable' }
   > {
-    const found = await this.byLink(link)
+    const found = await this.#byLink(link)
     if (!found) return { ok: false, reason: 'unknown-link' }
     const { transfer, challenge } = found
     if (challenge.deviceConfirmed) return { ok: true }
     if (this.deps.clock() >= challenge.questionExpiresAt!) return { ok: false, reason: 'expired-link' }
     try {
-      await this.deps.wallet.trust(challenge.accountNumber, this.deviceOf(transfer))
+      await this.deps.wallet.trust(challenge.accountNumber, this.#deviceOf(transfer))
     } catch (error) {
       if (error instanceof WalletUnavailableError) return { ok: false, reason: 'wallet-unavailable' }
       throw error
     }
-    this.trust.delete(this.trustKey(challenge, transfer))
+    this.#trust.delete(this.#trustKey(challenge, transfer))
     await this.deps.collections.execute(transfer, { type: 'ConfirmDevice', challengeId: challenge.id }, context)
     return { ok: true }
   }
 
   /** An account of the sandbox pays deposits of the sandbox, a live one live ones. Of the other kind, it is as if the password were wrong. */
-  private async logInTo(merchantId: string, email: string, password: string): Promise<LogIn> {
+  async #logInTo(merchantId: string, email: string, password: string): Promise<LogIn> {
     const loggedIn = await this.deps.wallet.logIn(email, password, merchantId)
     if (loggedIn.outcome === 'refused') return loggedIn
     const settings = await this.deps.settingsOf(merchantId)
@@ -262,7 +262,7 @@ export class WalletPayments {
   }
 
   /** One code after the other for each account, so that the cap on wrong ones holds for codes sent at once. */
-  private async checkCode(
+  async #checkCode(
     transfer: Deposit,
     { challenge: { id: challengeId, accountNumber }, loaded }: Begun,
     code: string,
@@ -272,9 +272,9 @@ export class WalletPayments {
     const { trackingId, merchantId } = transfer
     const stream = walletCodesStream(accountNumber)
     const wrongCodes = await loadStream(store, codeCapDecider, stream)
-    const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.nowMs())
+    const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.#nowMs())
     if (lockedUntilMs !== undefined) {
-      return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.nowMs()) / 1000) })
+      return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.#nowMs()) / 1000) })
     }
     const attempted = await collections.execute(transfer, { type: 'AttemptCode', challengeId }, context, loaded)
     if (!attempted.accepted) return failureOf(attempted.refusal.rule)
@@ -285,12 +285,12 @@ export class WalletPayments {
       return walletFailure('wrong-code')
     }
     // Before the token is used up: a wallet that is unavailable now leaves the customer another try.
-    const isTrusted = await wallet.isTrusted(accountNumber, this.deviceOf(transfer))
+    const isTrusted = await wallet.isTrusted(accountNumber, this.#deviceOf(transfer))
     const verified = await collections.execute(transfer, { type: 'VerifyCode', challengeId }, context, attempted)
     return verified.accepted ? { ok: true, isTrusted, verified } : failureOf(verified.refusal.rule)
   }
 
-  private async questionDevice(
+  async #questionDevice(
     transfer: Deposit,
     { id: challengeId, accountNumber }: Challenge,
     context: CommandContext,
@@ -299,22 +299,22 @@ export class WalletPayments {
     const { trackingId } = transfer
     const expiresAt = later(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
     await this.deps.collections.execute(transfer, { type: 'QuestionDevice', challengeId, expiresAt }, context, loaded)
-    const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.linkMac(trackingId, challengeId)}`
-    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.told(transfer)) })
+    const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.#linkMac(trackingId, challengeId)}`
+    await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.#told(transfer)) })
   }
 
-  private async told({ merchantId, amountMinor }: Deposit): Promise<PaymentTold> {
+  async #told({ merchantId, amountMinor }: Deposit): Promise<PaymentTold> {
     return { merchantName: (await this.deps.settingsOf(merchantId))?.name ?? '', amountMinor }
   }
 
   /** The deposit, if it is this merchant's and may be paid now. */
-  private async payable(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
-    const found = await this.ownDeposit(step)
+  async #payable(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
+    const found = await this.#ownDeposit(step)
     if (!('transfer' in found)) return found
     return whyNotPayable(found.transfer, this.deps.clock()) ?? found
   }
 
-  private async ownDeposit(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
+  async #ownDeposit(step: Step): Promise<{ readonly transfer: Deposit } | WalletFailure> {
     const found = await this.deps.transfers.find(step.trackingId)
     if (found?.transfer.merchantId !== step.merchantId) return walletFailure('unknown-transfer')
     const { transfer } = found
@@ -327,19 +327,19 @@ export class WalletPayments {
   }
 
   /** The log-in a token belongs to. */
-  private async challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Begun | WalletFailure> {
+  async #challengeOf(step: WalletStep, request: Step & { token: string }): Promise<Begun | WalletFailure> {
     const { trackingId, token } = request
-    const verified = this.tokens.verify(step, request, token)
+    const verified = this.#tokens.verify(step, request, token)
     if (!verified.valid) return walletFailure(verified.reason === 'expired' ? 'expired-token' : 'bad-token')
     const loaded = await this.deps.collections.load(trackingId)
     const challenge = findChallenge(loaded.state, verified.challengeId)
     return challenge ? { challenge, loaded } : walletFailure('bad-token')
   }
 
-  private async byLink(link: string): Promise<{ transfer: Deposit; challenge: Challenge } | undefined> {
+  async #byLink(link: string): Promise<{ transfer: Deposit; challenge: Challenge } | undefined> {
     const [, trackingId, challengeId, mac] = /^([0-9a-f-]{36})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{22})$/.exec(link) ?? []
     if (!trackingId || !challengeId || !mac) return undefined
-    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(this.linkMac(trackingId, challengeId)))) return undefined
+    if (!timingSafeEqual(Buffer.from(mac), Buffer.from(this.#linkMac(trackingId, challengeId)))) return undefined
     const found = await this.deps.transfers.find(trackingId)
     const { state } = await this.deps.collections.load(trackingId)
     const challenge = findChallenge(state, challengeId)
@@ -347,38 +347,38 @@ export class WalletPayments {
     return { transfer: found.transfer, challenge }
   }
 
-  private linkMac(trackingId: string, challengeId: string): string {
+  #linkMac(trackingId: string, challengeId: string): string {
     return this.deps.box.mac('device link', `${trackingId}.${challengeId}`).slice(0, linkMacLength)
   }
 
   /** The native API says nothing else about where a customer pays from (docs/decisions). */
-  private deviceOf({ merchantId, userId }: Deposit): string {
+  #deviceOf({ merchantId, userId }: Deposit): string {
     return deviceIdOf(this.deps.box, merchantId, userId)
   }
 
   /** For polls: the wallet is asked once a second, however many they are. */
-  private isTrusted(challenge: Challenge, deposit: Deposit): Promise<boolean> {
-    const key = this.trustKey(challenge, deposit)
-    const before = this.trust.get(key)
+  #isTrusted(challenge: Challenge, deposit: Deposit): Promise<boolean> {
+    const key = this.#trustKey(challenge, deposit)
+    const before = this.#trust.get(key)
     if (before) return before
-    const answer = this.deps.wallet.isTrusted(challenge.accountNumber, this.deviceOf(deposit))
+    const answer = this.deps.wallet.isTrusted(challenge.accountNumber, this.#deviceOf(deposit))
     // For as long as the wallet takes, and a second from then on.
-    this.trust.set(key, answer, { ttl: 0 })
-    const keep = () => this.trust.peek(key) === answer && this.trust.set(key, answer)
+    this.#trust.set(key, answer, { ttl: 0 })
+    const keep = () => this.#trust.peek(key) === answer && this.#trust.set(key, answer)
     answer.then(keep, keep)
     return answer
   }
 
-  private trustKey({ accountNumber }: Challenge, deposit: Deposit): string {
-    return `${accountNumber}:${this.deviceOf(deposit)}`
+  #trustKey({ accountNumber }: Challenge, deposit: Deposit): string {
+    return `${accountNumber}:${this.#deviceOf(deposit)}`
   }
 
-  private nowMs(): number {
+  #nowMs(): number {
     return Date.parse(this.deps.clock())
   }
 
   /** The customer learns that it did not work, the operator why: a gateway that refuses, or a wallet core that is unavailable. */
-  private telling<Value extends object>(deposit: Deposit, step: () => Promise<Result<Value>>): Promise<Result<Value>> {
+  #telling<Value extends object>(deposit: Deposit, step: () => Promise<Result<Value>>): Promise<Result<Value>> {
     return reachingWallet(step, (cause) => this.deps.onUnavailable(cause, deposit))
   }
 }

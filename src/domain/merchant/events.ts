@@ -24,7 +24,7 @@ interface MerchantData {
     apiKeySha256: string
     secretKey: SealedSecret
     webhookSecret: SealedSecret
-    /** All of its requests claimed the texts their hashes are made of; false for merchants of before there were claims. */
+    /** All of its requests claimed the texts their hashes are made of; false for merchants registered before there were claims. */
     requestsClaimed: boolean
   }
   MerchantSettingsChanged: Common & { changes: Partial<MerchantSettings> }

@@ -33,18 +33,6 @@ export interface MismatchPolicy {
   readonly autoCancel: boolean
 }
 
-export interface ChangeStatus {
-  readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'
-  readonly message: string | null
-  readonly at: string
-}
-
-/** Cancels a deposit whose time is over; does nothing to any other transfer. */
-export interface Expire {
-  readonly type: 'Expire'
-  readonly at: string
-}
-
 /** Money for a deposit was taken from the customer: it completes a Pending one, and is recorded on any other. */
 export interface ReceiveFunds {
   readonly type: 'ReceiveFunds'
@@ -68,15 +56,9 @@ export interface ReturnFunds {
   readonly at: string
 }
 
-/** Nothing more has to be done about a deposit's money. */
-export interface ResolveAttention {
-  readonly type: 'ResolveAttention'
-  readonly reason: string
-  readonly at: string
-}
-
-export interface Reopen {
-  readonly type: 'Reopen'
+/** `ResolveAttention`: nothing more has to be done about a deposit's money. */
+export interface Settle {
+  readonly type: 'ResolveAttention' | 'Reopen'
   readonly reason: string
   readonly at: string
 }
@@ -85,9 +67,9 @@ export type TransferCommand =
   | CreateDeposit
   | CreateWithdrawal
   | Complete
-  | ChangeStatus
-  | Expire
+  | { readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'; readonly message: string | null; readonly at: string }
+  /** Cancels a deposit whose time is over; does nothing to any other transfer. */
+  | { readonly type: 'Expire'; readonly at: string }
   | ReceiveFunds
   | ReturnFunds
-  | ResolveAttention
-  | Reopen
+  | Settle

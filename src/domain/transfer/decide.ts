@@ -1,14 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import { formatTwoDecimals } from '../money.js'
-import type {
-  CreateDeposit,
-  CreateWithdrawal,
-  ReceiveFunds,
-  Reopen,
-  ResolveAttention,
-  ReturnFunds,
-  TransferCommand,
-} from './commands.js'
+import type { CreateDeposit, CreateWithdrawal, ReceiveFunds, ReturnFunds, Settle, TransferCommand } from './commands.js'
 import { book, complete, isFinal, isMismatch } from './complete.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferCreated, TransferEvent } from './events.js'
@@ -139,7 +131,7 @@ function standingMismatch(state: Deposit, moreMinor: bigint, toleranceMinor: big
   return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
 }
 
-function resolveAttention({ reason, at }: ResolveAttention, state: Transfer): Decision<TransferEvent> {
+function resolveAttention({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
   if (!needsAttention(state)) return accept()
   const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason }
   return accept({ type: 'AttentionResolved', data })
@@ -149,7 +141,7 @@ function max(a: bigint, b: bigint): bigint {
   return a > b ? a : b
 }
 
-function reopen({ reason, at }: Reopen, state: Transfer): Decision<TransferEvent> {
+function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
   if (state.kind === 'deposit') {
     if (state.status === 'ManualControl' && state.reopened) return accept()
     if (state.status === 'Cancelled' || state.status === 'Failed') {

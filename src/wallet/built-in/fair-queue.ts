@@ -9,10 +9,10 @@ export interface FairQueueLimits {
 
 /** Bounded work at once. Keys take turns: however much waits for one of them, another's first piece is next but a few. */
 export class FairQueue {
-  private running = 0
-  private readonly runningOf = new Map<string, number>()
+  #running = 0
+  readonly #runningOf = new Map<string, number>()
   /** Of each key what waits, in order; the key whose turn is next is the first. */
-  private readonly waiting = new Map<string, Start[]>()
+  readonly #waiting = new Map<string, Start[]>()
 
   constructor(
     private readonly limits: FairQueueLimits,
@@ -21,48 +21,48 @@ export class FairQueue {
 
   /** @throws what `tooMany` makes, and what `task` throws */
   async run<Value>(key: string, task: () => Promise<Value>): Promise<Value> {
-    if (this.hasPlace(key)) this.take(key)
-    else await this.turn(key)
+    if (this.#hasPlace(key)) this.#take(key)
+    else await this.#turn(key)
     try {
       return await task()
     } finally {
-      this.leave(key)
-      this.startNext()
+      this.#leave(key)
+      this.#startNext()
     }
   }
 
-  private hasPlace(key: string): boolean {
+  #hasPlace(key: string): boolean {
     const { maxAtOnce, maxAtOncePerKey } = this.limits
-    return this.running < maxAtOnce && (this.runningOf.get(key) ?? 0) < maxAtOncePerKey
+    return this.#running < maxAtOnce && (this.#runningOf.get(key) ?? 0) < maxAtOncePerKey
   }
 
-  private take(key: string): void {
-    this.running++
-    this.runningOf.set(key, (this.runningOf.get(key) ?? 0) + 1)
+  #take(key: string): void {
+    this.#running++
+    this.#runningOf.set(key, (this.#runningOf.get(key) ?? 0) + 1)
   }
 
-  private leave(key: string): void {
-    this.running--
-    const rest = (this.runningOf.get(key) ?? 0) - 1
-    if (rest === 0) this.runningOf.delete(key)
-    else this.runningOf.set(key, rest)
+  #leave(key: string): void {
+    this.#running--
+    const rest = (this.#runningOf.get(key) ?? 0) - 1
+    if (rest === 0) this.#runningOf.delete(key)
+    else this.#runningOf.set(key, rest)
   }
 
-  private turn(key: string): Promise<void> {
-    const queue = this.waiting.get(key) ?? []
+  #turn(key: string): Promise<void> {
+    const queue = this.#waiting.get(key) ?? []
     if (queue.length >= this.limits.maxWaitingPerKey) throw this.tooMany()
-    this.waiting.set(key, queue)
+    this.#waiting.set(key, queue)
     return new Promise((resolve) => queue.push(resolve))
   }
 
-  private startNext(): void {
-    for (const [key, queue] of this.waiting) {
-      if (!this.hasPlace(key)) continue
+  #startNext(): void {
+    for (const [key, queue] of this.#waiting) {
+      if (!this.#hasPlace(key)) continue
       const start = queue.shift()
-      this.waiting.delete(key)
-      if (queue.length > 0) this.waiting.set(key, queue)
+      this.#waiting.delete(key)
+      if (queue.length > 0) this.#waiting.set(key, queue)
       // Its place is taken here, before anybody else can.
-      this.take(key)
+      this.#take(key)
       start?.()
       return
     }

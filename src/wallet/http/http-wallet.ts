@@ -1,6 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/currency.js'
+import { atMost } from '../at-most.js'
 import { type ExchangeAnswer, ExchangeFailedError, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 import {
@@ -83,29 +84,20 @@ export function createHttpWallet(core: WalletCore): Wallet {
 
 /** @throws WalletUnavailableError when surely nothing was done, WalletOutcomeUnknownError otherwise */
 function limited({ url, token, timeoutMs }: WalletCore) {
-  let running = 0
-  return async <Schema extends TSchema>(call: Call<Schema>): Promise<Static<Schema>> => {
-    if (running >= maxAtOnce) throw new WalletUnavailableError(`${maxAtOnce} requests to the wallet core are under way`)
-    running++
-    try {
-      const { method, path, body, headers } = call
-      const request = {
-        method,
-        url: `${url}${path}`,
-        token,
-        timeoutMs,
-        ...(body && { body }),
-        ...(headers && { headers }),
+  const inTurn = atMost(
+    maxAtOnce,
+    () => new WalletUnavailableError(`${maxAtOnce} requests to the wallet core are under way`),
+  )
+  return <Schema extends TSchema>({ path, answer, ...call }: Call<Schema>): Promise<Static<Schema>> =>
+    inTurn(async () => {
+      try {
+        return read(await exchange({ ...call, url: `${url}${path}`, token, timeoutMs }), answer)
+      } catch (error) {
+        if (!(error instanceof ExchangeFailedError)) throw error
+        const message = `the wallet core did not answer: ${error.message}`
+        throw error.mayHaveArrived ? new WalletOutcomeUnknownError(message) : new WalletUnavailableError(message)
       }
-      return read(await exchange(request), call.answer)
-    } catch (error) {
-      if (!(error instanceof ExchangeFailedError)) throw error
-      const message = `the wallet core did not answer: ${error.message}`
-      throw error.mayHaveArrived ? new WalletOutcomeUnknownError(message) : new WalletUnavailableError(message)
-    } finally {
-      running--
-    }
-  }
+    })
 }
 
 function read<Schema extends TSchema>({ status, text }: ExchangeAnswer, form: TypeCheck<Schema>): Static<Schema> {

@@ -13,7 +13,7 @@ const maxDeleted = 50
  * used by who reads the disk. They are where the read models are, so every node and the command line see the same ones.
  */
 export class Outbox implements Sender {
-  private sequence = 0
+  #sequence = 0
 
   constructor(
     private readonly readModels: ReadModels,
@@ -22,23 +22,23 @@ export class Outbox implements Sender {
   ) {}
 
   async sendSms({ to, code }: Parameters<Sender['sendSms']>[0]): Promise<void> {
-    await this.put({ kind: 'sms', to, code, link: null, at: this.clock() })
+    await this.#put({ kind: 'sms', to, code, link: null, at: this.clock() })
   }
 
   async sendEmail({ to, link }: Parameters<Sender['sendEmail']>[0]): Promise<void> {
-    await this.put({ kind: 'email', to, code: null, link, at: this.clock() })
+    await this.#put({ kind: 'email', to, code: null, link, at: this.clock() })
   }
 
   /** Newest first. Those sealed with another master key are left out. @throws ReadModelsUnavailableError */
   async list(): Promise<readonly OutboxMessage[]> {
     const documents = await this.readModels.collection(collectionName).find({}, { sort: { _id: -1 }, limit: kept })
-    return documents.flatMap((document) => this.opened(document) ?? [])
+    return documents.flatMap((document) => this.#opened(document) ?? [])
   }
 
-  private async put(message: OutboxMessage): Promise<void> {
+  async #put(message: OutboxMessage): Promise<void> {
     // Two of the same millisecond keep their order; those of other processes fall where they fall.
-    this.sequence = (this.sequence + 1) % 1_000_000
-    const _id = `${message.at}|${String(this.sequence).padStart(6, '0')}|${randomUUID()}`
+    this.#sequence = (this.#sequence + 1) % 1_000_000
+    const _id = `${message.at}|${String(this.#sequence).padStart(6, '0')}|${randomUUID()}`
     const sealed = this.box.seal(JSON.stringify(message), owner(_id))
     try {
       const outbox = this.readModels.collection(collectionName)
@@ -52,7 +52,7 @@ export class Outbox implements Sender {
     }
   }
 
-  private opened({ _id, sealed }: Document): OutboxMessage | undefined {
+  #opened({ _id, sealed }: Document): OutboxMessage | undefined {
     try {
       return JSON.parse(this.box.open(String(sealed), owner(_id))) as OutboxMessage
     } catch (error) {

@@ -1,3 +1,4 @@
+import { atMost } from '../at-most.js'
 import { ExchangeFailedError, exchange } from '../exchange.js'
 import { MessageNotSentError, type Sender, type Sms } from '../messages.js'
 
@@ -11,20 +12,17 @@ const maxAtOnce = 20
 
 /** SMS by the contract of docs/reference/messages.md: `{to, text}` is posted, any 2xx means that it was taken over. */
 export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
-  let running = 0
+  const limited = atMost(maxAtOnce, () => new MessageNotSentError(`${maxAtOnce} SMS are under way`))
   return {
-    async sendSms({ to, text }: Sms): Promise<void> {
-      if (running >= maxAtOnce) throw new MessageNotSentError(`${maxAtOnce} SMS are under way`)
-      running++
-      try {
-        const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
-        if (status < 200 || status > 299) throw new MessageNotSentError(`the SMS gateway answered ${status}`)
-      } catch (error) {
-        if (!(error instanceof ExchangeFailedError)) throw error
-        throw new MessageNotSentError(`the SMS gateway did not answer: ${error.message}`)
-      } finally {
-        running--
-      }
-    },
+    sendSms: ({ to, text }: Sms) =>
+      limited(async () => {
+        try {
+          const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
+          if (status < 200 || status > 299) throw new MessageNotSentError(`the SMS gateway answered ${status}`)
+        } catch (error) {
+          if (!(error instanceof ExchangeFailedError)) throw error
+          throw new MessageNotSentError(`the SMS gateway did not answer: ${error.message}`)
+        }
+      }),
   }
 }

@@ -1,4 +1,5 @@
 import { createTransport, type SendMailOptions } from 'nodemailer'
+import { atMost } from '../at-most.js'
 import { type Email, MessageNotSentError, type Sender } from '../messages.js'
 
 export interface MailServer {
@@ -31,23 +32,20 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  let running = 0
+  const limited = atMost(maxAtOnce, () => new MessageNotSentError(`${maxAtOnce} e-mails are under way`))
   return {
-    async sendEmail({ to, subject, text, html }: Email): Promise<void> {
-      if (running >= maxAtOnce) throw new MessageNotSentError(`${maxAtOnce} e-mails are under way`)
-      running++
-      try {
+    sendEmail: ({ to, subject, text, html }: Email) =>
+      limited(async () => {
         // For all of it: each of the timeouts above begins anew with every byte.
         const limits = { signal: AbortSignal.timeout(timeoutMs) }
         const headers = { 'auto-submitted': 'auto-generated' }
         const mail: SendMailOptions = { from, to: { name: '', address: to }, subject, text, html, headers, ...limits }
-        await transport.sendMail(mail)
-      } catch (error) {
-        throw new MessageNotSentError(`the e-mail was not sent: ${reasonOf(error)}`)
-      } finally {
-        running--
-      }
-    },
+        try {
+          await transport.sendMail(mail)
+        } catch (error) {
+          throw new MessageNotSentError(`the e-mail was not sent: ${reasonOf(error)}`)
+        }
+      }),
   }
 }
 
