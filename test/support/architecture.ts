@@ -56,7 +56,7 @@ export const areas: Areas = {
     packages: ['pino'],
   },
   // What http and cli ask of read models.
-  queries: { areas: ['commands', 'domain', 'read-models'], packages: [] },
+  queries: { areas: ['commands', 'domain', 'event-store', 'read-models'], packages: [] },
   http: {
     areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'schema', 'security', 'wallet'],
     packages: [

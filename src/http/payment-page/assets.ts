@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const types = {
   svg: 'image/svg+xml',
@@ -30,7 +30,7 @@ export function loadAssets(): Assets {
 function readAssets(folder: URL): Assets {
   const files = new Map<string, Asset>()
   const hash = createHash('sha256')
-  for (const name of namesIn(folder)) {
+  for (const name of existsSync(folder) ? readdirSync(folder).sort() : []) {
     const type = types[name.slice(name.lastIndexOf('.') + 1) as keyof typeof types]
     if (!type) continue
     const content = readFileSync(new URL(name, folder))
@@ -41,12 +41,4 @@ function readAssets(folder: URL): Assets {
     throw new Error(`the pages for customers are not built: run npm run build (nothing in ${folder.pathname})`)
   }
   return { version: hash.digest('hex').slice(0, 16), files }
-}
-
-function namesIn(folder: URL): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
 }

@@ -3,13 +3,13 @@ import type { FastifyRequest } from 'fastify'
 import type { CallbackCommands } from '../../commands/callbacks.js'
 import type { TransferCommands } from '../../commands/transfers.js'
 import type { Requeued } from '../../domain/callback/callback.js'
+import { listFeed, parseFeedPlace } from '../../queries/feed.js'
 import { listByReferenceId, listTransfers } from '../../queries/transfers.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../envelope.js'
 import { contextOf } from '../plugins/gate.js'
-import { RequestError } from '../refusals.js'
+import { invalid, RequestError } from '../refusals.js'
 import { viewOfCallbacks } from './callback-view.js'
-import { feedPlaceOf, formatFeedPlace, listEvents } from './event-feed.js'
 import { cursorOf, limitOf, statusOf, timeOf } from './query-values.js'
 import {
   CallbacksAnswer,
@@ -23,7 +23,7 @@ import {
   TransfersAnswer,
   TransfersQuery,
 } from './schemas.js'
-import { viewOfDocument, viewOfHistory, viewOfTransfer } from './transfer-view.js'
+import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './transfer-view.js'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -126,13 +126,17 @@ const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfer
       response: { 200: FeedAnswer, ...badRequest, ...keyFailures },
     },
     handler: async (request) => {
-      const { after: text, limit } = request.query
-      const after = text === undefined ? undefined : feedPlaceOf(text)
-      const { items, last } = await listEvents({ transfers, readModels }, request.merchant!.merchantId, {
-        after,
-        limit: limitOf(limit),
+      const { after, limit } = request.query
+      const place = after === undefined ? undefined : parseFeedPlace(after)
+      if (after !== undefined && !place) throw invalid('after', 'must be the next of an earlier answer')
+      const { merchantId } = request.merchant!
+      const page = await listFeed({ transfers, readModels }, merchantId, { after: place, limit: limitOf(limit) })
+      if (!page) throw invalid('after', 'names an event that is not in the log; begin again without it')
+      const items = page.items.map((item) => {
+        const { position, trackingId } = item
+        return { position, trackingId, ...viewOfEvent(item) }
       })
-      return { items, next: last ? formatFeedPlace(last) : (text ?? null) }
+      return { items, next: page.next ?? after ?? null }
     },
   })
 }

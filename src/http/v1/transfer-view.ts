@@ -47,17 +47,14 @@ export function viewOfDocument(document: TransferDocument): TransferView {
   return viewOfTransfer(transferOf(document), document.revision)
 }
 
+/** An event as history and feed show it. */
+export function viewOfEvent({ id, revision, event }: Pick<HistoryEntry<TransferEvent>, 'id' | 'revision' | 'event'>) {
+  return { eventId: id, revision, type: event.type, at: event.data.at, data: viewOfData(event.data) }
+}
+
 export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
-  const { id, revision, event, metadata } = entry
-  return {
-    eventId: id,
-    revision,
-    type: event.type,
-    at: event.data.at,
-    data: viewOfData(event.data),
-    actor: shownActor(metadata.actor),
-    correlationId: metadata.$correlationId,
-  }
+  const { actor, $correlationId } = entry.metadata
+  return { ...viewOfEvent(entry), actor: shownActor(actor), correlationId: $correlationId }
 }
 
 /** A merchant learns that an operator did it; who works here is ours to know. */
@@ -66,7 +63,7 @@ function shownActor(actor: string): string {
 }
 
 /** Amounts as JSON numbers under the names of the API: `amountMinor` becomes `amount`. */
-export function viewOfData(data: object): { [field: string]: unknown } {
+function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {
     if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
