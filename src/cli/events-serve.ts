@@ -28,7 +28,7 @@ export function addEventsServeCommand(events: Command): void {
     .option('--host <host>', 'address to listen on; one that is not loopback requires TLS', '127.0.0.1')
     .option('--port <port>', '0: any free one', integer({ min: 0, max: 65_535 }), 2113)
     .option('--data <directory>', 'the log to serve, beside a running service or without one')
-    .option('--in-memory', 'an empty log instead, gone when it ends')
+    .option('--in-memory', 'an empty log, gone when it ends')
     .option('--writable', 'let clients write; without it they read')
     .option('--allow-service-streams', "let them write the service's own streams, too; goes with --writable")
     .option('--users <file>', 'who may ask, in JSON; events-users.json in the directory when absent')

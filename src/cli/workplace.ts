@@ -1,6 +1,6 @@
 import { CallbackCommands } from '../commands/callbacks.js'
 import type { Clock, CommandContext } from '../commands/handle-command.js'
-import { MerchantDirectory } from '../commands/merchant-directory.js'
+import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { MerchantCommands } from '../commands/merchants.js'
 import { TransferCommands } from '../commands/transfers.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
@@ -41,6 +41,7 @@ export async function openWorkplace(
   const { eventStore, box } = opened
   const clock = () => new Date().toISOString()
   const merchantDirectory = async () => {
+    const { MerchantDirectory } = await import('../commands/merchant-directory.js')
     const directory = new MerchantDirectory(eventStore, box, clock, () => undefined)
     await directory.start()
     await directory.stop()

@@ -3,7 +3,6 @@ import { logPath } from '@transferd/event-log'
 import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { passingOver } from '../event-store/passing-over.js'
-import { openEmbeddedReadModels } from '../read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { createSecretBox, type SecretBox } from '../security/secret-box.js'
 import { type Configuration, ConfigurationError } from './configuration.js'
@@ -118,8 +117,11 @@ export async function attachEventStore(
  * @throws ReadModelsUnavailableError where a directory cannot be used, ConfigurationError where a URL makes no sense
  */
 export async function openReadModels(location: Configuration['readModels']): Promise<ReadModels> {
-  if (location.engine === 'embedded') return openEmbeddedReadModels(location)
-  // The driver costs start time and memory that the embedded mode has no use for.
+  // Each is loaded when it is chosen: the driver costs start time and memory, and a command that reads the log alone needs neither.
+  if (location.engine === 'embedded') {
+    const { openEmbeddedReadModels } = await import('../read-models/embedded/embedded-read-models.js')
+    return openEmbeddedReadModels(location)
+  }
   const { openMongodbReadModels } = await import('../read-models/mongodb/mongodb-read-models.js')
   return namingVariable('READ_MODEL_URL', () => openMongodbReadModels(location))
 }
