@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { accepted, answer, answerList, Refused } from './command.js'
 import { addEventsCopyCommands } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
-import { reason, trackingId } from './options.js'
+import { matching, reason, trackingId } from './options.js'
 import { cell, table, wrap } from './readable.js'
 import type { Workplace } from './workplace.js'
 
@@ -38,10 +38,7 @@ export function addEventCommands(program: Command): void {
 }
 
 /** `merchant-…@3` as text; the command splits it. */
-function place(text: string): string {
-  if (!/^.+@\d{1,10}$/s.test(text)) throw new InvalidArgumentError('It must be stream@revision.')
-  return text
-}
+const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream@revision.')
 
 async function listProblems(workplace: Workplace) {
   const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')

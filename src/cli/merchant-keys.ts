@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type ApiKey, apiKeyId, type Scope, scopes } from '../domain/merchant/api-key.js'
 import { accepted, answer, answerList, findMerchant, UsageError } from './command.js'
-import { moment } from './options.js'
+import { matching, moment, parsed } from './options.js'
 import type { Workplace } from './workplace.js'
 
 interface CreateOptions {
@@ -50,16 +50,8 @@ export function keyView(key: ApiKey) {
   }
 }
 
-function name(text: string): string {
-  if (!keyName.test(text)) throw new InvalidArgumentError('It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
-  return text
-}
-
-function scope(text: string): Scope {
-  const known = scopes.find((each) => each === text)
-  if (!known) throw new InvalidArgumentError(`Allowed choices are ${scopes.join(', ')}.`)
-  return known
-}
+const name = matching((text) => keyName.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+const scope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 
 async function createKey({ merchants, clock, context }: Workplace, options: CreateOptions, id: string) {
   const { name, scope: chosen = scopes, expires: validUntil = null } = options

@@ -9,112 +9,104 @@ import type { Workplace } from './workplace.js'
 
 /** The commands by which a person decides about a transfer and its money. */
 export function addSettlingCommands(transfers: Command): void {
-  addComplete(transfers)
-  addChange(transfers, 'manual', 'SendToManualControl', 'somebody has to look at it')
-  addChange(transfers, 'cancel', 'Cancel', 'nothing is paid')
-  addChange(transfers, 'fail', 'Fail', 'it could not be paid')
-  const reopen = transferCommand(transfers, 'reopen', 'put a cancelled or failed deposit into ManualControl')
-  answer(
-    reopen.requiredOption('--reason <text>', 'for the merchant', reason),
-    async (workplace: Workplace, options: { reason: string }, trackingId: string) => {
-      const { transfers, context } = workplace
-      const result = await transfers.reopen(trackingId, options.reason, context)
-      return settled(workplace, trackingId, result, ({ type }) => type === 'TransferReopened')
-    },
+  const command = (name: string, description: string) =>
+    transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
+  addComplete(command('complete', 'the money has arrived, or was paid'))
+  for (const [name, type, description, events] of statusChanges) {
+    settles<{ message?: string }>(
+      command(name, description).option('--message <text>', 'for the merchant', message),
+      ({ transfers, context }, id, options) => transfers.changeStatus(id, type, options.message ?? null, context),
+      (event) => events.includes(event.type),
+    )
+  }
+  settles<{ reason: string }>(
+    command('reopen', 'put a cancelled or failed deposit into ManualControl').requiredOption(
+      '--reason <text>',
+      'for the merchant',
+      reason,
+    ),
+    ({ transfers, context }, id, options) => transfers.reopen(id, options.reason, context),
+    ({ type }) => type === 'TransferReopened',
   )
-  addReturn(transfers)
-  const resolve = transferCommand(transfers, 'resolve', "nothing more has to be done about a deposit's money")
-  answer(
-    resolve.requiredOption('--reason <text>', 'how it was settled', reason),
-    async (workplace: Workplace, options: { reason: string }, trackingId: string) => {
-      const { transfers, context } = workplace
-      const result = await transfers.resolveAttention(trackingId, options.reason, context)
-      return settled(workplace, trackingId, result, ({ type }) => type === 'AttentionResolved')
-    },
+  settles<{ amount: bigint; receiptUrl: string }>(
+    command('return', "a deposit's money was given back")
+      .requiredOption('--amount <amount>', 'how much, such as 95.00', amount)
+      .requiredOption('--receipt-url <url>', 'address of the receipt of the return; each stands for one return', url),
+    ({ transfers, context }, id, { amount: amountMinor, receiptUrl }) =>
+      transfers.returnFunds(id, { amountMinor, receiptUrl }, context),
+    ({ type, data }, { receiptUrl }) => type === 'FundsReturned' && data.receiptUrl === receiptUrl,
+  )
+  settles<{ reason: string }>(
+    command('resolve', "nothing more has to be done about a deposit's money").requiredOption(
+      '--reason <text>',
+      'how it was settled',
+      reason,
+    ),
+    ({ transfers, context }, id, options) => transfers.resolveAttention(id, options.reason, context),
+    ({ type }) => type === 'AttentionResolved',
   )
 }
 
-function transferCommand(transfers: Command, name: string, description: string): Command {
-  return transfers.command(name).argument('<trackingId>', '', trackingId).description(description)
+type StatusChange = 'SendToManualControl' | 'Cancel' | 'Fail'
+
+const statusChanges: readonly (readonly [
+  name: string,
+  type: StatusChange,
+  description: string,
+  events: readonly TransferEvent['type'][],
+])[] = [
+  ['manual', 'SendToManualControl', 'somebody has to look at it', ['TransferSentToManualControl', 'TransferReopened']],
+  ['cancel', 'Cancel', 'nothing is paid', ['TransferCancelled']],
+  ['fail', 'Fail', 'it could not be paid', ['TransferFailed']],
+]
+
+interface CompleteOptions extends Pick<CompleteRequest, 'reason' | 'receiptUrl' | 'message'> {
+  readonly amount?: bigint
+  readonly confirmAmount?: bigint
 }
 
-interface CompleteOptions {
-  amount?: bigint
-  confirmAmount?: bigint
-  receiptUrl?: string
-  message?: string
-  reason?: string
-}
-
-function addComplete(transfers: Command): void {
-  const complete = transferCommand(transfers, 'complete', 'the money has arrived, or was paid')
-  answer(
-    complete
-      .option(
-        '--amount <amount>',
-        'what was really transferred, such as 95.00; otherwise what was received, or the requested amount where nothing was',
-        amount,
-      )
-      .option('--confirm-amount <amount>', 'the same amount once more, where it is unlikely', amount)
-      .option('--reason <text>', 'why another amount than was received', reason)
-      .option('--receipt-url <url>', 'address of the receipt', url)
-      .option('--message <text>', 'for the merchant', message),
-    async (workplace: Workplace, options: CompleteOptions, trackingId: string) => {
-      const { amount, confirmAmount, ...texts } = options
+function addComplete(command: Command): void {
+  command
+    .option(
+      '--amount <amount>',
+      'what was really transferred, such as 95.00; otherwise what was received, or the requested amount where nothing was',
+      amount,
+    )
+    .option('--confirm-amount <amount>', 'the same amount once more, where it is unlikely', amount)
+    .option('--reason <text>', 'why another amount than was received', reason)
+    .option('--receipt-url <url>', 'address of the receipt', url)
+    .option('--message <text>', 'for the merchant', message)
+  settles<CompleteOptions>(
+    command,
+    async ({ transfers, context, tell }, id, { amount, confirmAmount, reason, receiptUrl, message }) => {
       const request: CompleteRequest = {
         ...(amount !== undefined && { transactionAmountMinor: amount }),
         ...(confirmAmount !== undefined && { confirmedAmountMinor: confirmAmount }),
-        ...(texts.reason !== undefined && { reason: texts.reason }),
-        ...(texts.receiptUrl !== undefined && { receiptUrl: texts.receiptUrl }),
-        ...(texts.message !== undefined && { message: texts.message }),
+        ...(reason !== undefined && { reason }),
+        ...(receiptUrl !== undefined && { receiptUrl }),
+        ...(message !== undefined && { message }),
       }
-      const result = await workplace.transfers.complete(trackingId, request, workplace.context)
+      const result = await transfers.complete(id, request, context)
       if (result.accepted && result.transfer.status === 'Cancelled') {
-        workplace.tell('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
+        tell('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
       }
-      const isCompletion = ({ type, data }: TransferEvent) =>
-        type === 'TransferCompleted' || ('autoCancelledAmountMinor' in data && data.autoCancelledAmountMinor !== null)
-      return settled(workplace, trackingId, result, isCompletion)
+      return result
     },
+    ({ type, data }) =>
+      type === 'TransferCompleted' || ('autoCancelledAmountMinor' in data && data.autoCancelledAmountMinor !== null),
   )
 }
 
-const eventOf = {
-  SendToManualControl: ['TransferSentToManualControl', 'TransferReopened'],
-  Cancel: ['TransferCancelled'],
-  Fail: ['TransferFailed'],
-} as const satisfies { readonly [change: string]: readonly TransferEvent['type'][] }
-
-function addChange(transfers: Command, name: string, type: keyof typeof eventOf, description: string): void {
-  answer(
-    transferCommand(transfers, name, description).option('--message <text>', 'for the merchant', message),
-    async (workplace: Workplace, options: { message?: string }, trackingId: string) => {
-      const { transfers, context } = workplace
-      const result = await transfers.changeStatus(trackingId, type, options.message ?? null, context)
-      const types: readonly string[] = eventOf[type]
-      return settled(workplace, trackingId, result, (event) => types.includes(event.type))
-    },
-  )
-}
-
-function addReturn(transfers: Command): void {
-  const command = transferCommand(transfers, 'return', "a deposit's money was given back")
-  answer(
-    command
-      .requiredOption('--amount <amount>', 'how much, such as 95.00', amount)
-      .requiredOption('--receipt-url <url>', 'address of the receipt of the return; each stands for one return', url),
-    async (workplace: Workplace, options: { amount: bigint; receiptUrl: string }, trackingId: string) => {
-      const { transfers, context } = workplace
-      const returned = { amountMinor: options.amount, receiptUrl: options.receiptUrl }
-      const result = await transfers.returnFunds(trackingId, returned, context)
-      return settled(
-        workplace,
-        trackingId,
-        result,
-        ({ type, data }) => type === 'FundsReturned' && data.receiptUrl === options.receiptUrl,
-      )
-    },
-  )
+/** Gives a command its decision, and the event that is its doing. */
+function settles<Options>(
+  command: Command,
+  decide: (workplace: Workplace, trackingId: string, options: Options) => Promise<TransferResult>,
+  isIt: (event: TransferEvent, options: Options) => boolean,
+): void {
+  answer(command, async (workplace: Workplace, options: Options, trackingId: string) => {
+    const result = await decide(workplace, trackingId, options)
+    return settled(workplace, trackingId, result, (event) => isIt(event, options))
+  })
 }
 
 /**

@@ -5,7 +5,7 @@ import { toJsonNumber } from '../domain/money.js'
 import type { Movement, WalletAccount } from '../domain/wallet/account.js'
 import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../domain/wallet/credentials.js'
 import { accepted, answer, Refused, UsageError } from './command.js'
-import { amount, integer, text, tolerance, visible } from './options.js'
+import { amount, integer, matching, text, tolerance, visible } from './options.js'
 import type { Workplace } from './workplace.js'
 
 const maxShownMovements = 50
@@ -57,19 +57,15 @@ export function addWalletCommands(program: Command): void {
 }
 
 function email(text: string): string {
-  if (normalEmail(text) === undefined) throw new InvalidArgumentError('It must be an e-mail address.')
-  return visible(text)
+  return visible(matching((each) => normalEmail(each) !== undefined, 'It must be an e-mail address.')(text))
 }
+
+const phone = matching(isPhone, 'It must be a number such as +905551234567.')
 
 function password(text: string): string {
   if (text === '-') return text
   if (!isPassword(text)) throw new InvalidArgumentError('It must be 6 digits.')
   if (isEasyPassword(text)) throw new InvalidArgumentError('It is too easy to guess.')
-  return text
-}
-
-function phone(text: string): string {
-  if (!isPhone(text)) throw new InvalidArgumentError('It must be a number such as +905551234567.')
   return text
 }
 
