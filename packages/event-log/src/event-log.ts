@@ -31,7 +31,7 @@ export async function openEventLog(options: { readonly directory: string }): Pro
   const log = new Log(directory)
   const host = new WriterHost(directory, log.client)
   return {
-    ...asEventStore(log, () => host.close()),
+    ...withGroups(log, () => host.close()),
     share: () => ({ directory, port: host.share() }),
   }
 }
@@ -41,11 +41,11 @@ export function attachEventLog(handle: EventLogHandle): EventLog {
   const log = new Log(handle.directory)
   handle.port.on('message', ({ port }: WriterPort) => log.client.connect(port))
   handle.port.on('close', () => log.client.ended('the event store was closed by the thread that opened it'))
-  return asEventStore(log, async () => handle.port.close())
+  return withGroups(log, async () => handle.port.close())
 }
 
 /** The one place where persistent subscriptions are put on top of the log. */
-function asEventStore(log: Log, closeWriter: () => Promise<void>): EventLog {
+function withGroups(log: Log, closeWriter: () => Promise<void>): EventLog {
   const persistentSubscriptions = new EmbeddedPersistentSubscriptions(log)
   return {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),

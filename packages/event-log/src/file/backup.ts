@@ -16,7 +16,7 @@ export interface Backup {
 
 /**
  * Writes the log, as it is when this is called, into one file that can take its place as `events.db`: complete up to some commit,
- * checked and synced. Others may append meanwhile; the write-ahead log cannot be reused until it is done, and grows by what they do.
+ * checked and synced. Others may append meanwhile; until the backup is done the write-ahead log cannot be reused, and grows.
  * @throws BackupFailedError
  */
 export function backUpLog(directory: string, file: string): Backup {
@@ -26,7 +26,7 @@ export function backUpLog(directory: string, file: string): Backup {
   try {
     const log = openForReading(directory)
     try {
-      // One read transaction. SQLite's backup API begins again whenever another process commits: under load it never ends.
+      // One read transaction. SQLite's backup API starts over whenever another process commits: under load it never ends.
       log.prepare('VACUUM INTO ?').run(draft)
     } finally {
       log.close()
@@ -47,7 +47,7 @@ function check(file: string): number {
   try {
     const found = backup.pragma('quick_check', { simple: true })
     if (found !== 'ok') throw new Error(`it is damaged: ${found}`)
-    // Kept in the file; a vacuumed copy has another one, in which readers would hold up writers.
+    // The journal mode is kept in the file, and VACUUM INTO does not copy it; in any other mode readers block writers.
     backup.pragma('journal_mode = WAL')
     return backup.prepare('SELECT count(*) FROM events').pluck().get() as number
   } finally {

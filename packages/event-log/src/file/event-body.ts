@@ -21,8 +21,8 @@ const blobHeader = 2 + 16 + 4 + 4
 const typeAt = 40
 
 /**
- * Where data and metadata are JSON objects, the form in which the service writes its own events, so that it can read
- * these too; their text goes in as it came. Everything else (binary data, other JSON, no metadata) becomes a blob.
+ * Where data and metadata are JSON objects: the same text that plain appends write, with their own text unchanged. Everything
+ * else (binary data, other JSON, no metadata) becomes a blob.
  */
 export function encodeBody(content: EventContent): Body {
   const data = content.isJson ? objectText(content.data) : undefined

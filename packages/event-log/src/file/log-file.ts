@@ -7,7 +7,7 @@ export class CannotOpenLogError extends Error {
   override readonly name = 'CannotOpenLogError'
 }
 
-/** The log is not what it was written as. Names the place. */
+/** The log does not hold what was written to it. The message names the position. */
 export class BrokenLogError extends Error {
   override readonly name = 'BrokenLogError'
 }
@@ -88,12 +88,12 @@ function syncParents(directory: string, topmostMade: string): void {
 }
 
 function createSchema(db: Database.Database, directory: string): void {
-  // No lock is taken on a log that is there: a command-line call would wait its turn behind a busy service.
+  // An existing log is not locked: a command would have to wait for a busy service.
   if (isOurs(db, directory)) return
   // 15 events of half a kilobyte fill a page; 4 KiB hold 7, leave an eighth empty and need twice the frames in the WAL.
   db.pragma('page_size = 8192')
   db.pragma('journal_mode = WAL')
-  // Immediate, and looked at again inside: two processes may open a new directory at the same moment.
+  // Immediate, and checked again inside: two processes may open a new directory at the same moment.
   db.transaction(() => {
     if (isOurs(db, directory)) return
     db.exec(schema)

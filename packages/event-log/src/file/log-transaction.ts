@@ -5,15 +5,12 @@ import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
 
 type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: Body]
 
-/**
- * One transaction after the other on a writer's connection. There is no rolling back: after a failure the connection is closed,
- * and what it knew goes with it.
- */
+/** One transaction after the other on a writer's connection. After a failure nothing is rolled back here: the connection is replaced. */
 export class LogTransaction {
   readonly numbers: StreamNumbers
-  /** Of the last event, of the transaction under way too. */
+  /** Of the last event, including those of the current transaction. */
   position = -1
-  /** When the transaction under way began: the time of its events. */
+  /** When the current transaction began: the time of its events. */
   nowMs = 0
   readonly #rows: RowInserter<EventRow>
   readonly #merge: StreamNameMerge

@@ -3,19 +3,19 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 
-/** Long enough for those who only look whether a lock is taken, which is a matter of microseconds. */
+/** Checking whether a lock is taken holds it for microseconds: this outlasts any number of checks. */
 const busyTimeoutMs = 200
 
-/** Something only one holder of all processes has; a process that dies loses it at once. */
+/** Held by at most one holder in all processes; lost at once when its process dies. */
 export interface ProcessLock {
-  /** Counts the holders of this lock: whoever gets the number after their own knows that nobody had it in between. */
+  /** Counts the holders: one that gets the number after its previous one knows that nobody held the lock in between. */
   readonly epoch: number
   release(): void
 }
 
 /**
- * Takes the lock of this name in the directory, or answers undefined when somebody else has it. The lock is that of a
- * SQLite file of its own in `locks/`: the operating system lets go of it when the process ends, however it ends.
+ * Takes the lock of this name in the directory, or answers undefined when somebody else has it. It is the lock on a
+ * SQLite file in `locks/`, which the operating system releases when the process ends, however it ends.
  */
 export function tryProcessLock(directory: string, name: string): ProcessLock | undefined {
   const db = open(directory, name, busyTimeoutMs)

@@ -4,7 +4,7 @@ const rowsAtOnce = 16
 
 type Value = string | number | Uint8Array
 
-/** Inserts rows sixteen to a statement: one by one, an event costs a third more. */
+/** Inserts sixteen rows with one statement: one at a time, an event costs a third more. */
 export class RowInserter<Row extends readonly Value[]> {
   readonly #columns: number
   readonly #one: Statement<[readonly Value[]]>

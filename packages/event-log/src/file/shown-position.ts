@@ -1,6 +1,6 @@
 /**
- * Positions of the log are 1, 2, 3, …; clients of the protocol are shown them with room between. So a position that is no
- * event's (of another log, or reckoned with) is noticed and refused, as the real server does.
+ * Positions of the log are 1, 2, 3, …; clients of the protocol see multiples of this. So a position at which no event stands
+ * (from another log, or calculated) is noticed and refused, as EventStoreDB does.
  */
 export const positionScale = 64
 
@@ -8,7 +8,7 @@ export function positionText(position: number): string {
   return `${position * positionScale}`
 }
 
-/** The first position that is not below a shown place. */
+/** The first position at or behind a shown one. */
 export function positionAtOrBehind(shown: string): number {
   const scale = BigInt(positionScale)
   return Number((BigInt(shown) + scale - 1n) / scale)

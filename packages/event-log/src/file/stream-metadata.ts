@@ -1,9 +1,9 @@
 import { parseObject } from './event-body.js'
 
-/** `$tb` of a soft-deleted stream, as the text says it; a double holds no such number exactly, nor need it. */
+/** `$tb` of a soft-deleted stream as JSON text: no double holds this number exactly. */
 export const softDeletedText = '9223372036854775807'
 const softDeletedTb = 2 ** 63
-/** Revision of the event that ends a tombstoned stream; 2^63-1 towards clients. */
+/** Revision of the event that ends a tombstoned stream; clients see 2^63-1. */
 export const tombstoneRevision = Number.MAX_SAFE_INTEGER
 
 /** Roles: users, `$admins`, `$ops`, `$all`. An absent list: the default holds. */
@@ -35,7 +35,7 @@ export function isMetadataStream(stream: string): boolean {
   return stream.startsWith('$$')
 }
 
-/** One value that is not understood makes all of it mean nothing, as the real server has it. */
+/** One invalid value makes all of the metadata void, as in EventStoreDB. */
 export function parseMetadata(isJson: boolean, data: Uint8Array): StreamMetadata {
   const object = isJson ? parseObject(data) : undefined
   if (object === undefined) return noMetadata

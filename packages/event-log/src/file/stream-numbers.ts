@@ -3,9 +3,9 @@ import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
-/** Streams younger than the index on names, before they are merged into it. */
+/** Streams that the index on names lacks before they are merged into it. */
 const mergeAt = 65_536
-/** A merge goes bucket by bucket, one with each commit: all at once would hold the writer for 150 ms. */
+/** Each commit merges one bucket: all at once would block the writer for 150 ms. */
 const bucketCount = 64
 const hashesPerBucket = 2 ** 48 / bucketCount
 
@@ -52,7 +52,7 @@ export class StreamNumbers {
     return this.#young.size
   }
 
-  /** Takes in what other connections did. Inside a transaction, or lookups may miss a stream that is just being merged. */
+  /** Reads what other connections added. Call it inside a transaction, or lookups may miss a stream that is being merged. */
   refresh(): void {
     const indexedThrough = this.#readIndexedThrough.get()
     if (indexedThrough === undefined) throw new Error('the event log has lost its state row')
@@ -93,7 +93,7 @@ export class StreamNumbers {
 
 /** A stream's number, on a connection outside a transaction. */
 export function findStream(db: Database, numbers: StreamNumbers, name: string): number | undefined {
-  // Within one snapshot: between looking at the index and at the young, a merge may move a stream from these to that.
+  // In one snapshot: otherwise a merge may move a stream into the index after the index was searched.
   const findYoung = () => {
     numbers.refresh()
     return numbers.find(name)

@@ -23,9 +23,9 @@ import {
   toStored,
 } from './rows.js'
 
-/** Events looked at for one page, matching or not: a few milliseconds, then the thread has other things to do. */
+/** Events looked at for one page, matching or not: a few milliseconds, so that the thread can do other things in between. */
 export const scanWindow = 10_000
-/** UTF-16 units of event bodies after which a page of recorded events ends; of stored ones, which are held for a slow client. */
+/** UTF-16 units of event bodies after which a page ends; fewer for stored events, which may be held for a slow client. */
 const recordedPageSize = 8 * 1024 * 1024
 const storedPageSize = 1024 * 1024
 const maxPrefixes = 100
@@ -49,13 +49,13 @@ export function positionAt(position: number): Position | undefined {
   return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
 }
 
-/** How somebody who follows a stream sees it: what comes is given to them, whatever is hidden from readers by then. */
+/** As a follower sees a stream: it is given every event that comes, even if readers no longer see it by then. */
 export function asFollowed(view: StreamView): StreamView {
   return { ...view, first: 0, notBeforeMs: 0 }
 }
 
 /**
- * Synchronous reads on a connection of one's own: no thread waits for another to read. Recorded events are parsed and come
+ * Synchronous reads on a connection of its own: no thread waits for another to read. Recorded events are parsed, and shown
  * whatever the metadata of their stream says; stored ones are bytes, and a {@link StreamView} tells which are shown.
  * Everything throws StoreUnavailableError.
  */

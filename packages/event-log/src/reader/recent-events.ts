@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../types.js'
 const maxEvents = 2_000
 /** UTF-16 units. */
 const maxSize = 8 * 1024 * 1024
-/** One may hold no event at all: it tells that there was none. */
+/** A stretch without events counts too: it says that there were none. */
 const maxStretches = 200
 const maxFilters = 4
 
@@ -18,9 +18,9 @@ export interface Stretch {
 }
 
 /**
- * The events a thread read last, by the filter they were read with. Its projections and its persistent subscription all
- * follow the same streams, and to read and parse an event costs as much as some of them do with it: the first that comes
- * reads, the others share. What was read stays true, since the log only grows.
+ * The events a thread read last, by the filter they were read with. Followers of the same streams stay close to each
+ * other, and reading and parsing an event costs as much as handling it: the first one reads, the others share. What was read
+ * stays true, since the log only grows.
  */
 export class RecentEvents {
   /** Of one filter each without a gap, oldest first. */
@@ -45,7 +45,7 @@ export class RecentEvents {
   add(filter: string, stretch: Stretch): void {
     const stretches = this.#stretches.get(filter) ?? []
     const known = stretches.at(-1)?.through ?? 0
-    // Somebody far behind: to remember that would push out what the others are about to ask for.
+    // A reader far behind: its events would push out what the others are about to ask for.
     if (stretch.after < known) return
     if (stretch.after > known) stretches.length = 0
     stretches.push(stretch)

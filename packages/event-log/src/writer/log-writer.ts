@@ -5,7 +5,7 @@ import { WriterConnection } from './writer-connection.js'
 
 /** The worker thread that appends everything a process appends. */
 
-/** Numbers and texts in the batches of one group commit; one batch may be larger. They are some 10,000 events. */
+/** Numbers and texts in the batches of one group commit; one batch may be larger. About 10,000 events. */
 const groupLimit = 50_000
 
 interface Waiting {

@@ -1,4 +1,4 @@
-/** Events of a stream that are looked at in the log when nothing is remembered of it. */
+/** How many of a stream's last events are read when it is first asked for. */
 const lookBack = 2_000
 const maxIds = 200_000
 
@@ -12,8 +12,8 @@ interface Known {
 export type ReadIds = (stream: number, from: number, to: number) => Iterable<{ revision: number; id: string }>
 
 /**
- * The ids of appends that name no revision. The real server forgets them at a restart; here the log is asked for the
- * stream's youngest, so such an append is known again however often the server was killed in between.
+ * The ids of appends that name no revision. EventStoreDB forgets them at a restart; here the stream's last events
+ * are read from the log, so a repeated append is recognised however often the server was killed in between.
  */
 export class RecentIds {
   /** Least recently asked for first. */

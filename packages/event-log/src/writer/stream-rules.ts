@@ -29,7 +29,7 @@ const write: Verdict = { kind: 'write' }
 const wrong: Verdict = { kind: 'wrong_revision' }
 const deleted: Verdict = { kind: 'deleted' }
 
-/** What an append is to do. In an exact revision the list's place decides, in the others its first id. */
+/** With an exact revision the place of the events decides what was done already, otherwise their ids do. */
 export function judgeStreamAppend(
   expected: Expected,
   ids: readonly string[],
@@ -76,7 +76,7 @@ export function judgeDelete(expected: Expected, state: StreamState): Verdict {
   return judgeRemoval(expected, state)
 }
 
-/** A stream that never was can be tombstoned: it is dead before it lived. */
+/** A stream that never existed can be tombstoned. */
 export function judgeTombstone(expected: Expected, state: StreamState): Verdict {
   if (state.isTombstoned) return deleted
   return judgeRemoval(expected, state)

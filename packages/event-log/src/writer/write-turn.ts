@@ -2,7 +2,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 
-/** How often a writer that waits for another process's commit looks again. Shorter than what the other steps aside for. */
+/** How often a writer that waits for another process's commit looks again. Shorter than the time for which the other steps aside. */
 const retryMs = 0.5
 const stepAsideMs = 3
 /** Waiting this long, it asks the other to step aside. */
@@ -19,15 +19,15 @@ function sleep(ms: number): void {
 
 /**
  * Takes the write lock of the log, fairly between processes. SQLite's own busy handler backs off to 100 ms, while a
- * process under load lets go of the lock for microseconds only: the other would starve. So whoever has waited a while
- * leaves a file, and whoever finds it steps aside before his next transaction.
+ * process under load lets go of the lock for microseconds only: the other would starve. So a writer that has waited a
+ * while leaves a file, and a writer that finds one steps aside before its next transaction.
  */
 export class WriteTurn {
   readonly #begin: Statement<[]>
   readonly #request: string
 
   constructor(db: Database, directory: string) {
-    // Waiting is done here. Not when the log is opened: there another process's recovery after a crash is waited for.
+    // begin() waits by itself. SQLite waits when the log is opened, for another process that recovers it after a crash.
     db.pragma('busy_timeout = 0')
     this.#begin = db.prepare<[]>('BEGIN IMMEDIATE')
     this.#request = join(directory, 'events.db-turn')

@@ -15,16 +15,16 @@ import { answered, answerLength, type Batch, type FromWriter, noRevision, type O
 const batchUnits = 256
 /** Calls that do not wait for the end of the turn when the writer has nothing to do. */
 const earlyUnits = 32
-/** A message with as many UTF-16 units takes no further calls. */
+/** A message of this many UTF-16 units takes no further calls. */
 const batchSize = 4 * 1024 * 1024
 /** Messages the writer has not answered. With two it works on one while the answers to the other are handed out. */
 const maxInFlight = 2
-/** Calls and UTF-16 units waiting here before further calls are turned away. */
+/** Calls and UTF-16 units waiting here before further calls are refused. */
 const maxWaitingUnits = 50_000
 const maxWaitingSize = 256 * 1024 * 1024
-/** Of everything in one append, metadata and types too; EventStoreDB's limit on a message. */
+/** Of one append with metadata and types, in UTF-16 units; EventStoreDB's limit on a message. */
 const maxAppendSize = 16 * 1024 * 1024
-/** What an event counts beside its texts, so that the number of events in an append is limited too. */
+/** Added to the size of each event, so that the number of events in an append is limited too. */
 const eventOverhead = 64
 
 const closedReason = 'the event store is closed'
@@ -54,7 +54,7 @@ const surrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\p{Surrogate}/u
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Sends what one thread writes to the log writer, what is asked for in the same turn in one message. */
+/** Sends what one thread writes to the log writer; calls of one turn of the event loop share a message. */
 export class WriterClient {
   readonly #onCommitted: (position: number) => void
   #port: MessagePort | undefined
@@ -97,7 +97,7 @@ export class WriterClient {
     this.#failAll(this.#collected, reason)
   }
 
-  /** There will be no writer any more. */
+  /** There will be no other writer. */
   ended(reason: string): void {
     this.#ended ??= reason
     this.disconnected(reason)
@@ -142,11 +142,11 @@ export class WriterClient {
     this.#whenFirstUsed?.()
     this.#whenFirstUsed = undefined
     this.#schedule()
-    // Else the writer would idle for the turn, and the thread for the commit, when answers arrive all at once.
+    // Otherwise the writer would idle until the end of the turn, and then this thread until the commit.
     if (message.units.length === earlyUnits && this.#inFlight.length === 0) this.#send()
   }
 
-  /** Turns new appends away and waits for the answers to the others. */
+  /** Refuses new appends and waits for the answers to the others. */
   async close(): Promise<void> {
     this.#ended = closedReason
     if (this.#waitingUnits > 0) {
@@ -157,7 +157,7 @@ export class WriterClient {
     this.disconnected(closedReason)
   }
 
-  /** The one that collects calls. */
+  /** The message that takes the next call. */
   #message(): Message {
     const last = this.#collected.at(-1)
     if (last !== undefined && last.units.length < batchUnits && last.size < batchSize) return last

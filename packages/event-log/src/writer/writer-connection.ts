@@ -5,10 +5,10 @@ import { LogTransaction } from '../file/log-transaction.js'
 import { Appender } from './appender.js'
 import { WriteTurn } from './write-turn.js'
 
-/** Written since the last checkpoint, in the UTF-16 units or bytes of what came in. */
+/** UTF-16 units or bytes of events written since the last checkpoint. */
 const checkpointEvery = 8 * 1024 * 1024
 const checkpointWithinMs = 250
-/** Pages in the WAL from which this thread copies the rest itself, so that SQLite can begin the file anew. */
+/** With more pages in the WAL this thread copies the rest itself, so that SQLite can start the file over. */
 const walPages = 4_096
 
 interface Open {
@@ -32,8 +32,8 @@ export class WriterConnection {
     this.#checkpointer = new Worker(new URL('../file/checkpointer.js', import.meta.url), { workerData: { directory } })
     this.#checkpointer.on('message', (pagesInWal: number) => {
       this.#checkpointing = false
-      // While appends go on, the WAL always holds pages newer than the checkpoint and would grow for ever. What came in
-      // during the checkpoint is little: copying it here, between two commits, takes milliseconds.
+      // Under load the WAL always holds pages newer than the checkpoint and would grow for ever. What was written during the
+      // checkpoint is little: copying it here, between two commits, takes milliseconds.
       if (pagesInWal > walPages) this.#copyRest()
     })
   }
@@ -56,7 +56,7 @@ export class WriterConnection {
     }
   }
 
-  /** Notes how much was written, and has the WAL copied when it is time. */
+  /** Counts what was written, and starts a checkpoint when it is due. */
   written(size: number): void {
     this.#written += size
     if (this.#written >= checkpointEvery) this.#checkpoint()
@@ -84,7 +84,7 @@ export class WriterConnection {
     try {
       failed?.db.close() // which rolls back
     } catch {
-      // Closing what is broken may fail as well; the caller is told the first reason.
+      // Closing a broken connection may fail as well; the caller is told the first reason.
     }
   }
 

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { ToWriter } from './messages.js'
 import type { WriterClient } from './writer-client.js'
 
-/** Between two starts of the log writer, if it dies. */
+/** Pause before a log writer that died is replaced. */
 const restartMs = 1_000
 
 /** What a thread that attaches gets through its handle: a port to the writer, and another when the writer was replaced. */
