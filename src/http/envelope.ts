@@ -86,7 +86,7 @@ export const keyFailures = {
   403: FailureEnvelope('The address is not on the allow-list, the merchant is suspended, or the key lacks the scope.'),
   429: FailureEnvelope('Too many requests; see Retry-After.'),
   500: FailureEnvelope('A fault of the service.'),
-  503: FailureEnvelope('A store is away; see Retry-After.'),
+  503: FailureEnvelope('A store is unavailable; see Retry-After.'),
 }
 
 export const badRequest = { 400: FailureEnvelope('Not valid; validationErrors names the fields.') }

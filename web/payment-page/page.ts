@@ -10,7 +10,7 @@ type Step = 'login' | 'code' | 'device'
 const devicePollMs = 2_000
 const statePollMs = 10_000
 const sixDigits = /^\d{6}$/
-/** After these there is nothing to do on the step but to begin again. */
+/** After these the customer can only start over. */
 const backToLogIn = ['codeExpired', 'tooManyCodes', 'deviceExpired', 'insufficientBalance', 'accountBlocked']
 
 let phase: Phase = data.state.phase
@@ -29,7 +29,7 @@ if (phase === 'open') {
 }
 tellParent(status)
 setInterval(() => {
-  // A payment under way may outlast the time to pay.
+  // A payment in flight may outlast the time to pay.
   if (!document.hidden && (status === 'Pending' || status === 'ManualControl')) void refresh()
 }, statePollMs)
 document.addEventListener('visibilitychange', () => {
@@ -56,7 +56,7 @@ function apply(state: PageState): void {
   if (state.phase === phase) return
   phase = state.phase
   saveProgress(undefined)
-  // A page that was cached, or one so old that nothing is told any more.
+  // A cached page, or one so old that nothing is shown any more.
   if (phase === 'open' || phase === 'ended') {
     location.reload()
     return
@@ -171,7 +171,7 @@ function prepareDevice(form: StepForm): void {
     const answer = await take('device', { token: savedProgress()?.token ?? '' })
     if (signal.aborted) return
     if ('reason' in answer) {
-      // The next look may do better; only who asks is told of trouble that passes.
+      // The next poll may succeed, so passing trouble is shown only to a customer who asked.
       if (asked || backToLogIn.includes(answer.reason) || answer.reason === 'over') await explain(form, answer)
     } else if (answer.next !== 'wait') await goOn(answer)
     else if (asked) form.trouble(text('devicePending'))

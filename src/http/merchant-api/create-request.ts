@@ -18,7 +18,7 @@ interface Body {
   readonly paymentMethod?: unknown
 }
 
-/** What people read of a create. */
+/** The fields of a create that people read. */
 const shownFields = new Set(['userId', 'name', 'username', 'accountNumber', 'identityNumber'])
 
 /** What no schema can say: the amount's own text; and what is asked of new creates only: the catalogue, bounds, texts. */
@@ -34,7 +34,7 @@ export class CreateRequestChecks {
   }
 
   /**
-   * What no settings can make right. `merchant`: null while it is not known yet.
+   * What is wrong whatever the settings. `merchant`: null while it is not known yet.
    * @throws RequestError naming every field that is wrong, also by the settings
    */
   check(request: FastifyRequest, merchant: Merchant | null): CheckedAmount {
@@ -81,7 +81,7 @@ export class CreateRequestChecks {
 
 type AmountBounds = Pick<PaymentMethod, 'minAmountMinor' | 'maxAmountMinor'>
 
-/** Not in the schemas: texts that were accepted before this was asked of them are in creates that may be repeated. */
+/** Not in the schemas: creates from before this rule may be repeated, and their texts were accepted. */
 function hiddenTexts(body: Body): ValidationError[] {
   const shown = Object.entries(body).filter(([field]) => shownFields.has(field))
   return shown.flatMap(([field, value]) =>

@@ -39,7 +39,7 @@ interface CheckedHash extends HashOfRequest {
 
 /**
  * What the three creates answer. A repeat of an accepted create answers as the first did, whatever changed since: only when
- * today's settings refuse is it asked whether the same was created before, so that a new one costs no look-up.
+ * today's settings refuse is an earlier one looked for, so that a new create costs no look-up.
  */
 export class Creates {
   readonly #depositChecks: CreateRequestChecks
@@ -128,7 +128,7 @@ export class Creates {
     const { directory } = this.options
     const body = request.body as HostedDeposit
     const candidates = directory.byAddress(request.ip)
-    // One that is out of service may be who calls.
+    // The caller may be one that is out of service.
     const problem = directory.problemAt(request.ip)
     if (candidates.length === 0) throw problem ?? new RequestError('address-not-allowed')
     if (candidates.length > maxCandidates) {
@@ -145,7 +145,7 @@ export class Creates {
     return merchant
   }
 
-  /** The merchants with this very deposit, of before the secret that made its hash was rotated out; at most one, but for chance. */
+  /** The merchants that have this very deposit from before the secret that made its hash was rotated out: at most one, but for chance. */
   async #whoseBefore(candidates: readonly Merchant[], body: HostedDeposit, amount: CheckedAmount) {
     const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
@@ -218,7 +218,7 @@ function hashMismatch(): RequestError {
   return new RequestError('hash-mismatch', { validationErrors })
 }
 
-/** The first answer, whatever became of the transfer since: a repeat says what the lost answer would have said. */
+/** The first answer, whatever became of the transfer since: a repeat says what the lost answer said. */
 function created({ trackingId, referenceId, amountMinor }: Transfer) {
   return {
     trackingId,

@@ -8,7 +8,7 @@ export interface ObservabilityOptions {
   readonly metrics: Registry
   /** What keeps the rest of the process from being ready, in words; empty when nothing does. */
   readonly readiness: () => Promise<readonly string[]>
-  /** What keeps nobody from being served but needs a person, in words. */
+  /** What needs a person but keeps nobody from being served, in words. */
   readonly details: () => Promise<readonly string[]>
 }
 
@@ -22,7 +22,7 @@ const Health = Type.Object(
 )
 const Readiness = {
   ...Health.properties,
-  details: Type.Array(Type.String(), { description: 'What keeps nobody from being served but needs a person.' }),
+  details: Type.Array(Type.String(), { description: 'What needs a person but keeps nobody from being served.' }),
 }
 
 export const observability: FastifyPluginAsyncTypebox<ObservabilityOptions> = async (app, options) => {
@@ -72,7 +72,7 @@ async function readinessProblems({ transfers, readiness }: ObservabilityOptions)
       () => [],
       () => ['the event log cannot be read'],
     ),
-    inTime(readiness()).catch(() => ['readiness cannot be told']),
+    inTime(readiness()).catch(() => ['readiness is unknown']),
   ])
   return [...log, ...rest]
 }

@@ -70,7 +70,7 @@ export async function depositOfLink(deps: DepositOptions, link: string): Promise
   return { deposit: transfer, settings, suspended, manual, completion, currency: deps.currency }
 }
 
-/** What was recorded of it later does not change when it was paid. */
+/** From the event itself: what is recorded later does not change when it was paid. */
 async function completionOf(
   { transfers, walletPayments }: DepositOptions,
   { trackingId, updatedAt }: Deposit,

@@ -26,7 +26,7 @@ export function paymentPage(found: FoundDeposit, link: string, language: Languag
   const { deposit, settings, manual } = found
   const state = pageState(found, language, now)
   const { phase } = state
-  // A link that nobody should hold any more tells nothing of the deposit.
+  // A link that nobody should still hold shows nothing of the deposit.
   if (phase === 'ended') return endedPage(link, language)
   const texts = languages[language]
   const amount = formatMoney(language, found.currency, deposit.amountMinor)
@@ -67,7 +67,7 @@ function minutes(language: Language, { secondsLeft }: PageState): string {
   return format.format(Math.ceil(secondsLeft / 60))
 }
 
-/** Until the script has a step to show. What to do by hand needs no script. */
+/** Shown until the script has a step to show. Paying by hand needs no script. */
 function opened(parts: Parts): Html {
   const { texts, say, referenceId, manual } = parts
   if (!manual) return withoutScript(parts)

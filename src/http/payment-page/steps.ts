@@ -46,7 +46,7 @@ const failures = {
   404: Refused('There is no such link.'),
   429: Refused('Too many attempts; see Retry-After.'),
   500: Refused('A fault of the service.'),
-  503: Refused('The wallet or a store is away; see Retry-After.'),
+  503: Refused('The wallet or a store is unavailable; see Retry-After.'),
 }
 
 const stepFailures = {

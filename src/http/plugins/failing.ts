@@ -32,7 +32,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i
 
 export const failing = fp<FailingOptions>(
   async (app, { logger, securityLog }) => {
-    /** Failures that are nobody's count against the caller's address: a limit that only sees successes lets guesses through. */
+    /** A failure that is no merchant's counts against the caller's address: a limit that only sees successes lets guesses through. */
     const charge = (failed: RequestError, request: FastifyRequest): RequestError => {
       const { refusal } = failed
       if (request.merchant || refusals[refusal].status >= 500) return failed
@@ -113,14 +113,14 @@ function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): R
   return new RequestError(isCallersFault ? 'malformed-request' : 'internal')
 }
 
-/** Which transfer it was about. Never more of a link than that: the rest opens the page. */
+/** Which transfer it was about. Never more of a link than its id: the rest opens the page. */
 function trackingIdOf({ params, body }: FastifyRequest): string | null {
   const { trackingId, link } = (params ?? {}) as { readonly trackingId?: unknown; readonly link?: unknown }
   const named = trackingId ?? link ?? (body as { readonly trackingId?: unknown } | null | undefined)?.trackingId
   return typeof named === 'string' ? (uuid.exec(named)?.[0].toLowerCase() ?? null) : null
 }
 
-/** The merchant that the key names, which is all of it that may be told. */
+/** The merchant that the key names; nothing else of a key may be logged. */
 function claimedMerchantId({ headers: { webapikey } }: FastifyRequest): string | null {
   return typeof webapikey === 'string' ? (merchantIdOfApiKey(webapikey) ?? null) : null
 }

@@ -150,7 +150,7 @@ class Gate {
     else this.#directory.catchUp().then(() => admit(find()), done)
   }
 
-  /** Which keys of a merchant out of service are valid is not known: nobody is told that theirs is wrong. @throws RequestError */
+  /** Nobody knows which keys of a merchant out of service are valid, so none is called wrong. @throws RequestError */
   #unknownKey(request: FastifyRequest, key: string | string[] | undefined): Error {
     const problem = this.#directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
     if (!problem) return new RequestError('unknown-key')

@@ -6,7 +6,7 @@ export const printable = '^[^\\p{Cc}\\p{Cs}]*$'
 
 export const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
 
-/** What the caller is told instead of the pattern. */
+/** What the caller reads in place of the pattern. */
 const patternTexts: { readonly [pattern: string]: string } = {
   [printable]: 'must have no control characters',
   [printableNotBlank]: 'must not be blank and have no control characters',
@@ -14,16 +14,16 @@ const patternTexts: { readonly [pattern: string]: string } = {
 
 /** One entry for each field a schema refused, whatever else is wrong with it; a body that is no object at all is called `body`. */
 export function validationErrorsOf(problems: readonly FastifySchemaValidationError[]): ValidationError[] {
-  const told = new Map<string, ValidationError>()
+  const found = new Map<string, ValidationError>()
   for (const problem of problems) {
     const { keyword, params, instancePath } = problem
     const missing = keyword === 'required' ? String(params.missingProperty) : undefined
     const member = missing ?? (instancePath.split('/')[1] || 'body')
-    // Its type, where that is wrong: what else there is to say of the value follows from it.
-    if (told.has(member) && keyword !== 'type') continue
-    told.set(member, fieldProblem(member, missing ? 'is required' : describe(problem)))
+    // A wrong type replaces what was found before: the rest follows from it.
+    if (found.has(member) && keyword !== 'type') continue
+    found.set(member, fieldProblem(member, missing ? 'is required' : describe(problem)))
   }
-  return [...told.values()]
+  return [...found.values()]
 }
 
 function describe({ keyword, params, message = 'is not valid' }: FastifySchemaValidationError): string {

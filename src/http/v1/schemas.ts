@@ -58,7 +58,7 @@ export const TransferAnswer = Type.Object(
 )
 export type TransferView = Static<typeof TransferAnswer>
 
-/** Everything in a query is text, and stays so: what is a number is told by its digits. */
+/** A query is text and stays text: a number is recognised by its digits. */
 const Limit = (maximum: number) =>
   Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; 50 when absent.` }))
 const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
