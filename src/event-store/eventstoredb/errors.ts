@@ -40,30 +40,23 @@ export function meansLostConnection(error: unknown): boolean {
   return code === unavailable || code === internal || error.message.startsWith('Failed to discover')
 }
 
+const errorsByKind: { readonly [kind: string]: new (message: string) => Error } = {
+  'persistent-subscription-exists': PersistentSubscriptionExistsError,
+  'persistent-subscription-does-not-exist': PersistentSubscriptionMissingError,
+  'persistent-subscription-failed': InvalidSettingsError,
+  'persistent-subscription-dropped': ConsumerDroppedError,
+  'maximum-subscribers-reached': MaximumSubscribersReachedError,
+}
+
 /** An error of the port for whatever a call failed with. Its message holds no secrets: neither gRPC nor the client repeat any. */
 export function toStoreError(error: unknown, what: string): Error {
   if (error instanceof StoreUnavailableError || error instanceof ConsumerDroppedError) return error
   if (!(error instanceof Error)) return new StoreUnavailableError(`${what}: ${String(error)}`)
-  const { code, message } = error as CallError
-  const text = `${what}: ${message}`
-  switch (kindOf(error as CallError)) {
-    case 'persistent-subscription-exists':
-      return new PersistentSubscriptionExistsError(text)
-    case 'persistent-subscription-does-not-exist':
-      return new PersistentSubscriptionMissingError(text)
-    case 'persistent-subscription-failed':
-      return new InvalidSettingsError(text)
-    case 'persistent-subscription-dropped':
-      return new ConsumerDroppedError(text)
-    case 'maximum-subscribers-reached':
-      return new MaximumSubscribersReachedError(text)
-    case 'access-denied':
-      return denied(what)
-    default:
-      return code === unauthenticated || code === permissionDenied ? denied(what) : new StoreUnavailableError(text)
-  }
-}
-
-function denied(what: string): StoreUnavailableError {
-  return new StoreUnavailableError(`${what}: access denied; the user of the URL must exist and be one of $admins`)
+  const { code } = error as CallError
+  const kind = kindOf(error as CallError)
+  const PortError = errorsByKind[kind ?? '']
+  if (PortError) return new PortError(`${what}: ${error.message}`)
+  const isDenied = kind === 'access-denied' || code === unauthenticated || code === permissionDenied
+  const reason = isDenied ? 'access denied; the user of the URL must exist and be one of $admins' : error.message
+  return new StoreUnavailableError(`${what}: ${reason}`)
 }
