@@ -13,7 +13,7 @@ import {
   UsageError,
 } from './command.js'
 import { trackingId } from './options.js'
-import { age, shortId } from './readable.js'
+import { age, dueIn, shortId } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 const parkedPage = 500
@@ -56,7 +56,7 @@ export function addCallbackCommands(program: Command): void {
 }
 
 const callbackTable: Listing<ListedCallback> = {
-  columns: ({ clock }) => [
+  columns: () => [
     { head: 'ID', cell: ({ webhookId }) => shortId(webhookId) },
     { head: 'TRANSFER', cell: ({ trackingId }) => shortId(trackingId) },
     {
@@ -65,7 +65,7 @@ const callbackTable: Listing<ListedCallback> = {
     },
     { head: 'STATUS', cell: ({ status }) => status },
     { head: 'FAILED', cell: ({ failedAttempts }) => failedAttempts, align: 'right' },
-    { head: 'DUE IN', cell: ({ dueAt }) => dueAt && age(clock(), Date.parse(dueAt)), align: 'right' },
+    { head: 'DUE IN', cell: ({ dueAt }) => dueAt && dueIn(dueAt), align: 'right' },
     { head: 'AGE', cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
     { head: 'LAST FAILURE', cell: ({ lastFailure }) => lastFailure, max: 30 },
   ],

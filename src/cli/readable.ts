@@ -68,15 +68,25 @@ export function localTime(iso: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-/** How long ago, or with a minus in how long, in whole units of the largest: `45s`, `12m`, `5h`, `3d`. */
+/** How long ago, in whole units of the largest: `45s`, `12m`, `5h`, `3d`. */
 export function age(iso: string, nowMs = Date.now()): string {
-  const seconds = Math.trunc((nowMs - Date.parse(iso)) / 1000)
+  return duration(nowMs - Date.parse(iso))
+}
+
+/** In how long, in the same units; `now` once it is due. */
+export function dueIn(iso: string, nowMs = Date.now()): string {
+  return Date.parse(iso) > nowMs ? duration(Date.parse(iso) - nowMs) : 'now'
+}
+
+function duration(ms: number): string {
+  // Another machine's clock may be ahead.
+  const seconds = Math.max(0, Math.trunc(ms / 1000))
   const units = [
     ['d', 86_400],
     ['h', 3_600],
     ['m', 60],
   ] as const
-  const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= each) ?? ['s', 1]
+  const [unit, size] = units.find(([, each]) => seconds >= each) ?? ['s', 1]
   return `${Math.trunc(seconds / size)}${unit}`
 }
 

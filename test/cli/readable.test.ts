@@ -1,5 +1,5 @@
 import t from 'tap'
-import { age, cell, jsonLine, localTime, readable, table } from '../../src/cli/readable.js'
+import { age, cell, dueIn, jsonLine, localTime, readable, table } from '../../src/cli/readable.js'
 
 t.test('an object is names and values, aligned; what is absent is a dash', async (t) => {
   t.equal(
@@ -62,9 +62,11 @@ t.test('times are in the zone that TZ names, and ages in one unit', async (t) =>
     ['2026-11-21T11:47:30Z', '12m'],
     ['2026-11-21T06:59:59Z', '5h'],
     ['2026-11-18T11:00:00Z', '3d'],
-    ['2026-11-21T12:05:00Z', '-5m'],
+    ['2026-11-21T12:05:00Z', '0s'],
   ]
   for (const [iso, expected] of ages) t.equal(age(iso, nowMs), expected)
+  t.equal(dueIn('2026-11-21T12:05:30Z', nowMs), '5m')
+  t.equal(dueIn('2026-11-21T11:59:00Z', nowMs), 'now')
 })
 
 t.test('what a terminal would not show as it is stands there as an escape, and is the same JSON', async (t) => {
