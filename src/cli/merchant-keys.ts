@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type ApiKey, apiKeyId, type Scope, scopes } from '../domain/merchant/api-key.js'
+import { type ApiKey, apiKeyId, keyNameForm, type Scope, scopes } from '../domain/merchant/api-key.js'
 import { accepted, answer, answerList, findMerchant, UsageError } from './command.js'
 import { matching, moment, parsed } from './options.js'
 import type { Workplace } from './workplace.js'
@@ -9,8 +9,6 @@ interface CreateOptions {
   scope?: Scope[]
   expires?: string
 }
-
-const keyName = /^[A-Za-z0-9._-]{1,64}$/
 
 export function addKeyCommands(merchants: Command): void {
   const keys = merchants.command('keys').description("a merchant's WebApiKeys")
@@ -50,7 +48,7 @@ export function keyView(key: ApiKey) {
   }
 }
 
-const name = matching((text) => keyName.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
+const name = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A-Z a-z 0-9 . _ -.')
 const scope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 
 async function createKey({ merchants, clock, context }: Workplace, options: CreateOptions, id: string) {

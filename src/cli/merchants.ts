@@ -7,6 +7,7 @@ import {
   depositExpiryMinutes,
   type MerchantSettings,
   maxNameLength,
+  overlapMinutes,
   paymentInstructionsProblem,
   rateLimitPerSecond,
   settingsProblem,
@@ -28,8 +29,6 @@ import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, text, tolerance, visible } from './options.js'
 import { age, cell, readable } from './readable.js'
 import type { Workplace } from './workplace.js'
-
-const defaultOverlapMinutes = 1440
 
 /** `--no-…` arrives as false. */
 type SettingOptions = { readonly [option: string]: unknown }
@@ -114,8 +113,8 @@ export function addMerchantCommands(program: Command): void {
 
 function overlap(): Option {
   return new Option('--overlap-minutes <n>', 'how long the one before stays valid; 0 revokes it at once')
-    .argParser(integer({ min: 0, max: 525_600 }))
-    .default(defaultOverlapMinutes)
+    .argParser(integer(overlapMinutes))
+    .default(overlapMinutes.usual)
 }
 
 function addSettings(command: Command, creating: boolean): Command {

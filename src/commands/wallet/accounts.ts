@@ -24,7 +24,7 @@ import {
   loadStream,
   TooMuchContentionError,
 } from '../handle-command.js'
-import { KeyedQueue } from '../keyed-queue.js'
+import { KeyedQueue } from './keyed-queue.js'
 
 export interface OpenWalletAccount {
   readonly email: string

@@ -7,7 +7,7 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import type { LogIn } from '../../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream, unread } from '../handle-command.js'
-import { KeyedQueue } from '../keyed-queue.js'
+import { KeyedQueue } from './keyed-queue.js'
 
 export interface LogInAttempt {
   readonly email: string

@@ -26,10 +26,10 @@ import {
 import { type LogIn, type PaymentTold, type Wallet, WalletUnavailableError } from '../../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
 import { deviceIdOf } from '../ids.js'
-import { KeyedQueue } from '../keyed-queue.js'
 import type { TransferCommands } from '../transfers.js'
 import { type WalletCollections, whyNotPayable } from './collections.js'
 import { type WalletFailure, walletFailure } from './failure.js'
+import { KeyedQueue } from './keyed-queue.js'
 import type { WalletLogIns } from './log-ins.js'
 
 /** One step of one deposit. */

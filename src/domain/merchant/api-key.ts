@@ -15,6 +15,7 @@ export interface ApiKey {
 
 /** Of the key that a merchant is registered with, and of those that rotation puts in its place; no other has it. */
 export const mainKeyName = 'main'
+export const keyNameForm = /^[A-Za-z0-9._-]{1,64}$/
 /** Valid at once: each request with a key is compared with all of them. */
 export const maxApiKeys = 20
 

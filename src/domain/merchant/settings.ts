@@ -46,6 +46,8 @@ export interface PaymentInstructions {
 export const maxNameLength = 128
 export const rateLimitPerSecond = { min: 1, max: 100_000 } as const
 export const depositExpiryMinutes = { min: 15, max: 1440 } as const
+/** How long a rotated credential stays valid beside the new one; 0 revokes it at once. */
+export const overlapMinutes = { min: 0, max: 525_600, usual: 1440 } as const
 const maxUrlLength = 2048
 /** All of them are in one header. */
 const maxFrameAncestors = 20
