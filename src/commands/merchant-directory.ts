@@ -31,11 +31,11 @@ export class MerchantDirectory {
   private readonly addresses = new AddressIndex<string>()
   /** Merchants with an event that cannot be read, folded up to it: nobody may call as one whose latest rotation is not known. */
   private readonly outOfService = new Map<string, UnreadableEventError>()
-  /** Of them, those with an event that is passed over since: to be folded anew. */
+  /** Of them, those with an event that was passed over since: to be folded again from the start. */
   private readonly freed = new Set<string>()
   /** Of them, those of which later events came by. */
   private readonly skipped = new Set<string>()
-  /** Up to which revision a merchant was folded anew. */
+  /** Up to which revision a merchant was folded again. */
   private readonly foldedTo = new Map<string, number>()
   /** The last answer for each merchant and secret; opening one takes longer than the rest of a request's checks. */
   private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
@@ -206,7 +206,7 @@ export class MerchantDirectory {
     const { checkpoint } = page
     if (checkpoint && (!this.checkpoint || comparePositions(checkpoint, this.checkpoint) > 0))
       this.checkpoint = checkpoint
-    for (const merchantId of this.freed) await this.foldAnew(merchantId)
+    for (const merchantId of this.freed) await this.foldAgain(merchantId)
   }
 
   private noteDecision(recorded: RecordedEvent): void {
@@ -222,7 +222,7 @@ export class MerchantDirectory {
       this.fold(merchantId, this.merchants.get(merchantId) ?? initialState, [recorded])
   }
 
-  private async foldAnew(merchantId: string): Promise<void> {
+  private async foldAgain(merchantId: string): Promise<void> {
     let events: readonly RecordedEvent[]
     do {
       this.skipped.delete(merchantId)

@@ -91,7 +91,7 @@ class Recovery {
     }
   }
 
-  /** Lost with the read models, it is made anew by looking at every payment again: what is done stays as it is. */
+  /** Where it was lost with the read models, every payment is looked at again: what is done stays as it is. */
   async #load(): Promise<void> {
     const stored = await this.deps.readModels.collection(collections.paymentRecovery).findOne({ _id: checkpointId })
     if (!stored) return

@@ -65,7 +65,7 @@ export class Checkpoint {
     await this.#write({ $set: this.#fields() })
   }
 
-  /** The documents were built anew from this log, whatever the checkpoint told of before. @throws LeaseLostError */
+  /** The documents were rebuilt from this log, whatever the checkpoint said before. @throws LeaseLostError */
   async rebuilt(position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
     this.#lastEvent = undefined
     this.#lastEventAtMs = null

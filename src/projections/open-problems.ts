@@ -20,7 +20,7 @@ const maxListed = 1_000
 const pageSize = 500
 
 /**
- * What is known of, by `stream@revision`: what the projection has found, what another one stands still at, and what puts a merchant
+ * What is known, by `stream@revision`: what the projection has found, what another one is stopped at, and what puts a merchant
  * out of service. The last two also find an event that can be read but does not fit what is before it.
  * @throws ReadModelsUnavailableError
  */

@@ -46,7 +46,7 @@ interface OfAllEvents {
   applyUnread(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
 
-/** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be passed over. */
+/** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be skipped. */
 export class ProjectionError extends Error {
   override readonly name = 'ProjectionError'
   /** Where it is; nothing of its data, as errors are logged. */

@@ -11,7 +11,7 @@ import { type Projection, ProjectionError } from './projection.js'
 import { dropLeftovers, Rebuild, type RebuildDependencies } from './rebuild/rebuild.js'
 import { RebuildRequests } from './rebuild/rebuild-requests.js'
 
-const lookForRequestsEveryMs = 500
+const lookForRequestsEveryMs = 1_000
 const gatherMs = 25
 
 export interface RunnerDependencies extends RebuildDependencies {
@@ -26,10 +26,10 @@ export class ProjectionRunner {
   readonly #requests: RebuildRequests
   readonly #retry: RetryOptions
   readonly #logger: Logger
-  /** The stored documents must be built anew before anything is added to them. */
+  /** The stored documents must be rebuilt before anything is added to them. */
   #outdated = false
-  /** The event at which it stands still. */
-  #standingAt: ProjectionError['event'] | undefined
+  /** The event at which it is stopped. */
+  #stoppedAt: ProjectionError['event'] | undefined
   #serving: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
 
   constructor(
@@ -47,7 +47,7 @@ export class ProjectionRunner {
     }
   }
 
-  /** Ends with the lease. A failure is logged and recorded; the projection then stands still until the event is passed over, or it is rebuilt. */
+  /** Ends with the lease. A failure is logged and recorded; the projection then is stopped until the event is passed over, or it is rebuilt. */
   async run(): Promise<void> {
     try {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
@@ -97,7 +97,7 @@ export class ProjectionRunner {
   }
 
   #serve(): void {
-    this.#standingAt = undefined
+    this.#stoppedAt = undefined
     const stopping = new AbortController()
     const ended = follow({
       ...this.#retry,
@@ -107,7 +107,7 @@ export class ProjectionRunner {
       streamPrefixes: this.projection.streamPrefixes,
       gatherMs,
       handle: (page) => this.#apply(page),
-    }).catch((error) => this.#stand(error))
+    }).catch((error) => this.#stop(error))
     this.#serving = { stopping, ended }
   }
 
@@ -123,28 +123,28 @@ export class ProjectionRunner {
     if (page.checkpoint) await this.#checkpoint.reached(page.checkpoint, page.events.at(-1))
   }
 
-  /** Stands still at an event that cannot be applied: to pass over it would be a silent hole in the documents. */
-  async #stand(error: unknown): Promise<void> {
+  /** Stops at an event that cannot be applied: to skip it would be a silent hole in the documents. */
+  async #stop(error: unknown): Promise<void> {
     try {
       if (error instanceof LeaseLostError) throw error
       this.#logger.error({ err: error }, 'the projection stopped; see docs/operating/projections.md')
       const event = error instanceof ProjectionError ? error.event : undefined
       await retryWhileUnavailable(() => this.#checkpoint.fail(event, reasonOf(error)), this.#retry)
-      this.#standingAt = event
+      this.#stoppedAt = event
     } catch (lost) {
       this.#logger.warn({ err: lost }, 'the lease was lost')
       this.#ending.abort()
     }
   }
 
-  /** Once a person has decided to pass over the event it stands at. */
+  /** Once a person has decided to pass over the event it is stopped at. */
   async #goOn(): Promise<void> {
-    if (!this.#standingAt) return
-    const { stream, revision: fromRevision } = this.#standingAt
+    if (!this.#stoppedAt) return
+    const { stream, revision: fromRevision } = this.#stoppedAt
     const [event] = await this.deps.store.readStream(stream, { fromRevision, maxCount: 1 })
     if (!event?.isPassedOver) return
     this.#logger.info({ event: `${stream}@${fromRevision}` }, 'going on, as the event is passed over')
-    this.#standingAt = undefined
+    this.#stoppedAt = undefined
     await this.#stopServing()
     readAnew(this.deps.store)
     if (this.#outdated) await this.#renew()
@@ -169,8 +169,8 @@ export class ProjectionRunner {
     } catch (error) {
       if (error instanceof LeaseLostError) throw error
       this.#logger.error({ err: error }, 'the rebuild failed; the old documents stay')
-      // Nothing follows the log until it is rebuilt: it stands still as one that serves would.
-      if (this.#outdated && error instanceof ProjectionError) await this.#stand(error)
+      // Nothing follows the log until it is rebuilt: it is stopped as one that serves would be.
+      if (this.#outdated && error instanceof ProjectionError) await this.#stop(error)
       await retryWhileUnavailable(
         () => this.#requests.report(request, 'failed', { reason: reasonOf(error) }),
         this.#retry,

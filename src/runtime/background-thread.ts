@@ -22,7 +22,7 @@ export interface BackgroundThread {
 }
 
 export interface BackgroundThreadOptions {
-  /** What the thread starts with, made anew for every start, and what of it is transferred. */
+  /** What the thread starts with, made for each start, and what of it is transferred. */
   readonly data: () => { readonly data: BackgroundData; readonly transfer: readonly Transferable[] }
   readonly logger: Logger
   /** Called once, when it died too often to be started again. */

@@ -39,7 +39,7 @@ export type FromBackground =
 
 /** Requests come first where cores are few; what this thread does may be a moment late. */
 const niceness = 5
-const aliveEveryMs = 1_000
+const aliveEveryMs = 2_500
 
 interface Running {
   readonly registry: Registry
@@ -52,7 +52,7 @@ async function run(port: MessagePort, data: BackgroundData): Promise<void> {
   const send = (message: FromBackground) => port.postMessage(message)
   const stopping = new AbortController()
   const starting = start(data, stopping.signal)
-  // While it starts as well: that takes as long as a store is away.
+  // While it starts as well: that takes as long as a store is unavailable.
   port.on('message', async (message: ToBackground) => {
     switch (message.kind) {
       case 'metrics':

@@ -22,6 +22,7 @@ const maxAckBatch = 500
 const ackAfterMs = 20
 /** A retry is delivered at once: without a pause, ten of them would park the event within milliseconds. */
 const retryAfterMs = 1_000
+const consumeAgainAfterMs = 250
 
 /** Well above what is read per page: creations only pass through. The buffer of the consumer must not exceed what is read ahead. */
 const bufferSize = 1_000
@@ -52,29 +53,14 @@ export class Recorder {
 
   /** Consumes until the signal aborts, and again whenever the consumer was cut off. */
   async run(signal: AbortSignal): Promise<void> {
-    const onUnavailable = (err: Error) =>
+    const onUnavailable = (err: unknown) =>
       this.deps.logger.warn({ err, group: callbackGroup }, 'callbacks: the subscription broke off, trying again')
+    const retried = { signal, onUnavailable, isRetried: () => true }
     while (!signal.aborted) {
-      await retryWhileUnavailable(() => this.consumeOnce(signal, onUnavailable), {
-        ...{ signal, onUnavailable },
-        isRetried: () => true,
-      })
+      const consumer = await retryWhileUnavailable(() => this.consume(signal), retried)
+      if (consumer) await this.consumeAll(consumer, signal).catch(onUnavailable)
+      await pause(consumeAgainAfterMs, signal)
     }
-  }
-
-  /** @throws what cuts the consumer off before it delivers anything */
-  private async consumeOnce(signal: AbortSignal, onBroken: (error: Error) => void): Promise<void> {
-    const consumer = await this.consume(signal)
-    let hasDelivered = false
-    try {
-      await this.consumeAll(consumer, signal, () => {
-        hasDelivered = true
-      })
-    } catch (error) {
-      if (!hasDelivered) throw error
-      onBroken(error as Error)
-    }
-    if (!hasDelivered && !signal.aborted) throw new Error('the consumer ended')
   }
 
   private async consume(signal: AbortSignal): Promise<PersistentConsumer> {
@@ -92,12 +78,11 @@ export class Recorder {
     return await groups.consume(callbackGroup, { bufferSize, signal })
   }
 
-  private async consumeAll(consumer: PersistentConsumer, signal: AbortSignal, onDelivery: () => void): Promise<void> {
+  private async consumeAll(consumer: PersistentConsumer, signal: AbortSignal): Promise<void> {
     const acks = new AckBatch(consumer)
     const underWay = new Set<Promise<void>>()
     try {
       for await (const delivery of consumer) {
-        onDelivery()
         if (!this.deps.changes.concerns(delivery.event)) {
           acks.add(delivery.ackId)
           continue

@@ -17,7 +17,7 @@ export interface RebuildDependencies {
 }
 
 /**
- * Builds the documents of a projection anew in a collection beside the serving one, which stays as it is until
+ * Rebuilds the documents of a projection in a collection beside the serving one, which stays as it is until
  * {@link switchOver}. The collection's name is this lease's own: a holder that lost its lease without noticing must neither
  * write into its successor's nor switch to what is half deleted.
  */

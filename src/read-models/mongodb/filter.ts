@@ -12,7 +12,7 @@ import type { Condition, Filter } from '../read-models.js'
 import type { Stored } from './connection.js'
 
 /**
- * A filter for the driver, built anew from what was checked: every value sits behind an explicit operator and is a scalar, so
+ * A filter for the driver, made from what was checked: every value sits behind an explicit operator and is a scalar, so
  * nothing a request carries can become an operator. @throws TypeError naming what is not supported
  */
 export function driverFilter(filter: Filter): DriverFilter<Stored> {
