@@ -12,7 +12,6 @@ import { MatchingBudgets } from './filters/matching-budget.js'
 import { beginLog } from './first-event.js'
 import { addPersistentSubscriptions } from './groups/calls.js'
 import { type PersistentContext, restartGroups } from './groups/context.js'
-import { groupLogOf } from './groups/log.js'
 import { sourceOf } from './groups/source.js'
 import { Listener } from './listener.js'
 import { streamsServices } from './wire/generated.js'
@@ -52,7 +51,7 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
   const groups =
     lock &&
     new Groups<ResolvedEvent>({
-      log: groupLogOf(store),
+      log: store,
       sourceOf: (stored) => sourceOf(store, stored, matching.ofGroups),
       isServer: true,
       onFault,

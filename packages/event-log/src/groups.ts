@@ -10,7 +10,6 @@ export {
   strategies,
   wholeLog,
 } from './groups/group-definition.js'
-export type { GroupLog } from './groups/group-log.js'
 export type { GroupSource, Item, SourcePage } from './groups/group-source.js'
 export { type GroupInfo, Groups } from './groups/groups.js'
 export { protocolLock } from './groups/rules.js'

@@ -1,38 +1,36 @@
 import { randomUUID } from 'node:crypto'
 import type { EventContent } from '../file/event-body.js'
-import type { ProcessLock } from '../file/process-lock.js'
-import type { LogReader } from '../reader/log-reader.js'
-import { type ExpectedRevision, WrongExpectedRevisionError } from '../types.js'
+import type { StreamStore } from '../stream-store.js'
+import { StoreUnavailableError } from '../types.js'
+import type { Outcome } from '../writer/writer-client.js'
 
 /** How often an append is tried again when another process appends to the stream at the same moment. */
-export const maxConflicts = 50
+const maxConflicts = 50
 
-/** What groups need of the log beneath them; the service and the protocol's server write to it in different ways. */
-export interface GroupLog {
-  readonly reader: LogReader
-  /** @throws WrongExpectedRevisionError, StoreUnavailableError */
-  append(stream: string, expected: ExpectedRevision, event: EventContent): Promise<void>
-  /** Undefined when another holder, of this process or another one, has the lock of this name. */
-  tryLock(name: string): ProcessLock | undefined
-  isLocked(name: string): boolean
-}
+/** What groups need of the log beneath them. */
+export type GroupLog = Pick<StreamStore, 'reader' | 'append' | 'tryLock' | 'isLocked'>
 
 /** What is appended for a group: JSON, without metadata. */
 export function jsonEvent(type: string, data: unknown, id = randomUUID() as string): EventContent {
   return { id, type, isJson: true, data: Buffer.from(JSON.stringify(data)), metadata: new Uint8Array(0) }
 }
 
-/** Names the revision it saw, so that an append which is repeated is answered as the first was. @throws WrongExpectedRevisionError, StoreUnavailableError */
+/** Names the revision it saw, so that an append which is repeated is answered as the first was. @throws StoreUnavailableError */
 export async function appendNext(log: GroupLog, stream: string, event: EventContent): Promise<void> {
   const { reader } = log
-  for (let conflicts = 0; ; conflicts += 1) {
+  await untilNoConflict(stream, async () => {
     const revision = reader.lastRevision(stream)
-    if (reader.last(stream)?.id === event.id) return // an earlier attempt whose answer was lost
-    try {
-      await log.append(stream, revision < 0 ? 'no_stream' : revision, event)
-      return
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError) || conflicts >= maxConflicts) throw error
-    }
+    if (reader.last(stream)?.id === event.id) return { kind: 'ok', revision } // an earlier attempt whose answer was lost
+    return log.append(stream, revision < 0 ? 'no_stream' : revision, [event])
+  })
+}
+
+/** Tries again as long as others append to the stream in between. @throws StoreUnavailableError */
+export async function untilNoConflict(stream: string, attempt: () => Promise<Outcome>): Promise<void> {
+  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+    const { kind } = await attempt()
+    if (kind === 'ok') return
+    if (kind === 'deleted') throw new Error(`${stream} was deleted for ever`)
   }
+  throw new StoreUnavailableError(`others keep appending to ${stream}`)
 }

@@ -1,4 +1,4 @@
-import { parseObject } from '../file/event-body.js'
+import { encodeBody } from '../file/event-body.js'
 import type { Log } from '../log.js'
 import {
   InvalidSettingsError,
@@ -17,6 +17,7 @@ import { Groups } from './groups.js'
 import { PrefixSource } from './prefix-source.js'
 
 const ofAll = (group: string) => ({ source: wholeLog, group })
+const noMetadata = Buffer.from('{}')
 /** What only clients of the protocol ask for. */
 const plain = { resolveLinks: false, extraStatistics: false }
 
@@ -117,11 +118,13 @@ function portSettings({ settings, filter }: StoredGroup): PersistentSubscription
 
 /** What groups append has the form of the service's own events: what has no metadata has an empty object. */
 function groupLogOf(log: Log): GroupLog {
-  const object = (bytes: Uint8Array) => parseObject(bytes) ?? {}
   return {
     reader: log.reader,
-    append: async (stream, expected, { id, type, data, metadata }) => {
-      await log.append(stream, expected, [{ id, type, data: object(data), metadata: object(metadata) }])
+    append: (stream, expected, events) => {
+      const bodies = events.map((event) =>
+        encodeBody(event.metadata.length > 0 ? event : { ...event, metadata: noMetadata }),
+      )
+      return log.client.execute({ kind: 'append', stream, expected, bodies })
     },
     tryLock: (name) => log.tryLock(name),
     isLocked: (name) => log.isLocked(name),

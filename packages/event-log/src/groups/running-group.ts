@@ -4,7 +4,6 @@ import {
   MaximumSubscribersReachedError,
   type NackAction,
   StoreUnavailableError,
-  WrongExpectedRevisionError,
 } from '../types.js'
 import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
 import { type Delivered, Group } from './group.js'
@@ -221,8 +220,7 @@ export class RunningGroup<E> {
 
   #task(body: () => Promise<void>): Task {
     return new Task(body, (error) => {
-      // The log is unavailable, or somebody was quicker: the next tick tries again. All else would fail for ever.
-      if (error instanceof StoreUnavailableError || error instanceof WrongExpectedRevisionError) return
+      if (error instanceof StoreUnavailableError) return // the next tick tries again; all else would fail for ever
       if (this.#running) this.#parts.onFault(error)
       const reason = error instanceof Error ? error.message : String(error)
       void this.drop(new ConsumerDroppedError(`group ${this.stored.group} cannot go on: ${reason}`, { cause: error }))

@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseObject } from '../file/event-body.js'
-import {
-  PersistentSubscriptionExistsError,
-  PersistentSubscriptionMissingError,
-  StoreUnavailableError,
-  WrongExpectedRevisionError,
-} from '../types.js'
+import { PersistentSubscriptionExistsError, PersistentSubscriptionMissingError } from '../types.js'
 import {
   checkSettings,
   type GroupDefinition,
@@ -16,7 +11,7 @@ import {
   placeBefore,
   type StoredGroup,
 } from './group-definition.js'
-import { type GroupLog, jsonEvent, maxConflicts } from './group-log.js'
+import { type GroupLog, jsonEvent, untilNoConflict } from './group-log.js'
 import { rulesOf } from './rules.js'
 
 /** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
@@ -100,18 +95,12 @@ export class StoredGroups {
   }
 
   async #change(change: () => Entries): Promise<void> {
-    for (let i = 0; i < maxConflicts; i += 1) {
+    await untilNoConflict(configStream, async () => {
       this.#refresh()
       const expected = this.#revision < 0 ? 'no_stream' : this.#revision
       const data = { version: configVersion, entries: change() }
-      try {
-        await this.log.append(configStream, expected, jsonEvent('$PersistentConfig', data))
-        return
-      } catch (error) {
-        if (!(error instanceof WrongExpectedRevisionError)) throw error
-      }
-    }
-    throw new StoreUnavailableError('others keep changing the list of groups')
+      return this.log.append(configStream, expected, [jsonEvent('$PersistentConfig', data)])
+    })
   }
 
   #refresh(): void {
