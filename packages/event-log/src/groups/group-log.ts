@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { EventContent } from '../file/event-body.js'
 import type { StreamStore } from '../stream-store.js'
 import { StoreUnavailableError } from '../types.js'
-import type { Outcome } from '../writer/writer-client.js'
 
 /** How often an append is tried again when another process appends to the stream at the same moment. */
 const maxConflicts = 50
@@ -26,7 +25,7 @@ export async function appendNext(log: GroupLog, stream: string, event: EventCont
 }
 
 /** Tries again as long as others append to the stream in between. @throws StoreUnavailableError */
-export async function untilNoConflict(stream: string, attempt: () => Promise<Outcome>): Promise<void> {
+export async function untilNoConflict(stream: string, attempt: () => ReturnType<GroupLog['append']>): Promise<void> {
   for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     const { kind } = await attempt()
     if (kind === 'ok') return
