@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { EventContent } from '../file/event-body.js'
 import type { StreamStore } from '../stream-store.js'
-import { StoreUnavailableError } from '../types.js'
+import { type ExpectedRevision, StoreUnavailableError } from '../types.js'
 
 /** How often an append is tried again when another process appends to the stream at the same moment. */
 const maxConflicts = 50
 
 /** What groups need of the log beneath them. */
-export type GroupLog = Pick<StreamStore, 'reader' | 'append' | 'tryLock' | 'isLocked'>
+export interface GroupLog extends Pick<StreamStore, 'reader' | 'tryLock' | 'isLocked'> {
+  /** @throws StoreUnavailableError */
+  append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
+}
 
 /** What is appended for a group: JSON, without metadata. */
 export function jsonEvent(type: string, data: unknown, id = randomUUID() as string): EventContent {

@@ -1,4 +1,4 @@
-import { encodeBody } from '../file/event-body.js'
+import { parseObject } from '../file/event-body.js'
 import type { Log } from '../log.js'
 import {
   InvalidSettingsError,
@@ -9,6 +9,7 @@ import {
   type PersistentSubscriptions,
   type Position,
   type RecordedEvent,
+  WrongExpectedRevisionError,
 } from '../types.js'
 import { Consumer } from './consumer.js'
 import { type GroupSettings, type StoredGroup, wholeLog } from './group-definition.js'
@@ -17,7 +18,6 @@ import { Groups } from './groups.js'
 import { PrefixSource } from './prefix-source.js'
 
 const ofAll = (group: string) => ({ source: wholeLog, group })
-const noMetadata = Buffer.from('{}')
 /** What only clients of the protocol ask for. */
 const plain = { resolveLinks: false, extraStatistics: false }
 
@@ -118,13 +118,20 @@ function portSettings({ settings, filter }: StoredGroup): PersistentSubscription
 
 /** What groups append has the form of the service's own events: what has no metadata has an empty object. */
 function groupLogOf(log: Log): GroupLog {
+  const object = (bytes: Uint8Array) => parseObject(bytes) ?? {}
   return {
     reader: log.reader,
-    append: (stream, expected, events) => {
-      const bodies = events.map((event) =>
-        encodeBody(event.metadata.length > 0 ? event : { ...event, metadata: noMetadata }),
-      )
-      return log.client.execute({ kind: 'append', stream, expected, bodies })
+    append: async (stream, expected, events) => {
+      const plainEvents = events.map(({ id, type, data, metadata }) => {
+        return { id, type, data: object(data), metadata: object(metadata) }
+      })
+      try {
+        const { revision } = await log.append(stream, expected, plainEvents)
+        return { kind: 'ok', revision }
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevisionError)) throw error
+        return { kind: 'wrong_revision', actual: log.reader.lastRevision(stream) }
+      }
     },
     tryLock: (name) => log.tryLock(name),
     isLocked: (name) => log.isLocked(name),
