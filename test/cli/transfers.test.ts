@@ -275,8 +275,10 @@ t.test('the beginning of an id that a table shows names the transfer, where it i
   t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\d +DepositCreated +merchant:/)
   t.match(history.stdout, /\n1 +\S+ \S+ +TransferCompleted +cli:/)
   for (const each of history.stdout.split('\n')) t.ok(each.length <= 100, each)
-  const { stdout } = await runCli(directory, ['callbacks', 'list', '--transfer', short])
-  t.match(stdout, new RegExp(`${short}  Completed`))
+  await until(async () => {
+    const { stdout } = await runCli(directory, ['callbacks', 'list', '--transfer', short])
+    return stdout.includes(`${short}  Completed`)
+  })
   t.match(await runCli(directory, ['transfers', 'show', 'ffffffff']), { status: 1, stderr: /no such transfer/ })
 })
 

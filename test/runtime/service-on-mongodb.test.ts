@@ -10,7 +10,7 @@ t.test('a server that is not there ends the start with status 1 and the reason',
   const READ_MODEL_URL = 'mongodb://user:hunter2@127.0.0.1:1/transferd'
   const { status, stderr } = await runCli(temporaryDirectory(t), ['serve'], { READ_MODEL_URL, PORT: '0' })
   t.equal(status, 1)
-  t.match(stderr, /the read models are away.*ECONNREFUSED/)
+  t.match(stderr, /the read models are unavailable.*ECONNREFUSED/)
   t.notMatch(stderr, /hunter2/)
 })
 
