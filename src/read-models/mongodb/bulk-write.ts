@@ -5,11 +5,20 @@ import {
   type UpdateFilter,
   type WriteError,
 } from 'mongodb'
-import { DuplicateKeyError, type Update, type WriteOperation, type WriteResult } from '../read-models.js'
+import {
+  DuplicateKeyError,
+  ReadModelsUnavailableError,
+  type Update,
+  type WriteOperation,
+  type WriteResult,
+} from '../read-models.js'
 import { checkWrites } from '../writes.js'
 import type { Connection, Stored } from './connection.js'
 import { duplicateKey, portError, refusal, serverCodes } from './errors.js'
 import { driverFilter } from './filter.js'
+
+/** Above the driver's socket timeout. */
+const answerMs = 25_000
 
 type Operation = AnyBulkWriteOperation<Stored>
 type Counts = { -readonly [count in keyof WriteResult]: number }
@@ -66,7 +75,7 @@ async function apply(collection: Collection<Stored>, operations: readonly Operat
 /** Hands back the operations that failed on their own. @throws when the bulk as a whole did */
 async function writeAll(collection: Collection<Stored>, operations: readonly Operation[], total: Counts) {
   try {
-    add(total, await collection.bulkWrite(operations, { ordered: false }))
+    add(total, await ended(collection.bulkWrite(operations, { ordered: false })))
     return []
   } catch (error) {
     if (!(error instanceof MongoBulkWriteError)) throw portError(error)
@@ -81,6 +90,24 @@ async function writeAll(collection: Collection<Stored>, operations: readonly Ope
     // The writes that did not fail may not last.
     if (error.result.getWriteConcernError() !== undefined) throw refusal(undefined)
     return writeErrors.map(({ index, code }) => ({ operation: operations[index]!, code }))
+  }
+}
+
+/**
+ * A bulk whose connection broke was seen never to come back from the driver, whatever its own limits. What became of it is unknown:
+ * every write is guarded, so it is tried again.
+ * @throws ReadModelsUnavailableError
+ */
+async function ended<Result>(bulk: Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new ReadModelsUnavailableError(`the read models are unavailable: no answer within ${answerMs} ms`)
+    timer = setTimeout(() => reject(error), answerMs)
+  })
+  try {
+    return await Promise.race([bulk, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
