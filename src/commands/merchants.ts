@@ -26,27 +26,6 @@ export type MerchantResult =
   | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
-/** What a merchant is registered with unless told otherwise; name, callback URL and allow-list have no default. */
-export function defaultSettings(sandbox: boolean) {
-  return {
-    sandbox,
-    autoCancelMismatch: false,
-    mismatchToleranceMinor: 0n,
-    manualControlAboveMinor: null,
-    rateLimitPerSecond: 100,
-    depositExpiryMinutes: 30,
-    minAmountMinor: 1_00n,
-    maxAmountMinor: 999_999_99n,
-    requireNativeHash: false,
-    // A hashCode covers neither the account that money is sent to nor its owner.
-    requireSignature: sandbox ? 'none' : 'withdrawals',
-    callbackOnCreate: false,
-    returnUrl: null,
-    frameAncestors: [],
-    paymentInstructions: [],
-  } as const
-}
-
 export type RotatingSecret = 'secretKey' | 'webhookSecret'
 
 /** Associated data of a sealed secret: it opens for this merchant and purpose only. */
