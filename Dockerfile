@@ -28,7 +28,7 @@ ENV NODE_ENV=production \
     PORT=3000 \
     SANDBOX=off
 COPY --from=build /app /app
-RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/transferd \
+RUN ln -s /app/dist/bin/transferd.js /usr/local/bin/transferd \
  && install --directory --owner=node --group=node --mode=0700 /data
 USER node
 # `./data`, where log, read models and master key are unless told otherwise, is /data from here. They are no variables of the image:
@@ -41,5 +41,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # node is process 1 and handles SIGTERM itself: what was begun is finished.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--enable-source-maps", "/app/dist/src/cli/main.js"]
+ENTRYPOINT ["node", "/app/dist/bin/transferd.js"]
 CMD ["serve"]

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type EmbeddedEventStore, openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { NewEvent, Position } from '../src/event-store/event-store.js'
+import { part } from './support/part.js'
+import { row, title } from './support/report.js'
+import { temporaryDirectory } from './support/temporary-directory.js'
 
-/** The embedded event store alone: durable appends, reads, memory. `node dist/bench/engine.js [events in the log]` */
+/** The embedded event store alone: durable appends, reads, memory. Sizes by BENCH_EVENTS (in the log before). */
 
-const storedEvents = Number(process.argv[2] ?? 1_000_000)
+const storedEvents = Number(process.env.BENCH_EVENTS ?? 1_000_000)
 const rounds = 3
 const roundMs = 3_000
 
@@ -62,34 +62,34 @@ async function readAll(store: EmbeddedEventStore, streamPrefixes?: readonly stri
   )
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
-}
-
-function print(what: string, perSecond: readonly number[], latenciesMs: number[] = []): void {
+function tell(what: string, perSecond: readonly number[], latenciesMs: number[] = []): void {
+  row(what, 'events per second', perSecond)
   const sorted = latenciesMs.sort((a, b) => a - b)
-  const at = (share: number) => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(1)
-  const latency =
-    sorted.length === 0 ? '' : `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, worst ${at(1 - 1 / sorted.length)} ms`
-  console.log(what.padEnd(44), Math.round(median(perSecond)).toLocaleString('en').padStart(10), latency)
+  if (sorted.length === 0) return
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  row(what, 'p50 ms', [at(0.5)])
+  row(what, 'p99 ms', [at(0.99)])
+  row(what, 'longest ms', [at(1 - 1 / sorted.length)])
 }
 
-function rss(): string {
-  return `${Math.round(process.memoryUsage().rss / 1024 / 1024)} MiB`
+function tellMemory(when: string): void {
+  row(`memory ${when}`, 'MiB', [process.memoryUsage().rss / 1024 / 1024])
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'transferd-engine-'))
-const store = await openEmbeddedEventStore({ directory })
-try {
+await part(async (atEnd) => {
+  const directory = temporaryDirectory(atEnd)
+  const store = await openEmbeddedEventStore({ directory })
+  atEnd(() => store.close())
   const one = () => store.append(`transfer-${randomUUID()}`, 'no_stream', [event()])
   const pair = () =>
     store.appendInOrder([
       { stream: `hash-${randomUUID()}`, expectedRevision: 'no_stream', events: [event()] },
       { stream: `transfer-${randomUUID()}`, expectedRevision: 'no_stream', events: [event()] },
     ])
-  console.log(`memory at the start: ${rss()}`)
+  title('the embedded log: median (min to max) of three rounds of 3 s')
+  tellMemory('at the start')
   for (let stored = 0; stored < storedEvents; stored += 1_000) await Promise.all(Array.from({ length: 1_000 }, one))
-  console.log(`memory with ${storedEvents.toLocaleString('en')} events stored: ${rss()}`)
+  tellMemory(`with ${storedEvents.toLocaleString('en')} events stored`)
   for (const [what, call, each] of [
     ['append, a new stream each', one, 1],
     ['appendInOrder of two, new streams', pair, 2],
@@ -98,15 +98,12 @@ try {
       const perSecond: number[] = []
       const latenciesMs: number[] = []
       for (let i = 0; i < rounds; i++) perSecond.push((await inFlight(callers, call, latenciesMs)) * each)
-      print(`${what}, ${callers} callers: events/s`, perSecond, latenciesMs)
+      tell(`${what}, ${callers} callers`, perSecond, latenciesMs)
     }
   }
   const reads: number[] = []
   for (let i = 0; i < rounds; i++) reads.push(await readAll(store))
-  print('readAll in pages of 500: events/s', reads)
-  print('readAll, a prefix nothing has: events passed/s', [await readAll(store, ['merchant-'])])
-  console.log(`memory at the end: ${rss()}`)
-} finally {
-  await store.close()
-  rmSync(directory, { recursive: true })
-}
+  tell('readAll in pages of 500', reads)
+  tell('readAll, a prefix nothing has (events passed)', [await readAll(store, ['merchant-'])])
+  tellMemory('at the end')
+})

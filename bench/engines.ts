@@ -3,9 +3,6 @@
  * BENCH_SECONDS. Real servers are measured where TEST_EVENTSTORE_URL and TEST_MONGODB_URL name them; take empty ones.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import { endOfLog } from '../src/event-store/end-of-log.js'
 import {
@@ -24,38 +21,15 @@ import type { ReadModels } from '../src/read-models/read-models.js'
 import { startEventsServerProcess } from '../test/support/events-server.js'
 import { mongodbUrl } from '../test/support/mongodb.js'
 import { measureProjection } from './support/measure-projection.js'
+import { type AtEnd, part } from './support/part.js'
+import { note, row, title } from './support/report.js'
+import { temporaryDirectory } from './support/temporary-directory.js'
 import { transferAppends } from './support/transfer-log.js'
 
 const transfers = Number(process.env.BENCH_TRANSFERS ?? 20_000)
 const roundMs = Number(process.env.BENCH_SECONDS ?? 3) * 1_000
 const run = randomBytes(4).toString('hex')
 const prefix = `bench-${run}-`
-const clean: (() => unknown)[] = []
-
-/** Rows by what was measured, in the order they came; columns by engine. */
-type Table = Map<string, Map<string, string>>
-
-function put(table: Table, row: string, column: string, perSecond: number): void {
-  const cells = table.get(row) ?? new Map<string, string>()
-  table.set(row, cells.set(column, Math.round(perSecond).toLocaleString('en')))
-}
-
-function print(title: string, table: Table): void {
-  const columns = [...new Set([...table.values()].flatMap((cells) => [...cells.keys()]))]
-  const width = Math.max(...[...table.keys(), title].map((row) => row.length))
-  const widths = columns.map((column) => Math.max(column.length, 9))
-  console.log(`\n${title.padEnd(width)}  ${columns.map((column, n) => column.padStart(widths[n]!)).join('  ')}`)
-  for (const [row, cells] of table)
-    console.log(
-      `${row.padEnd(width)}  ${columns.map((column, n) => (cells.get(column) ?? '-').padStart(widths[n]!)).join('  ')}`,
-    )
-}
-
-function temporaryDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'transferd-bench-'))
-  clean.push(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
 
 /** By as many callers, each with its next append when the one before was answered, for a while. */
 async function appendsPerSecond(store: EventStore, callers: number): Promise<number> {
@@ -129,84 +103,68 @@ async function consumed(store: EventStore, after: Position | undefined, events: 
   await groups.delete(`bench-${run}`)
 }
 
-async function measureStore(table: Table, name: string, store: EventStore): Promise<void> {
-  console.error(`measuring ${name}`)
+async function measureStore(name: string, store: EventStore, atEnd: AtEnd): Promise<void> {
   const after = await endOfLog(store)
   const log = await fill(store)
-  for (const callers of [1, 64])
-    put(table, `appends, ${callers} at a time`, name, await appendsPerSecond(store, callers))
+  for (const callers of [1, 64]) row(name, `appends, ${callers} at a time`, [await appendsPerSecond(store, callers)])
   let next = 0
   const readOne = () => store.readStream(log[next++ % transfers]!.stream)
-  put(table, 'streams of 2 events read, 16 at a time', name, await inFlight(16, readOne))
+  row(name, 'streams of 2 events read, 16 at a time', [await inFlight(16, readOne)])
   const events = transfers * 2
-  put(table, 'events of a subscription', name, await timed(events, () => followed(store, after, events)))
-  put(
-    table,
-    'events consumed and acknowledged in a group',
-    name,
-    await timed(events, () => consumed(store, after, events)),
-  )
-  const readModels = await openEmbeddedReadModels({ directory: temporaryDirectory() })
+  row(name, 'events of a subscription', [await timed(events, () => followed(store, after, events))])
+  row(name, 'events consumed and acknowledged in a group', [await timed(events, () => consumed(store, after, events))])
+  const readModels = await openEmbeddedReadModels({ directory: temporaryDirectory(atEnd) })
   const projection = { ...transfersProjection, streamPrefixes: [prefix] }
   const last = { stream: log.at(-1)!.stream, revision: 1 }
   const { rate } = await measureProjection(store, readModels, projection, { events, last })
-  put(table, 'events projected: transfers, embedded models', name, rate)
+  row(name, 'events projected: transfers, embedded models', [rate])
   await readModels.close()
 }
 
-async function measureReadModels(table: Table, name: string, readModels: ReadModels, store: EventStore, last: Append) {
-  console.error(`measuring ${name}`)
+async function measureReadModels(name: string, readModels: ReadModels, store: EventStore, last: Append) {
   for (const projection of [transfersProjection, totalsProjection, transferEventsProjection]) {
     const log = { events: transfers * 2, last: { stream: last.stream, revision: 1 } }
     const { rate } = await measureProjection(store, readModels, { ...projection, streamPrefixes: [prefix] }, log)
-    put(table, `events projected: ${projection.name}`, name, rate)
+    row(name, `events projected: ${projection.name}`, [rate])
   }
 }
 
-async function eventStores(notRun: string[]): Promise<void> {
-  const table: Table = new Map()
-  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory() })
-  await measureStore(table, 'embedded', embedded)
+async function eventStores(atEnd: AtEnd): Promise<void> {
+  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory(atEnd) })
+  await measureStore('embedded', embedded, atEnd)
   await embedded.close()
-  const server = await startEventsServerProcess({ teardown: (work) => clean.push(work) }, temporaryDirectory())
+  const server = await startEventsServerProcess({ teardown: (work) => atEnd(work) }, temporaryDirectory(atEnd))
   const served = openEventStoreDb({ url: server.url })
-  await measureStore(table, 'adapter on events serve', served)
+  await measureStore('adapter on events serve', served, atEnd)
   await served.close()
   await server.end('SIGTERM')
   const url = process.env.TEST_EVENTSTORE_URL?.trim()
   if (url) {
     const real = openEventStoreDb({ url })
-    await measureStore(table, 'EventStoreDB', real)
+    await measureStore('EventStoreDB', real, atEnd)
     await real.close()
-  } else notRun.push('EventStoreDB: TEST_EVENTSTORE_URL names no server')
-  print('event stores, per second', table)
+  } else note('NOT RUN: EventStoreDB: TEST_EVENTSTORE_URL names no server')
 }
 
-async function readModelStores(notRun: string[]): Promise<void> {
-  const table: Table = new Map()
-  const directory = temporaryDirectory()
+async function readModelStores(atEnd: AtEnd): Promise<void> {
+  const directory = temporaryDirectory(atEnd)
   const store = await openEmbeddedEventStore({ directory })
   const last = (await fill(store)).at(-1)!
   const embedded = await openEmbeddedReadModels({ directory })
-  await measureReadModels(table, 'embedded', embedded, store, last)
+  await measureReadModels('embedded', embedded, store, last)
   await embedded.close()
   const url = process.env.TEST_MONGODB_URL?.trim()
   if (url) {
     const mongodb = openMongodbReadModels({ url: mongodbUrl(url, `transferd_bench_${run}`) })
-    await measureReadModels(table, 'MongoDB', mongodb, store, last)
+    await measureReadModels('MongoDB', mongodb, store, last)
     for (const name of await mongodb.listCollections()) await mongodb.drop(name)
     await mongodb.close()
-  } else notRun.push('MongoDB: TEST_MONGODB_URL names no server')
+  } else note('NOT RUN: MongoDB: TEST_MONGODB_URL names no server')
   await store.close()
-  print('read models, over the embedded log, per second', table)
 }
 
-const notRun: string[] = []
-try {
-  console.log(`${transfers.toLocaleString('en')} transfers of two events; engines, servers and load share this machine`)
-  await eventStores(notRun)
-  await readModelStores(notRun)
-  for (const what of notRun) console.log(`NOT RUN: ${what}`)
-} finally {
-  for (const undo of clean.reverse()) undo()
-}
+await part(async (atEnd) => {
+  title(`engines, per second; ${transfers.toLocaleString('en')} transfers of two events`)
+  await eventStores(atEnd)
+  await readModelStores(atEnd)
+})

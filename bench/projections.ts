@@ -1,52 +1,32 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/**
+ * Each projection alone, from the start of a log of transfers that are created and, a thousand transfers later, completed; log and read
+ * models on disk. Sizes by BENCH_TRANSFERS (2 events each).
+ */
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
-import type { Append, EventStore } from '../src/event-store/event-store.js'
 import { allProjections } from '../src/projections/all.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
+import { fillLog } from './support/fill-log.js'
 import { measureProjection } from './support/measure-projection.js'
-import { merchantCount, transferAppends } from './support/transfer-log.js'
+import { part } from './support/part.js'
+import { row, title } from './support/report.js'
+import { temporaryDirectory } from './support/temporary-directory.js'
+import { merchantCount } from './support/transfer-log.js'
 
-/**
- * Each projection alone, from the start of a log of transfers that are created and, a thousand transfers later, completed;
- * log and read models on disk. `node dist/bench/projections.js [transfers]`
- */
+const transfers = Number(process.env.BENCH_TRANSFERS ?? 100_000)
 
-const transfers = Number(process.argv[2] ?? 100_000)
-const completedAfter = 1_000
-
-async function fill(store: EventStore): Promise<Append> {
-  let appends: Append[] = []
-  let last: Append | undefined
-  for (const append of transferAppends(transfers, completedAfter, 'transfer-')) {
-    appends.push(append)
-    last = append
-    if (appends.length < 1_000) continue
-    await store.appendInOrder(appends)
-    appends = []
-  }
-  await store.appendInOrder(appends)
-  return last!
-}
-
-const directory = mkdtempSync(join(tmpdir(), 'transferd-bench-'))
-const store = await openEmbeddedEventStore({ directory })
-const readModels = await openEmbeddedReadModels({ directory })
-try {
-  const { stream } = await fill(store)
-  console.log(
-    `${transfers} transfers of ${merchantCount} merchants, created and completed ${completedAfter} transfers later`,
-  )
+await part(async (atEnd) => {
+  const directory = temporaryDirectory(atEnd)
+  title(`each projection alone, ${(transfers * 2).toLocaleString('en')} events of ${merchantCount} merchants`)
+  const stream = fillLog(directory, transfers)
+  const store = await openEmbeddedEventStore({ directory })
+  atEnd(() => store.close())
+  const readModels = await openEmbeddedReadModels({ directory })
+  atEnd(() => readModels.close())
   for (const projection of allProjections) {
     if (!projection.streamPrefixes.includes('transfer-')) continue
     const log = { events: transfers * 2, last: { stream, revision: 1 } }
     const { rate, cpuUs } = await measureProjection(store, readModels, projection, log)
-    const perSecond = Math.round(rate).toLocaleString('en')
-    console.log(`${projection.name.padEnd(16)} ${perSecond} events/s, ${cpuUs.toFixed(1)} us of CPU per event`)
+    row(projection.name, 'events per second', [rate])
+    row(projection.name, 'us of CPU per event', [cpuUs])
   }
-} finally {
-  await readModels.close()
-  await store.close()
-  rmSync(directory, { recursive: true, force: true })
-}
+})

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Credentials } from './merchant/receiver.js'
 
-const transferd = fileURLToPath(new URL('../src/cli/main.js', import.meta.url))
+const transferd = fileURLToPath(new URL('../bin/transferd.js', import.meta.url))
 
 /** What `transferd serve --json` prints, as far as it is used here. */
 interface Announced {
@@ -15,11 +15,13 @@ interface Announced {
   readonly sandbox: Credentials & {
     readonly merchantId: string
     readonly wallet: { readonly email: string; readonly password: string; readonly balance: number }
+    /** One for each role of the dashboard. */
+    readonly users: readonly { readonly role: string; readonly email: string; readonly password: string }[]
   }
 }
 
 /** A service of our own on a free port and in a directory of its own, and its command line. */
-export async function startService() {
+export async function startService(program = transferd) {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-demo-'))
   const env = {
     ...process.env,
@@ -31,7 +33,7 @@ export async function startService() {
     EVENT_STORE_URL: `embedded:${directory}`,
     READ_MODEL_URL: `embedded:${directory}`,
   }
-  const service = spawn(process.execPath, [transferd, 'serve', '--json'], {
+  const service = spawn(process.execPath, [program, 'serve', '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -42,7 +44,7 @@ export async function startService() {
     ...(JSON.parse(String(announced)) as Announced),
     /** Runs a command beside the service and reads its one JSON document. */
     async cli<Answer>(...args: string[]): Promise<Answer> {
-      const { stdout } = await promisify(execFile)(process.execPath, [transferd, ...args, '--json'], { env })
+      const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, '--json'], { env })
       return JSON.parse(stdout) as Answer
     },
     /** Its exit status, 0 when it went as it should. */

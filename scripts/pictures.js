@@ -1,17 +1,23 @@
-// npm run docs:pictures: docs/images/payment-page.png, three steps of a payment on the page of a running service.
+// npm run docs:pictures: docs/images, from a running service. payment-page.png has three steps of a payment; dashboard-*.png are pages
+// of the dashboard over an hour of made-up transfers.
 import { mkdirSync, statSync } from 'node:fs'
 import { MerchantClient } from '../dist/examples/merchant/client.js'
 import { startService } from '../dist/examples/service.js'
 import { launchBrowser } from '../dist/test/browser/browser.js'
+import { giveCredentials } from '../dist/test/browser/dashboard/world.js'
 import { giveCode, logIn } from '../dist/test/browser/world.js'
 
-const file = 'docs/images/payment-page.png'
+const folder = 'docs/images'
 const maxBytes = 150_000
 
-const browser = await launchBrowser()
-if (!browser) process.exit(1)
-const service = await startService()
-try {
+function check(file) {
+  const { size } = statSync(file)
+  if (size > maxBytes) throw new Error(`${file} has ${size} bytes, more than ${maxBytes}`)
+  console.log(`${file}, ${size} bytes`)
+}
+
+async function takePaymentPage(browser, service) {
+  const file = `${folder}/payment-page.png`
   const { merchantId, wallet } = service.sandbox
   await service.cli('merchants', 'set', merchantId, '--name', 'Blue Shop')
   const { body } = await new MerchantClient(service.baseUrl, service.sandbox).hostedDeposit('order-1042', '250.00')
@@ -32,15 +38,99 @@ try {
   await fetch((await message('email')).link, { method: 'POST' })
   await page.getByRole('heading', { name: /^Paid/ }).waitFor()
   await take()
+  await context.close()
 
   const sheet = await browser.newPage({ viewport: { width: 1290, height: 850 } })
   await sheet.setContent(`<body style="margin: 0; padding: 30px; display: flex; gap: 30px; background: #eef1f5">
     ${pictures.map((picture) => `<img style="border-radius: 12px" src="data:image/png;base64,${picture}">`).join('')}`)
-  mkdirSync('docs/images', { recursive: true })
   await sheet.screenshot({ path: file })
-  const { size } = statSync(file)
-  if (size > maxBytes) throw new Error(`${file} has ${size} bytes, more than ${maxBytes}`)
-  console.log(`${file}, ${size} bytes`)
+  await sheet.close()
+  check(file)
+}
+
+/** Each as one person of the sandbox sees it. `ready`: what is there once the page is. */
+async function takeDashboard(browser, { baseUrl, sandbox }) {
+  const signIn = async (role) => {
+    const { email, password } = sandbox.users.find((user) => user.role === role)
+    const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1180, height: 640 } })
+    const page = await context.newPage()
+    await page.goto(`${baseUrl}/dashboard`)
+    await giveCredentials(page, email, password)
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    return page
+  }
+  const take = async (page, name) => {
+    const file = `${folder}/dashboard-${name}.png`
+    await page.waitForTimeout(settleMs)
+    await page.screenshot({ path: file, animations: 'disabled' })
+    check(file)
+  }
+  const go = async (page, path, heading) => {
+    await page.goto(`${baseUrl}/dashboard${path}`)
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+  }
+
+  const auditor = await signIn('auditor')
+  await auditor.locator('canvas').first().waitFor()
+  await take(auditor, 'overview')
+  await go(auditor, '/deposits', 'Deposits')
+  await auditor.locator('tbody tr').first().waitFor()
+  await take(auditor, 'deposits')
+  await go(auditor, '/deposits?attention=open', 'Deposits')
+  await auditor.locator('tbody tr').first().click()
+  await auditor.getByRole('heading', { name: /^Deposit / }).waitFor()
+  await take(auditor, 'transfer')
+  const trackingId = auditor.url().split('/').at(-1)
+  await go(auditor, `/audit?view=story&id=${trackingId}`, 'Audit')
+  await auditor
+    .getByRole('listitem')
+    .filter({ hasText: 'Deposit requested' })
+    .getByRole('button', { name: /^As it was then/ })
+    .click()
+  await auditor.getByRole('heading', { name: 'What it was then' }).waitFor()
+  await take(auditor, 'audit')
+  await go(auditor, '/audit?view=integrity', 'Audit')
+  await auditor.getByRole('button', { name: 'Verify all of it now' }).click()
+  await auditor.getByText('On request').waitFor()
+  await auditor.getByText('The verification begins.').waitFor({ state: 'detached' })
+  await take(auditor, 'integrity')
+
+  const approver = await signIn('approver')
+  await go(approver, '/pay', 'Pay withdrawals')
+  await approver.getByRole('region', { name: /^Withdrawal / }).waitFor()
+  await approver.keyboard.press('c')
+  await approver.getByText('You have claimed').waitFor()
+  await take(approver, 'paying')
+
+  const administrator = await signIn('administrator')
+  await go(administrator, '/people', 'People')
+  await take(administrator, 'people')
+  await go(administrator, '/callbacks', 'Callbacks')
+  await take(administrator, 'callbacks')
+  await go(administrator, `/merchants/${sandbox.merchantId}`, 'Blue Shop')
+  await take(administrator, 'merchant')
+  await go(administrator, '/operations', 'Operations')
+  await administrator.getByRole('region', { name: 'Projections' }).locator('tbody tr').first().waitFor()
+  await take(administrator, 'operations')
+  await go(administrator, `/privacy?merchantId=${sandbox.merchantId}`, 'Privacy')
+  await administrator.getByText('Counting').waitFor({ state: 'detached' })
+  await take(administrator, 'privacy')
+}
+
+/** Charts and badges are drawn a moment after the words. */
+const settleMs = 700
+
+const browser = await launchBrowser()
+if (!browser) process.exit(1)
+const service = await startService()
+try {
+  mkdirSync(folder, { recursive: true })
+  await service.cli('seed')
+  const merchant = new MerchantClient(service.baseUrl, service.sandbox)
+  for (const [n, amount] of ['75.00', '1200.00', '310.50', '42.00'].entries())
+    await merchant.withdrawal(`payout-${n + 1}`, amount, 'DE89370400440532013000')
+  await takePaymentPage(browser, service)
+  await takeDashboard(browser, service)
 } finally {
   await browser.close()
   await service.stop()

@@ -12,12 +12,20 @@ interface Bounds {
 
 const bounds: { readonly [name: string]: Bounds } = {
   '@eventstore/db-client': { atLeast: '6.2.1' },
+  '@fastify/ajv-compiler': { atLeast: '4.0.0', below: '5.0.0' },
+  '@fastify/cookie': { atLeast: '11.0.0' },
+  '@fastify/fast-json-stringify-compiler': { atLeast: '5.0.0', below: '6.0.0' },
   '@fastify/swagger': { atLeast: '9.0.0' },
   '@fastify/swagger-ui': { atLeast: '5.0.0' },
   '@fastify/type-provider-typebox': { atLeast: '5.0.0', below: '6.0.0' },
   '@grpc/grpc-js': { atLeast: '1.14.0' },
   '@node-rs/argon2': { atLeast: '2.0.0' },
+  '@opentelemetry/api': { atLeast: '1.9.0', below: '1.10.0' },
+  '@opentelemetry/exporter-trace-otlp-http': { atLeast: '0.223.0', below: '0.300.0' },
+  '@opentelemetry/resources': { atLeast: '2.12.0', below: '3.0.0' },
+  '@opentelemetry/sdk-trace-base': { atLeast: '2.12.0', below: '3.0.0' },
   '@sinclair/typebox': { atLeast: '0.34.0', below: '1.0.0' },
+  'age-encryption': { atLeast: '0.3.1', below: '0.4.0' },
   'better-sqlite3': { atLeast: '12.0.0', below: '13.0.0' },
   commander: { atLeast: '14.0.0', below: '15.0.0' },
   cookie: { atLeast: '1.0.0', below: '2.0.0', everywhere: true },
@@ -31,6 +39,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   mongodb: { atLeast: '7.0.0' },
   // Below 7.0.7 an address could be made to name another domain.
   nodemailer: { atLeast: '7.0.7' },
+  otpauth: { atLeast: '9.4.0' },
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },
@@ -49,15 +58,22 @@ interface Locked {
   readonly dev?: boolean
 }
 
-const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: { [path: string]: Locked } }
+type Lock = { readonly packages: { readonly [path: string]: Locked } }
+const lockOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package-lock.json`, 'utf8')) as Lock
 const ours = '@transferd/'
 const manifests = ['.', 'packages/event-log', 'packages/event-log-server'].map(
   (folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest,
 )
-const installed = Object.entries(lock.packages).flatMap(([path, locked]) => {
-  const [, name] = path.match(/.*node_modules\/(.+)$/) ?? []
-  return !name || name.startsWith(ours) ? [] : [{ path, name, locked }]
-})
+function packagesIn({ packages }: Lock) {
+  return Object.entries(packages).flatMap(([path, locked]) => {
+    const [, name] = path.match(/.*node_modules\/(.+)$/) ?? []
+    return !name || name.startsWith(ours) ? [] : [{ path, name, locked }]
+  })
+}
+
+const installed = packagesIn(lockOf('.'))
+/** What the bench installs, for itself alone. */
+const peers = packagesIn(lockOf('bench/peers'))
 
 function compare(a: string, b: string): number {
   const [as, bs] = [a, b].map((version) => version.split(/[.-]/).slice(0, 3).map(Number)) as [number[], number[]]
@@ -99,11 +115,21 @@ t.test('every dependency is locked within its bounds', async (t) => {
 
 t.test('everything comes from the registry, and nothing without its digest', async (t) => {
   t.ok(installed.length > 100)
-  for (const { path, locked } of installed) {
+  t.ok(peers.length > 10)
+  for (const { path, locked } of [...installed, ...peers]) {
     t.match(locked.integrity, /^sha512-/, path)
     // Absent: the registry that npm is configured with.
     t.match(locked.resolved ?? '', /^$|^https:\/\/registry\.npmjs\.org\//, path)
   }
+})
+
+t.test('nobody who installs transferd installs what it is compared with', async (t) => {
+  const { dependencies } = JSON.parse(readFileSync('bench/peers/package.json', 'utf8')) as Manifest
+  for (const name of Object.keys(dependencies))
+    t.notOk(
+      installed.some((each) => each.name === name),
+      name,
+    )
 })
 
 t.test('versions compare by their parts', async (t) => {

@@ -171,7 +171,10 @@ t.test(
             eventStore: { engine: 'eventstoredb' },
             readModels: { engine: 'mongodb' },
           })
-          t.match(configuration.masterKey?.toString('hex'), file('master.key').trim())
+          t.same(configuration.masterKey, {
+            from: 'environment',
+            keys: [Buffer.from(file('master.key').trim(), 'hex')],
+          })
           t.same(configuration.trustedProxies, [addressOf(services.caddy!, 'edge')], 'only the proxy is believed')
         }
         const { endpoints, tls, tlsCaFile } = parseConnectionUrl(url('event-store.url'))

@@ -83,11 +83,15 @@ t.test('all three packages run elsewhere, without the repository', async (t) => 
     }
   })
 
-  t.test('the service starts and is healthy', async (t) => {
-    const main = join(modules, 'transferd/dist/src/cli/main.js')
+  t.test('the service starts, is healthy, and has its dashboard', async (t) => {
+    const main = join(modules, 'transferd/dist/bin/transferd.js')
     const home = temporaryDirectory(t)
     const service = await startServiceProcess(t, { directory: home, main })
     t.equal((await fetch(`${service.baseUrl}/health/ready`)).status, 200)
+    const page = await (await fetch(`${service.baseUrl}/dashboard`)).text()
+    const [, script = ''] = /<script[^>]+src="([^"]+)"/.exec(page) ?? []
+    const { status, headers } = await fetch(new URL(script, `${service.baseUrl}/dashboard/`))
+    t.match({ status, type: headers.get('content-type') }, { status: 200, type: /javascript/ })
     t.equal(await service.end('SIGTERM'), 0)
   })
 

@@ -21,6 +21,7 @@ function created(trackingId: string, n: number): TransferEvent {
     username: 'somebody',
     paymentMethod: 1,
     told: false,
+    hashId: null,
   }
   const data = {
     ...common(trackingId, n),

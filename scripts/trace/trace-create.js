@@ -16,7 +16,8 @@ async function calls(act) {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-trace-'))
   process.env.TRACE_FILE = join(directory, 'calls')
   process.env.NODE_OPTIONS = `--import=${new URL('calls.js', import.meta.url).href}`
-  const service = await startService()
+  // File by file: in the bundle they are one.
+  const service = await startService(new URL('../../dist/src/cli/main.js', import.meta.url).pathname)
   try {
     let tell
     const callback = new Promise((resolve) => {

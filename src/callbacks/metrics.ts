@@ -1,8 +1,9 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { BoundedLabel } from '../watching/bounded-label.js'
 
 export type CallbackMetrics = ReturnType<typeof callbackMetrics>
 
-/** What the callbacks tell about themselves. Labels are outcomes only, never an id. */
+/** What the callbacks tell about themselves. No label is an id but that of merchants, of whom a bounded number has one. */
 export function callbackMetrics(registry: Registry) {
   const registers = [registry]
   const attempts = new Histogram({
@@ -29,9 +30,18 @@ export function callbackMetrics(registry: Registry) {
     help: 'Endpoints that the service stopped sending to.',
     registers,
   })
+  const failures = new Counter({
+    name: 'transferd_merchant_callback_failures_total',
+    help: 'Attempts that delivered nothing, by merchant: the first fifty of the process each, all others as one.',
+    labelNames: ['merchant'],
+    registers,
+  })
+  const merchants = new BoundedLabel()
   return {
-    attempted: (outcome: 'delivered' | 'failed' | 'parked', durationMs: number): void =>
-      attempts.observe({ outcome }, durationMs / 1000),
+    attempted(merchantId: string, outcome: 'delivered' | 'failed' | 'parked', durationMs: number): void {
+      attempts.observe({ outcome }, durationMs / 1000)
+      if (outcome !== 'delivered') failures.inc({ merchant: merchants.of(merchantId) })
+    },
     waited: (ms: number): void => waits.observe(ms / 1000),
     /** By the persistent subscription, or by the sweep because that had missed it. */
     recorded: (by: 'subscription' | 'sweep', count: number): void => recorded.inc({ by }, count),

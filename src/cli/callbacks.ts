@@ -83,10 +83,10 @@ interface ListOptions extends PageOptions {
 }
 
 async function listCallbacks(workplace: Workplace, options: ListOptions) {
-  const { transfer, merchant: merchantId, status, limit, cursor } = options
+  const { transfer, merchant, status, limit, cursor } = options
   await checkOwner(workplace, options)
   const queries = await import('../queries/callbacks.js')
-  const filter = { merchantId, status, limit, cursor }
+  const filter = { merchantIds: merchant === undefined ? undefined : [merchant], status, limit, cursor }
   if (transfer !== undefined) return queries.listCallbacksOfTransfer(workplace.callbacks, transfer, filter)
   return queries.listCallbacks(await workplace.readModels(), filter)
 }
@@ -149,10 +149,11 @@ async function parkedTransfers(workplace: Workplace, merchantId: string | undefi
   const { listCallbacks } = await import('../queries/callbacks.js')
   const { parseCursor } = await import('../queries/list-page.js')
   const readModels = await workplace.readModels()
+  const merchantIds = merchantId === undefined ? undefined : [merchantId]
   const found = new Set<string>()
   let cursor: Place | undefined
   do {
-    const page = await listCallbacks(readModels, { merchantId, status: 'parked', limit: parkedPage, cursor })
+    const page = await listCallbacks(readModels, { merchantIds, status: 'parked', limit: parkedPage, cursor })
     for (const { trackingId } of page.items) found.add(trackingId)
     cursor = page.nextCursor === null ? undefined : parseCursor(page.nextCursor)
   } while (cursor !== undefined)

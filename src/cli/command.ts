@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander'
+import type { CommandContext } from '../commands/handle-command.js'
 import { isPayable } from '../domain/currency.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Page, Place } from '../queries/list-page.js'
-import { logged, onlyReads } from './operator-log.js'
+import type { Configuration } from '../runtime/configuration.js'
+import { logged, loggingTo, onlyReads } from './operator-log.js'
 import { cursor, integer } from './options.js'
 import { type Column, jsonLine, readable, table } from './readable.js'
 import type { Workplace } from './workplace.js'
@@ -34,6 +36,8 @@ interface Presentation<Result> {
   readonly json?: (result: Result) => unknown
   /** What people read; the same as with `--json`, in lines, when absent. */
   readonly text?: (result: Result, workplace: Workplace) => string
+  /** A sentence where what was found, and is printed, is bad: exit status 1. */
+  readonly bad?: (result: Result) => string | undefined
 }
 
 /** What people see of a list: a table, or that there is nothing in it. */
@@ -64,14 +68,36 @@ export function answer<Arguments extends (string | number)[], Options, Result>(
       const options = command.opts<Options & object>()
       const run = () => action(workplace, options, ...(command.processedArgs as Arguments))
       const result = await (onlyReads(command) ? run() : logged(workplace, command, run))
-      const { json = (same: Result): unknown => same, text } = presentation
+      const { json = (same: Result): unknown => same, text, bad } = presentation
       print(command, json(result), text && (() => text(result, workplace)))
+      const problem = bad?.(result)
+      if (problem !== undefined) throw new Refused(problem)
     } catch (error) {
       if (error instanceof DoneByAnother) print(command, error.answer)
       throw error
     } finally {
       await workplace.close()
     }
+  })
+}
+
+/** Likewise for a command that opens the stores in a way of its own, or none. */
+export function answerAlone<Result extends object>(
+  command: Command,
+  action: (configuration: Configuration, context: CommandContext) => Promise<Result>,
+  text?: (result: Result) => string,
+  /** A sentence where what was found, and is printed, is bad: exit status 1. */
+  bad?: (result: Result) => string | undefined,
+): void {
+  takesJson(command).action(async () => {
+    const { readConfiguration } = await import('../runtime/configuration.js')
+    const configuration = readConfiguration(process.env)
+    const place = loggingTo(configuration.dataDirectory)
+    const run = () => action(configuration, place.context)
+    const result = await (onlyReads(command) ? run() : logged(place, command, run))
+    print(command, result, text && (() => text(result)))
+    const problem = bad?.(result)
+    if (problem !== undefined) throw new Refused(problem)
   })
 }
 
@@ -89,17 +115,21 @@ export interface PageOptions {
   readonly cursor: Place | undefined
 }
 
-/** Likewise for a list in pages, with `--limit` and `--cursor`. With `--json` the answer is `{items, nextCursor}`. */
-export function answerPage<Options extends PageOptions, Item extends object>(
+/**
+ * Likewise for a list in pages, with `--limit` and `--cursor`, of which `placeIn` makes something. With `--json` the answer is
+ * `{items, nextCursor}`.
+ */
+export function answerPage<Options extends Omit<PageOptions, 'cursor'>, Item extends object>(
   command: Command,
   action: (workplace: Workplace, options: Options) => Promise<Page<Item>>,
   listing: Listing<Item>,
+  placeIn: (text: string) => unknown = cursor,
 ): void {
   command
     .addOption(
       new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer({ min: 1, max: 1000 })).default(50),
     )
-    .option('--cursor <nextCursor>', 'those that follow the page before', cursor)
+    .option('--cursor <nextCursor>', 'those that follow the page before', placeIn)
   answer(command, action, {
     text({ items, nextCursor }, workplace) {
       if (nextCursor !== null) workplace.tell(`there are more: --cursor ${nextCursor}`)
@@ -145,12 +175,12 @@ async function completeShortId(command: Command, { readModels }: Workplace): Pro
   const { transfer } = command.opts<{ readonly transfer?: string }>()
   const start = index < 0 ? transfer : (command.processedArgs[index] as string)
   if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
-  const { trackingIdsThatBegin } = await import('../queries/transfers.js')
-  const [id, another] = await trackingIdsThatBegin(await readModels(), start)
+  const { transfersThatBegin } = await import('../queries/transfers.js')
+  const [only, another] = await transfersThatBegin(await readModels(), start, 2)
   if (another !== undefined) throw new Refused(`Several transfers begin with ${start}: give more of the id.`)
-  if (id === undefined) return
-  if (index < 0) command.setOptionValue('transfer', id)
-  else command.processedArgs[index] = id
+  if (only === undefined) return
+  if (index < 0) command.setOptionValue('transfer', only._id)
+  else command.processedArgs[index] = only._id
 }
 
 /** The merchant, or that there is none as an error. @throws Refused */

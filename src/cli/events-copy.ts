@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CopyProgress } from '../event-store/copy/copy-log.js'
-import { print, Refused, takesJson } from './command.js'
-import { logged, loggingTo } from './operator-log.js'
+import { answerAlone, Refused } from './command.js'
+import { interruption } from './stop-signal.js'
 
 const tellEveryMs = 1_000
 
@@ -12,7 +12,7 @@ export function addEventsCopyCommands(events: Command): void {
     .description('copy the log to another engine, where the service then goes on')
     .requiredOption('--from <url>', 'as EVENT_STORE_URL: embedded:<directory> or esdb://…')
     .requiredOption('--to <url>', 'likewise; empty, or holding the beginning of the same log')
-  logsAndPrints(copy, () => {
+  answerAlone(copy, () => {
     const { from, to } = copy.opts<{ from: string; to: string }>()
     return copyTo(from, to, (line) => copy.configureOutput().writeErr?.(`${line}\n`))
   })
@@ -20,26 +20,15 @@ export function addEventsCopyCommands(events: Command): void {
     .command('backup')
     .argument('<file>')
     .description('write the embedded log into one file, beside a running service or without one')
-  logsAndPrints(backup, async () => {
+  answerAlone(backup, async () => {
     const { backUpEvents } = await import('../runtime/back-up-events.js')
     return backUpEvents(process.env, String(backup.args[0]))
   })
 }
 
-/** For a command that opens no workplace. */
-function logsAndPrints(command: Command, action: () => Promise<object>): void {
-  takesJson(command).action(async () => {
-    const { readConfiguration } = await import('../runtime/configuration.js')
-    const { dataDirectory } = readConfiguration(process.env)
-    print(command, await logged(loggingTo(dataDirectory), command, action))
-  })
-}
-
 async function copyTo(from: string, to: string, tell: (line: string) => void): Promise<object> {
-  const interrupted = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => interrupted.abort())
   const { copyEvents } = await import('../runtime/copy-events.js')
-  const report = await copyEvents(from, to, { signal: interrupted.signal, onProgress: progressLines(tell) })
+  const report = await copyEvents(from, to, { signal: interruption(), onProgress: progressLines(tell) })
   const { sourceHasGrown, ...result } = report
   if (sourceHasGrown) {
     throw new Refused(

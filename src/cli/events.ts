@@ -3,7 +3,7 @@ import { accepted, answer, answerList, Refused } from './command.js'
 import { addEventsCopyCommands } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { matching, reason, trackingId } from './options.js'
-import { cell, table, wrap } from './readable.js'
+import { type Column, detailed } from './readable.js'
 import type { Workplace } from './workplace.js'
 
 export function addEventCommands(program: Command): void {
@@ -40,12 +40,21 @@ export function addEventCommands(program: Command): void {
 /** `merchant-…@3` as text; the command splits it. */
 const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream@revision.')
 
+/** What merchants and users are out of service for. */
+async function knownProblems(workplace: Workplace) {
+  const { UserDirectory } = await import('../commands/user-directory.js')
+  const users = new UserDirectory(workplace.eventStore, () => undefined)
+  await users.catchUp()
+  const merchants = (await workplace.merchantDirectory()).problems()
+  return [...merchants.map(({ problem }) => problem), ...users.problems()]
+}
+
 async function listProblems(workplace: Workplace) {
   const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
   const { eventStore } = workplace
   const readModels = await workplace.readModels()
   const problems = new Map<string, string>()
-  for (const problem of await openProblems(readModels, await workplace.merchantDirectory()))
+  for (const problem of await openProblems(readModels, await knownProblems(workplace)))
     if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
   for await (const problem of problemsNotFoundYet(eventStore, readModels))
     problems.set(placeOf(problem), problem.reason)
@@ -85,12 +94,11 @@ type ShownEvent = Awaited<ReturnType<typeof showEvents>>[number]
 
 /** A line for each event, and below it what it says. */
 function historyTable(events: readonly ShownEvent[]): string {
-  const [head, ...lines] = table(events, [
+  const columns: Column<ShownEvent>[] = [
     { head: 'REV', cell: ({ revision }) => revision },
     { head: 'AT', cell: ({ recordedAt }) => recordedAt },
     { head: 'TYPE', cell: ({ type, passedOver }) => (passedOver ? `${type} (passed over)` : type), max: 40 },
     { head: 'BY', cell: ({ metadata }) => metadata.actor },
-  ]).split(/\n(?! )/)
-  const data = events.map((event) => wrap(cell(event.data), 95).map((line) => `     ${line}\n`))
-  return [`${head}\n`, ...events.flatMap((_, index) => [`${lines[index]}\n`, ...data[index]!])].join('')
+  ]
+  return detailed(events, columns, ({ data }) => data)
 }

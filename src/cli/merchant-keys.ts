@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type ApiKey, apiKeyId, keyNameForm, type Scope, scopes } from '../domain/merchant/api-key.js'
+import { type ApiKey, apiKeyId, keyNameForm, type Scope, scopes, usualScopes } from '../domain/merchant/api-key.js'
 import { accepted, answer, answerList, findMerchant, UsageError } from './command.js'
 import { matching, moment, parsed } from './options.js'
 import type { Workplace } from './workplace.js'
@@ -19,7 +19,7 @@ export function addKeyCommands(merchants: Command): void {
     .addOption(
       new Option(
         '--scope <scope>',
-        `what it may be used for: ${scopes.join(', ')}; repeat it for several (default: all)`,
+        `what it may be used for: ${scopes.join(', ')}; repeat it for several (default: ${usualScopes.join(', ')})`,
       ).argParser((text, before: Scope[] | undefined) => [...(before ?? []), scope(text)]),
     )
     .option('--expires <time>', 'valid until then (default: until it is revoked)', moment)
@@ -52,7 +52,7 @@ const name = matching((text) => keyNameForm.test(text), 'It must be 1 to 64 of A
 const scope = parsed((text) => scopes.find((each) => each === text), `Allowed choices are ${scopes.join(', ')}.`)
 
 async function createKey({ merchants, clock, context }: Workplace, options: CreateOptions, id: string) {
-  const { name, scope: chosen = scopes, expires: validUntil = null } = options
+  const { name, scope: chosen = usualScopes, expires: validUntil = null } = options
   if (validUntil !== null && validUntil <= clock()) throw new UsageError('--expires has passed already')
   const key = { name, scopes: scopes.filter((each) => chosen.includes(each)), validUntil }
   const { webApiKey, sha256 } = accepted(await merchants.createApiKey(id, key, context))

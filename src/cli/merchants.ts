@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/address-index.js'
+import { changeMerchantSettings, settingsRefusal } from '../commands/merchant-settings.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import {
@@ -8,9 +9,7 @@ import {
   type MerchantSettings,
   maxNameLength,
   overlapMinutes,
-  paymentInstructionsProblem,
   rateLimitPerSecond,
-  settingsProblem,
   signedCreates,
 } from '../domain/merchant/settings.js'
 import { toJsonNumber } from '../domain/money.js'
@@ -43,6 +42,7 @@ const settingOptions: readonly (readonly [setting: Setting, flags: string, descr
   ['autoCancelMismatch', '--auto-cancel-mismatch', 'cancel deposits whose amount differs'],
   ['mismatchToleranceMinor', '--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance],
   ['manualControlAboveMinor', '--manual-control-above <amount>', 'a person looks at deposits of more', amount],
+  ['approvalAboveMinor', '--approval-above <amount>', 'withdrawals of more need a second person', amount],
   ['rateLimitPerSecond', '--rate-limit <per second>', 'requests per second', integer(rateLimitPerSecond)],
   [
     'depositExpiryMinutes',
@@ -76,6 +76,7 @@ const withoutOptions: readonly (readonly [setting: Setting, flag: string, descri
   ['sandbox', '--no-sandbox', 'a live merchant', false],
   ['autoCancelMismatch', '--no-auto-cancel-mismatch', 'complete deposits whose amount differs', false],
   ['manualControlAboveMinor', '--no-manual-control-above', 'complete deposits of any amount', null],
+  ['approvalAboveMinor', '--no-approval-above', 'no withdrawal needs a second person', null],
   ['requireNativeHash', '--no-require-native-hash', 'accept native deposits without a hashCode', false],
   ['callbackOnCreate', '--no-callback-on-create', 'no callback for the creation', false],
   ['returnUrl', '--no-return-url', 'no way back from the payment page', null],
@@ -160,19 +161,13 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
 }
 
 /** @throws UsageError */
-async function checkSettings(settings: MerchantSettings): Promise<void> {
-  const { callbackUrlProblem } = await import('../callbacks/deliver/guard.js')
-  const problem = callbackUrlProblem(settings.callbackUrl, settings.sandbox) ?? settingsProblem(settings)
-  if (problem) throw new UsageError(problem)
-}
-
-/** Of those given only: a method may have left the catalogue since. @throws UsageError */
-function checkInstructions(
-  { paymentInstructions = [] }: Partial<MerchantSettings>,
+function checkSettings(
+  before: Partial<MerchantSettings>,
+  given: Partial<MerchantSettings>,
   { configuration }: Workplace,
 ): void {
-  const problem = paymentInstructionsProblem(paymentInstructions, configuration.paymentMethods)
-  if (problem) throw new UsageError(problem)
+  const problem = settingsRefusal(before, given, configuration)
+  if (problem) throw new UsageError(problem.message)
 }
 
 async function createMerchant(workplace: Workplace, options: SettingOptions) {
@@ -181,8 +176,7 @@ async function createMerchant(workplace: Workplace, options: SettingOptions) {
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []
   const settings = { ...defaultSettings(given.sandbox === true), allowIps, ...given } as MerchantSettings
-  await checkSettings(settings)
-  checkInstructions(given, workplace)
+  checkSettings(settings, given, workplace)
   if (settings.allowIps.length === 0) {
     workplace.tell('no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)')
   }
@@ -196,31 +190,34 @@ async function changeSettings(workplace: Workplace, options: SettingOptions, id:
   const changes = settingsOf(options)
   if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
   const before = await findMerchant(workplace, id)
-  await checkSettings({ ...before.settings, ...changes })
-  checkInstructions(changes, workplace)
+  checkSettings(before.settings, changes, workplace)
   if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(workplace, id)
-  const result = accepted(await merchants.changeSettings(id, changes, context))
+  const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
   if (changes.sandbox === false) {
     await goLive(workplace)
     // The default of sandbox merchants stays, unlike that of merchants that are live from the start.
-    if (result.merchant.settings.requireSignature === 'none') {
+    if (merchant.settings.requireSignature === 'none') {
       workplace.tell('withdrawals of this merchant need no X-Signature (merchants set --require-signature)')
     }
   }
-  // Another endpoint is not the one that was disabled.
-  const isNewEndpoint = result.changed && changes.callbackUrl !== undefined && before.callbacksDisabled !== null
-  const { merchant, changed } = isNewEndpoint ? accepted(await merchants.enableCallbacks(id, context)) : result
   return { before, merchant, changed }
 }
 
 /** Beside a running service, which does the same as soon as it knows. */
 async function goLive(workplace: Workplace): Promise<void> {
   const { configuration, merchants, context, tell } = workplace
+  const { createUserCommands } = await import('../runtime/users.js')
   const { closeSandbox } = await import('../runtime/sandbox.js')
   const { messageWarnings } = await import('../runtime/going-live.js')
   for (const warning of messageWarnings(configuration)) tell(warning)
   try {
-    const closed = await closeSandbox(configuration.dataDirectory, merchants, await workplace.allMerchants(), context)
+    const { users } = createUserCommands(workplace)
+    const closed = await closeSandbox(
+      configuration.dataDirectory,
+      { merchants, users },
+      await workplace.allMerchants(),
+      context,
+    )
     for (const merchantId of closed) tell(`the sandbox is over: its merchant ${merchantId} is suspended`)
   } catch (error) {
     // The merchant is live, and its credentials are shown this once, whatever becomes of the sandbox's.
@@ -230,7 +227,7 @@ async function goLive(workplace: Workplace): Promise<void> {
 
 /** Its credentials were shown to whoever tried the service out. @throws Refused */
 async function refuseSandboxMerchant({ merchants }: Workplace, id: string): Promise<void> {
-  const { sandboxActor } = await import('../runtime/sandbox.js')
+  const { sandboxActor } = await import('../runtime/sandbox-actor.js')
   if ((await merchants.registeredBy(id)) !== sandboxActor) return
   throw new Refused('This is the merchant of the sandbox, whose credentials were shown: create another one.')
 }
@@ -242,7 +239,7 @@ async function showMerchant(workplace: Workplace, _options: object, id: string) 
 async function listMerchants(workplace: Workplace, options: PageOptions) {
   const merchants = await workplace.allMerchants()
   const { items, nextCursor } = pageOfAll(merchants, options, ({ createdAt, merchantId }) => ({
-    time: createdAt,
+    at: createdAt,
     id: merchantId,
   }))
   return { items: items.map(merchantView), nextCursor }
@@ -292,12 +289,20 @@ const merchantTable: Listing<ReturnType<typeof merchantView>> = {
 
 /** Nothing of a secret but until when the one before is still valid. */
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
-  const { mismatchToleranceMinor, manualControlAboveMinor, minAmountMinor, maxAmountMinor, ...same } = settings
+  const {
+    mismatchToleranceMinor,
+    manualControlAboveMinor,
+    approvalAboveMinor,
+    minAmountMinor,
+    maxAmountMinor,
+    ...same
+  } = settings
   return {
     id: merchantId,
     ...same,
     mismatchTolerance: toJsonNumber(mismatchToleranceMinor),
     manualControlAbove: manualControlAboveMinor === null ? null : toJsonNumber(manualControlAboveMinor),
+    approvalAbove: approvalAboveMinor === null ? null : toJsonNumber(approvalAboveMinor),
     minAmount: toJsonNumber(minAmountMinor),
     maxAmount: toJsonNumber(maxAmountMinor),
     suspended: merchant.suspended,

@@ -5,7 +5,9 @@ import type { Clock, CommandContext } from '../commands/handle-command.js'
 import { logOperatorCommand } from '../runtime/operator-log.js'
 
 /** Commands whose last word is none of these change something, and leave a line in the security log. */
-const reading = new Set(['list', 'problems', 'show', 'status'])
+const reading = new Set([
+  ...['key', 'list', 'problems', 'prove', 'reconcile', 'show', 'state', 'status', 'story', 'verify', 'who'],
+])
 const secretForms = /^(tk|sk|whsec)_/
 const maxSubject = 128
 
@@ -74,8 +76,9 @@ function pathOf(command: Command): string {
 /** The id it is about: the argument, or what an option names, or what was made. A secret mistaken for an id is never shown. */
 function subjectOf(command: Command, result: unknown): string | null {
   const { transfer, merchant } = command.opts<{ readonly transfer?: unknown; readonly merchant?: unknown }>()
-  const made = (result ?? {}) as { readonly id?: unknown; readonly accountNumber?: unknown }
-  const subject = command.processedArgs[0] ?? transfer ?? merchant ?? made.id ?? made.accountNumber ?? null
+  const made = (result ?? {}) as { readonly id?: unknown; readonly accountNumber?: unknown; readonly userId?: unknown }
+  const subject =
+    command.processedArgs[0] ?? transfer ?? made.userId ?? merchant ?? made.id ?? made.accountNumber ?? null
   if (subject === null) return null
   const text = String(subject).slice(0, maxSubject)
   return secretForms.test(text) ? text.replace(/_.*/s, '_…') : text

@@ -1,16 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
+import { addAuditCommands } from './audit.js'
+import { addBackupCommands } from './backup.js'
 import { addCallbackCommands } from './callbacks.js'
 import { DoneByAnother, Refused, tell, UsageError } from './command.js'
+import { addDoctorCommand } from './doctor.js'
 import { addEventCommands } from './events.js'
+import { addKeyCommands } from './keys.js'
 import { addMerchantCommands } from './merchants.js'
 import { addOutboxCommands } from './outbox.js'
+import { addPrivacyCommands } from './privacy.js'
 import { addProjectionCommands } from './projections.js'
+import { addSeedCommand } from './seed.js'
 import { addServeCommand } from './serve.js'
 import { addTransferCommands } from './transfers.js'
+import { addUserCommands } from './users.js'
 import { addWalletCommands } from './wallets.js'
 
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('#package.json')), 'utf8')) as {
   version: string
 }
 
@@ -42,13 +49,20 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
     .configureOutput(output)
     .exitOverride()
   addServeCommand(program)
+  addSeedCommand(program)
   addMerchantCommands(program)
   addTransferCommands(program)
+  addUserCommands(program)
   addWalletCommands(program)
   addOutboxCommands(program)
   addEventCommands(program)
+  addAuditCommands(program)
   addCallbackCommands(program)
   addProjectionCommands(program)
+  addPrivacyCommands(program)
+  addDoctorCommand(program)
+  addKeyCommands(program)
+  addBackupCommands(program)
   return program
 }
 

@@ -35,6 +35,17 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join('')
 }
 
+/** A table whose rows have each a text below them. */
+export function detailed<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  detailOf: (row: Row) => unknown,
+): string {
+  const [head, ...lines] = table(rows, columns).split(/\n(?! )/)
+  const below = rows.map((row) => wrap(cell(detailOf(row)), maxWidth - 5).map((line) => `     ${line}\n`))
+  return [`${head}\n`, ...rows.flatMap((_, index) => [`${lines[index]}\n`, ...below[index]!])].join('')
+}
+
 /** An object for people, as names and values; lists in it are tables. */
 export function readable(value: unknown): string {
   if (Array.isArray(value)) return isTable(value) ? plainTable(value) : value.map((each) => `${cell(each)}\n`).join('')

@@ -10,11 +10,12 @@ export function addServeCommand(program: Command): void {
     .command('serve')
     .description('run the service until SIGTERM or SIGINT (a second one ends it at once)')
     .option('--roles <list>', 'api, projections, callbacks or several of them, separated by commas (default: all)')
+    .option('--seed', 'fill a sandbox that has no transfers with an hour of made-up ones')
     .option('--json', 'print the base URL and the sandbox credentials as one JSON document')
     .action(serve)
 }
 
-async function serve(options: { roles?: string; json?: true }): Promise<void> {
+async function serve(options: { roles?: string; seed?: true; json?: true }): Promise<void> {
   const { roles } = options
   if (roles?.trim() === '') throw new UsageError('--roles names no role')
   const { readConfiguration } = await import('../runtime/configuration.js')
@@ -24,7 +25,7 @@ async function serve(options: { roles?: string; json?: true }): Promise<void> {
   const { createLogger } = await import('../runtime/logger.js')
   const logger = createLogger(configuration.logLevel, 'main')
   const stopAsked = askedToStop()
-  const service = await startService(configuration, logger)
+  const service = await startService(configuration, logger, { seed: options.seed })
   const { started } = service
   process.stdout.write(options.json ? `${JSON.stringify(started)}\n` : banner(started))
   const reason = await Promise.race([stopAsked, service.failed])

@@ -14,3 +14,15 @@ export function askedToStop(): Promise<NodeJS.Signals> {
     }
   })
 }
+
+let interrupted: AbortController | undefined
+
+/** Aborts at the first signal, for a command that then tidies up; the second one ends the process. A process has only this one. */
+export function interruption(): AbortSignal {
+  if (!interrupted) {
+    const controller = new AbortController()
+    interrupted = controller
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
+  }
+  return interrupted.signal
+}

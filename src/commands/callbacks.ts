@@ -11,7 +11,8 @@ import { endpointDecider } from '../domain/callback/endpoint.js'
 import type { CallbackEvent } from '../domain/callback/events.js'
 import type { DataOf } from '../domain/event.js'
 import { callbackStream, endpointStream } from '../domain/streams.js'
-import type { EventStore } from '../event-store/event-store.js'
+import type { EventMetadata } from '../event-store/event-codec.js'
+import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import {
   type Clock,
   type CommandContext,
@@ -31,6 +32,10 @@ export interface Attempted {
   readonly httpStatus: number | null
   readonly durationMs: number
   readonly outcome: AttemptOutcome
+}
+
+export interface LoadedLane extends Loaded<Lane> {
+  readonly causes: ReadonlyMap<string, EventMetadata>
 }
 
 export type Resent =
@@ -89,9 +94,17 @@ export class CallbackCommands {
     return (await this.load(trackingId)).state
   }
 
-  /** The lane, and the revision at which a command may decide on it without reading it again. */
-  load(trackingId: string): Promise<Loaded<Lane>> {
-    return loadStream(this.store, callbackDecider, callbackStream(trackingId))
+  /**
+   * The lane, and the revision at which a command may decide on it without reading it again; and by webhookId what is known about how
+   * each callback came to be.
+   */
+  async load(trackingId: string): Promise<LoadedLane> {
+    const causes = new Map<string, EventMetadata>()
+    const onRead = ({ type, data, metadata }: RecordedEvent) => {
+      if (type === 'CallbackRecorded') causes.set(String(data.webhookId), metadata as EventMetadata)
+    }
+    const loaded = await loadStream(this.store, callbackDecider, callbackStream(trackingId), { onRead })
+    return { ...loaded, causes }
   }
 
   /** Since when (ISO 8601) the merchant's endpoint is known to fail; null while it answers. */

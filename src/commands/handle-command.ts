@@ -1,12 +1,15 @@
-import type { Decider, Refusal } from '../domain/decision.js'
+import { type Decider, type Refusal, refuse } from '../domain/decision.js'
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
   type Append,
   type EventStore,
   type ExpectedRevision,
+  type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
+import { streamAttributes } from '../watching/traced-store.js'
+import { annotate, inSpan } from '../watching/tracing.js'
 
 /** Who asks, and why: recorded with every event that a command leads to. */
 export type CommandContext = EventMetadata
@@ -39,6 +42,8 @@ export interface HandleOptions<State> {
   readonly before?: readonly Append[]
   /** The id of the first event this leads to; random otherwise. A stream that has it stays as it is, whatever has come to be of it since. */
   readonly onceId?: string | undefined
+  /** Decides on the stream as it was at this revision; where it has gone on since, the command is refused by the rule `changed-meanwhile`. */
+  readonly seenRevision?: number | undefined
 }
 
 /** Other writers kept winning; nothing was appended. Trying again later is safe. */
@@ -47,24 +52,52 @@ export class TooMuchContentionError extends Error {
 }
 
 const maxAttempts = 10
+const changedMeanwhile = refuse('conflict', 'Something else has happened to it meanwhile.', 'changed-meanwhile')
 
 /**
  * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
  * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError of a `before` stream
  */
-export async function handleCommand<State, Command, Event extends DomainEvent>(
+export function handleCommand<State, Command, Event extends DomainEvent>(
   store: EventStore,
   decider: Decider<State, Command, Event>,
   stream: string,
   command: Command,
   context: CommandContext,
-  { loaded, before = [], onceId }: HandleOptions<State> = {},
+  options: HandleOptions<State> = {},
+): Promise<CommandResult<State, Event>> {
+  return inSpan(
+    () => {
+      const attributes = { ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId }
+      return { name: nameOf(command), attributes }
+    },
+    async () => {
+      const result = await decideAndAppend(store, decider, stream, command, context, options)
+      if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule ?? result.refusal.reason }))
+      return result
+    },
+  )
+}
+
+/** Most commands are one of several of a decider. */
+function nameOf(command: unknown): string {
+  return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
+}
+
+async function decideAndAppend<State, Command, Event extends DomainEvent>(
+  store: EventStore,
+  decider: Decider<State, Command, Event>,
+  stream: string,
+  command: Command,
+  context: CommandContext,
+  { loaded, before = [], onceId, seenRevision }: HandleOptions<State>,
 ): Promise<CommandResult<State, Event>> {
   let current = loaded ?? (await loadStream(store, decider, stream, { onceId }))
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const { state, revision, isDone } = current
     if (isDone) return { accepted: true, state, events: [], revision }
-    const decision = decider.decide(command, state)
+    const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
+    const decision = isStale ? changedMeanwhile : decider.decide(command, state)
     if (!decision.accepted) return { accepted: false, refusal: decision.refusal, state }
     const { events } = decision
     if (events.length === 0) return { accepted: true, state, events, revision }
@@ -81,12 +114,18 @@ export async function handleCommand<State, Command, Event extends DomainEvent>(
   throw new TooMuchContentionError(`${stream}: gave up after ${maxAttempts} conflicts with other writers`)
 }
 
+interface LoadOptions<State> {
+  readonly onceId?: string | undefined
+  readonly known?: Loaded<State> | undefined
+  readonly onRead?: (recorded: RecordedEvent) => void
+}
+
 /** `known`: what was read of the stream earlier, so that only what was recorded since is. @throws StoreUnavailableError, UnreadableEventError */
 export async function loadStream<State, Command, Event extends DomainEvent>(
   store: EventStore,
   decider: Decider<State, Command, Event>,
   stream: string,
-  { onceId, known }: { readonly onceId?: string | undefined; readonly known?: Loaded<State> | undefined } = {},
+  { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {
   let { state, revision, isDone = false } = known ?? unread(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
@@ -94,6 +133,7 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
     state = foldEvent(decider.evolve, state, recorded)
     revision = recorded.revision
     isDone ||= recorded.id === onceId
+    onRead?.(recorded)
   }
   return { state, revision, isDone }
 }

@@ -16,7 +16,7 @@ export interface HistoryEntry<Event> {
  * that cannot be read. @throws StoreUnavailableError, UnreadableEventError
  */
 export async function readHistory<Event extends DomainEvent>(
-  store: EventStore,
+  store: Pick<EventStore, 'readStream'>,
   stream: string,
   unreadable: 'throw' | 'leave out' = 'throw',
 ): Promise<readonly HistoryEntry<Event>[]> {

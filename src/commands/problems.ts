@@ -3,6 +3,7 @@ import { type Refusal, refuse } from '../domain/decision.js'
 import { merchantDecider } from '../domain/merchant/decide.js'
 import { passedOverStream, streamKind, streamPrefix } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/decide.js'
+import { userDecider } from '../domain/user/decide.js'
 import { walletAccountDecider } from '../domain/wallet/account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
 import {
@@ -32,6 +33,7 @@ const folds = new Map<string | undefined, Fold>([
   [streamPrefix.merchant, foldWith(merchantDecider)],
   [streamPrefix.callback, foldWith(callbackDecider)],
   [streamPrefix.wallet, foldWith(walletAccountDecider)],
+  [streamPrefix.user, foldWith(userDecider)],
 ])
 
 const maxAttempts = 10

@@ -1,15 +1,21 @@
 import { type Refusal, refuse } from '../domain/decision.js'
-import { type HashedRequest, hashedTexts, requestsIn } from '../domain/hash-code.js'
+import { hashedTexts, referencesIn, requestsIn } from '../domain/hash-code.js'
+import { integrityDecider } from '../domain/integrity/integrity.js'
 import type { MerchantSettings } from '../domain/merchant/settings.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../domain/money.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
-import { hashStream, paymentStream, transferStream } from '../domain/streams.js'
+import { hashStream, integrityStream, paymentStream, transferStream } from '../domain/streams.js'
 import { later, minuteMs } from '../domain/time.js'
 import type {
+  Approve,
+  ChangeStatus,
+  Complete,
   CreateDeposit,
   CreateWithdrawal,
   MismatchPolicy,
   ReceiveFunds,
+  ReturnFunds,
+  Settler,
   TransferCommand,
 } from '../domain/transfer/commands.js'
 import { transferDecider } from '../domain/transfer/decide.js'
@@ -59,6 +65,14 @@ export interface CompleteRequest {
   readonly reason?: string
 }
 
+/** How somebody acts who has looked at a transfer before. */
+export interface Acting {
+  /** Of the last event that they saw: where anything has happened since, nothing is done. */
+  readonly revision?: number
+  /** Settles a withdrawal under a claim of their own only. */
+  readonly underClaim?: boolean
+}
+
 export type TransferResult =
   | {
       readonly accepted: true
@@ -67,7 +81,16 @@ export type TransferResult =
       /** Of the last event when this was decided, or of the last one it led to. */
       readonly revision: number
     }
-  | { readonly accepted: false; readonly refusal: Refusal }
+  | RefusedTransfer
+
+export interface RefusedTransfer {
+  readonly accepted: false
+  readonly refusal: Refusal
+  /** As it was when this was decided; absent when there is none. */
+  readonly transfer?: Transfer
+  /** What has happened since the revision that was seen, where the refusal's rule is `changed-meanwhile`. */
+  readonly since?: readonly HistoryEntry<TransferEvent>[]
+}
 
 type CreateCommand = CreateDeposit | CreateWithdrawal
 
@@ -131,22 +154,64 @@ export class TransferCommands {
     return whyUnreadable(recorded) !== undefined
   }
 
-  complete(trackingId: string, request: CompleteRequest, context: CommandContext): Promise<TransferResult> {
+  /** Since the log did not verify and until a person says otherwise. From the log, so true on every node at once. */
+  async arePayoutsStopped(): Promise<boolean> {
+    const { state } = await loadStream(this.store, integrityDecider, integrityStream)
+    return state.stoppedSince !== null
+  }
+
+  async complete(
+    trackingId: string,
+    request: CompleteRequest,
+    context: CommandContext,
+    acting: Acting = {},
+  ): Promise<TransferResult> {
     const { receiptUrl = null, message = null, reason = null, ...amounts } = request
     const named = { type: 'Complete', ...amounts, receiptUrl, message, reason } as const
-    const guardFactor = this.completionGuardFactor
-    return this.#judged(trackingId, context, (settings) => {
-      return { ...named, mismatchPolicy: mismatchPolicyOf(settings), guardFactor, at: this.clock() }
-    })
+    const rules = { guardFactor: this.completionGuardFactor, payoutsStopped: await this.arePayoutsStopped() }
+    const commandFor = (settings: MerchantSettings): Complete => {
+      const { approvalAboveMinor } = settings
+      const settler = this.#settler(context, acting)
+      return { ...named, ...settler, ...rules, mismatchPolicy: mismatchPolicyOf(settings), approvalAboveMinor }
+    }
+    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['complete', request]))
   }
 
   changeStatus(
     trackingId: string,
-    type: 'SendToManualControl' | 'Cancel' | 'Fail',
+    type: ChangeStatus['type'],
     message: string | null,
     context: CommandContext,
+    acting: Acting = {},
   ): Promise<TransferResult> {
-    return this.#execute(trackingId, { type, message, at: this.clock() }, context)
+    const command = { type, message, ...this.#settler(context, acting) }
+    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, [type, message]))
+  }
+
+  /** Withdrawals only: for a quarter of an hour nobody else may settle it. */
+  async claim(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+    const payoutsStopped = await this.arePayoutsStopped()
+    const command = { type: 'Claim', by: context.actor, payoutsStopped, at: this.clock() } as const
+    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['claim']))
+  }
+
+  release(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+    const command = { type: 'Release', by: context.actor, at: this.clock() } as const
+    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['release']))
+  }
+
+  /** Withdrawals above the merchant's threshold only; of `amountMinor` to its account, or of the requested amount. */
+  async approve(
+    trackingId: string,
+    request: { readonly amountMinor?: bigint },
+    context: CommandContext,
+    acting: Acting = {},
+  ): Promise<TransferResult> {
+    const payoutsStopped = await this.arePayoutsStopped()
+    const commandFor = ({ approvalAboveMinor }: MerchantSettings): Approve => {
+      return { type: 'Approve', by: context.actor, ...request, approvalAboveMinor, payoutsStopped, at: this.clock() }
+    }
+    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['approve', request]))
   }
 
   /**
@@ -165,7 +230,7 @@ export class TransferCommands {
       const mismatchPolicy = mismatchPolicyOf(settings)
       return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
     }
-    return this.#judged(trackingId, context, commandFor, onceId)
+    return this.#judged(trackingId, context, commandFor, { onceId })
   }
 
   /** Money of a deposit was given back: recorded once for each receipt. */
@@ -173,20 +238,36 @@ export class TransferCommands {
     trackingId: string,
     returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
     context: CommandContext,
+    acting: Acting = {},
   ): Promise<TransferResult> {
-    return this.#judged(trackingId, context, ({ mismatchToleranceMinor: toleranceMinor }) => {
+    const commandFor = ({ mismatchToleranceMinor: toleranceMinor }: MerchantSettings): ReturnFunds => {
       return { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }
-    })
+    }
+    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['return', returned]))
   }
 
   /** Nothing more has to be done about a deposit's money, which ends its need for attention. */
-  resolveAttention(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
-    return this.#execute(trackingId, { type: 'ResolveAttention', reason, at: this.clock() }, context)
+  resolveAttention(
+    trackingId: string,
+    reason: string,
+    context: CommandContext,
+    acting: Acting = {},
+  ): Promise<TransferResult> {
+    const command = { type: 'ResolveAttention', reason, at: this.clock() } as const
+    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['resolve', reason]))
   }
 
   /** Puts a cancelled or failed deposit into ManualControl. */
-  reopen(trackingId: string, reason: string, context: CommandContext): Promise<TransferResult> {
-    return this.#execute(trackingId, { type: 'Reopen', reason, at: this.clock() }, context)
+  reopen(trackingId: string, reason: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
+    const command = { type: 'Reopen', reason, at: this.clock() } as const
+    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['reopen', reason]))
+  }
+
+  /** Follows from the erasure of its customer, whatever its status; nothing changes at a repeat. */
+  erasePersonalData(trackingId: string, context: CommandContext): Promise<TransferResult> {
+    // By its id and not by the state: once the key is destroyed the state says nothing of the customer before the event does.
+    const onceId = derivedEventId(trackingId, 'erasure')
+    return this.#execute(trackingId, { type: 'ErasePersonalData', at: this.clock() }, context, { onceId })
   }
 
   /** Cancels the deposit if its time is over and no money is being taken for it; otherwise nothing changes. */
@@ -219,6 +300,10 @@ export class TransferCommands {
     context: CommandContext,
   ): Promise<TransferResult> {
     const texts = hashedTexts(command.amountMinor, hash?.amountText)
+    if (mayHaveUnclaimed && this.store.ordersInOneMoment) {
+      const hashId = hash && hashIdOf(command.merchantId, hash.hashCode)
+      return this.#createUnclaimed(hashId === undefined ? command : { ...command, hashId }, texts, context)
+    }
     if (mayHaveUnclaimed && (await this.#isOfAnother(command, texts))) return this.#reused(command)
     let claims = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
     const stream = transferStream(command.trackingId)
@@ -253,21 +338,59 @@ export class TransferCommands {
     return claimed?.type === 'HashCodeSeen' && claimed.data.kind !== null
   }
 
-  /** A transfer created before requests claimed texts may go by a hash of this request: all that the texts may stand for is looked up. */
-  async #isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
-    const own = transferStream(command.trackingId)
-    const meant = new Map<string, HashedRequest>()
-    for (const request of texts.flatMap((text) => requestsIn(text + command.referenceId))) {
-      for (const kind of ['deposit', 'withdrawal'] as const) {
-        meant.set(transferStream(trackingIdOf(command.merchantId, kind, request.referenceId)), request)
+  /**
+   * Claims nothing: the append that creates the transfer asks in the same moment that none is there which a hash of this request stands
+   * for, too. One that is there was created with another amount for ever, or never will have been: it is asked for once.
+   */
+  async #createUnclaimed(
+    command: CreateCommand,
+    texts: readonly string[],
+    context: CommandContext,
+  ): Promise<TransferResult> {
+    const others = othersMeant(command, texts)
+    const stream = transferStream(command.trackingId)
+    for (;;) {
+      const before = [...others.keys()].map(
+        (each): Append => ({ stream: each, expectedRevision: 'no_stream', events: [] }),
+      )
+      try {
+        const options = { loaded: unread(transferDecider), before }
+        return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
+      } catch (error) {
+        const referenceId = error instanceof WrongExpectedRevisionError && others.get(error.stream)
+        if (!referenceId) throw error
+        if (await this.#isMeant(error.stream, referenceId, command, texts)) return this.#repeated(command, error.stream)
+        others.delete(error.stream)
       }
     }
-    meant.delete(own)
-    const known = [...meant].map(async ([stream, { amountMinor }]) => {
-      const { state } = await loadStream(this.store, transferDecider, stream)
-      return state.kind !== 'none' && state.amountMinor === amountMinor
-    })
+  }
+
+  /** Its own transfer where that was created with this hash, or where nobody knows the hashes of the two: otherwise the hash is the other's. */
+  async #repeated(command: CreateCommand, other: string): Promise<TransferResult> {
+    const streams = [transferStream(command.trackingId), other]
+    const [own, others] = await Promise.all(streams.map((stream) => this.#hashIdIn(stream)))
+    const isOwn = own === (command.hashId ?? null) || (own === null && others === null)
+    return isOwn ? this.#reused(command) : hashReused
+  }
+
+  /** A transfer that claimed nothing may go by a hash of this request: all that the texts may stand for is looked up. */
+  async #isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
+    const others = [...othersMeant(command, texts)]
+    const known = others.map(([stream, referenceId]) => this.#isMeant(stream, referenceId, command, texts))
     return (await Promise.all(known)).includes(true)
+  }
+
+  /** Whether there is such a transfer, with an amount that goes with its referenceId in one of the texts. */
+  async #isMeant(
+    stream: string,
+    referenceId: string,
+    command: CreateCommand,
+    texts: readonly string[],
+  ): Promise<boolean> {
+    const { state } = await loadStream(this.store, transferDecider, stream)
+    if (state.kind === 'none') return false
+    const meant = texts.flatMap((text) => requestsIn(text + command.referenceId))
+    return meant.some((request) => request.referenceId === referenceId && request.amountMinor === state.amountMinor)
   }
 
   /** What two kinds could share before may have made this very transfer: then it is answered. */
@@ -285,9 +408,10 @@ export class TransferCommands {
   /** Whether this is the hashCode that the transfer's request was first accepted with. */
   async #wasAccepted({ hashCode, amountText }: HashOfRequest, transfer: Transfer): Promise<boolean> {
     const { merchantId, kind, referenceId, amountMinor } = transfer
+    const hashId = hashIdOf(merchantId, hashCode)
+    if ((await this.#hashIdIn(transferStream(transfer.trackingId))) === hashId) return true
     const texts = new Set([amountText, formatShortest(amountMinor), formatTwoDecimals(amountMinor)])
     const streams = [...texts].map((text) => hashedTextStream(merchantId, text + referenceId))
-    const hashId = hashIdOf(merchantId, hashCode)
     const isThis = (claimed: EventData<'HashCodeSeen'>) =>
       claimed.referenceId === referenceId &&
       parseAmount(claimed.amountText) === amountMinor &&
@@ -300,17 +424,24 @@ export class TransferCommands {
     return (await Promise.all(claims)).includes(true)
   }
 
+  /** Of the hashCode that the stream's transfer was created with; null when there was none or its event is older, undefined without a transfer. */
+  async #hashIdIn(stream: string): Promise<string | null | undefined> {
+    const created = (await this.store.readStream(stream)).map(readEvent).find((event) => event)
+    const isCreation = created?.type === 'DepositCreated' || created?.type === 'WithdrawalCreated'
+    return isCreation ? created.data.hashId : undefined
+  }
+
   /** A command that depends on the settings of the transfer's merchant: the transfer is read once for both. */
   async #judged(
     trackingId: string,
     context: CommandContext,
     commandFor: (settings: MerchantSettings) => TransferCommand,
-    onceId?: string,
+    options: Seen = {},
   ): Promise<TransferResult> {
-    const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), { onceId })
+    const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), options)
     if (loaded.state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
     const settings = await this.#settings(loaded.state.merchantId)
-    return this.#execute(trackingId, commandFor(settings), context, { loaded, onceId })
+    return this.#execute(trackingId, commandFor(settings), context, { loaded, ...options })
   }
 
   async #execute(
@@ -320,7 +451,14 @@ export class TransferCommands {
     options?: HandleOptions<TransferState>,
   ): Promise<TransferResult> {
     const stream = transferStream(trackingId)
-    return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
+    const result = toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
+    if (result.accepted || result.refusal.rule !== 'changed-meanwhile') return result
+    const history = await this.history(trackingId)
+    return { ...result, since: history.filter(({ revision }) => revision > options!.seenRevision!) }
+  }
+
+  #settler({ actor }: CommandContext, { underClaim = false }: Acting): Settler {
+    return { by: actor, underClaim, at: this.clock() }
   }
 
   async #settings(merchantId: string): Promise<MerchantSettings> {
@@ -334,6 +472,36 @@ const hashReused = refuse(
   'hash-reused',
   'This hashCode stands for another request: another kind, amount or referenceId.',
 )
+
+/** By their streams, the referenceIds of the transfers that a hash over these texts may stand for, beside the command's own. */
+function othersMeant({ merchantId, referenceId, trackingId }: CreateCommand, texts: readonly string[]) {
+  const meant = new Map<string, string>()
+  for (const each of new Set(texts.flatMap((text) => referencesIn(text + referenceId)))) {
+    meant.set(transferStream(trackingIdOf(merchantId, 'deposit', each)), each)
+    meant.set(transferStream(trackingIdOf(merchantId, 'withdrawal', each)), each)
+  }
+  meant.delete(transferStream(trackingId))
+  return meant
+}
+
+type Seen = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
+
+/**
+ * What somebody does about a transfer as they saw it. The same done by the same on the same revision is one action, however often its
+ * request arrives: who lost the answer asks again, and is told of no stranger.
+ */
+function seen(
+  trackingId: string,
+  { revision }: Acting,
+  { actor }: CommandContext,
+  action: readonly [name: string, ...words: unknown[]],
+): Seen {
+  if (revision === undefined) return {}
+  const purpose = JSON.stringify([actor, revision, ...action], (_, value) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  )
+  return { seenRevision: revision, onceId: derivedEventId(trackingId, purpose) }
+}
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
@@ -357,8 +525,10 @@ function claim(
 }
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
-  if (!result.accepted) return result
-  const { state, revision, events } = result
+  const { state } = result
+  if (!result.accepted)
+    return { accepted: false, refusal: result.refusal, ...(state.kind !== 'none' && { transfer: state }) }
+  const { revision, events } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
   return { accepted: true, transfer: state, changed: events.length > 0, revision }
 }

@@ -7,7 +7,7 @@ export interface Refusal {
   readonly reason: RefusalReason
   /** A full sentence for a person; never carries a secret. */
   readonly message: string
-  /** Which rule refused it, where the reason alone does not tell the caller what to answer. */
+  /** Which rule refused it, or the field that is wrong, where the reason alone does not tell the caller what to answer. */
   readonly rule?: string
 }
 

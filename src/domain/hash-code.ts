@@ -30,3 +30,23 @@ export function requestsIn(joined: string): readonly HashedRequest[] {
   }
   return found
 }
+
+/** An amount at the beginning of a text, as long as it can be. */
+const longestAmountText = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?/
+
+/**
+ * The referenceIds of {@link requestsIn}, and perhaps some that go with an amount of nothing: every create needs them, and the amounts only
+ * one whose hash may be another's.
+ */
+export function referencesIn(joined: string): readonly string[] {
+  const amount = longestAmountText.exec(joined)?.[0] ?? ''
+  const point = amount.indexOf('.')
+  // No referenceId has a point, so before one nothing is split.
+  const shortest = point < 0 ? 1 : point + 2
+  const found: string[] = []
+  for (let length = shortest; length <= amount.length && length < joined.length; length++) {
+    const referenceId = joined.slice(length)
+    if (!referenceId.includes('.')) found.push(referenceId)
+  }
+  return found
+}

@@ -5,6 +5,7 @@ export {
   BackupFailedError,
   backUpLog,
   CannotOpenLogError,
+  checkLogFile,
   type EventLogHandle as EventStoreHandle,
   logPath,
   openEventLog as openEmbeddedEventStore,

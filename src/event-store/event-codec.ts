@@ -5,6 +5,7 @@ import { type EventSchemas, type EventType, eventSchemas, schemasByStream } from
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
 import { eventUpcasters } from './event-upcasters.js'
 import { EventFormatError, eventVersions, shownType } from './event-versions.js'
+import { personalTypes, sealedField } from './personal-fields.js'
 
 export { EventFormatError, shownType } from './event-versions.js'
 
@@ -27,7 +28,7 @@ type ReadMinor<Stored> = Stored extends string ? bigint : Stored
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export type EventMetadata = {
-  /** `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
+  /** `merchant:<id>`, `user:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   readonly actor: string
   /** The request or job that everything it caused shares. */
   readonly $correlationId: string
@@ -74,6 +75,9 @@ export class UnreadableEventError extends EventFormatError {
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   const { type, data, metadata, stream } = recorded
   if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong into this stream`)
+  // Whoever could open it did (privacy/sealing-store.ts).
+  if (personalTypes.has(type) && sealedField in data)
+    throw new UnreadableEventError(recorded, 'the key of its personal data is missing or another')
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
     return { type, data: textToMinor(newest) } as DomainEvent

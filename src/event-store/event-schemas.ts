@@ -1,4 +1,4 @@
-import type { TObject, TProperties } from '@sinclair/typebox'
+import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { type StreamPrefix, streamPrefix } from '../domain/streams.js'
 import { Type } from '../schema/typebox.js'
 
@@ -13,6 +13,8 @@ const Minor = Type.String({ pattern: '^(0|[1-9]\\d{0,14})$' })
 const PositiveMinor = Type.String({ pattern: '^[1-9]\\d{0,14}$' })
 const Id = Type.String({ minLength: 1, maxLength: 64 })
 const Text = Type.String({ maxLength: 2048 })
+/** As in the metadata. */
+const Actor = Type.String({ minLength: 1, maxLength: 256 })
 /** What `Date.toISOString` prints, and nothing else: expiry and rotation compare times as text. */
 const At = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
 const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.Union([schema, Type.Null()])
@@ -21,6 +23,9 @@ const OneOf = <Name extends string>(...names: Name[]) => Type.Union(names.map((n
 const Count = Type.Integer({ minimum: 1 })
 const event = <T extends TProperties>(properties: T): TObject<T> =>
   Type.Object(properties, { additionalProperties: false })
+
+/** Says who a customer is, or where they are paid: stored as ciphertext under the customer's own key (personal-fields.ts). */
+const Personal = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, personal: true })
 
 const Kind = OneOf('deposit', 'withdrawal')
 const transfer = {
@@ -31,9 +36,14 @@ const transfer = {
   amountMinor: PositiveMinor,
   at: At,
 }
-const customer = { userId: Text, name: Text, username: Text, paymentMethod: Type.Integer() }
+const customer = {
+  userId: Personal(Text),
+  name: Personal(Text),
+  username: Personal(Text),
+  paymentMethod: Type.Integer(),
+}
 const deposit = { channel: OneOf('hosted', 'native'), expiresAt: At }
-const withdrawal = { accountNumber: Text, identityNumber: Nullable(Text) }
+const withdrawal = { accountNumber: Personal(Text), identityNumber: Personal(Nullable(Text)) }
 const completion = {
   transactionAmountMinor: PositiveMinor,
   hasAmountMismatch: Type.Boolean(),
@@ -72,14 +82,17 @@ const settingsV2 = {
   frameAncestors: Type.Array(Text, { maxItems: 20 }),
   manualControlAboveMinor: Nullable(Minor),
 }
-const settings = {
+const settingsV3 = {
   ...settingsV2,
   requireSignature: OneOf('none', 'withdrawals', 'all'),
   paymentInstructions: Type.Array(event({ paymentMethod: Type.Integer(), text: Text }), { maxItems: 50 }),
 }
+const settings = { ...settingsV3, approvalAboveMinor: Nullable(Minor) }
 const credentials = { apiKeySha256: Sha256, secretKey: Sealed, webhookSecret: Sealed }
 const merchant = { merchantId: Id, at: At }
 const rotation = { ...merchant, previousValidUntil: At }
+const apiKey = { ...merchant, name: Text, apiKeySha256: Sha256, validUntil: Nullable(At) }
+const someScopes = { minItems: 1, uniqueItems: true }
 
 const callback = { webhookId: Id, trackingId: Id, merchantId: Id, at: At }
 const attempt = {
@@ -89,7 +102,14 @@ const attempt = {
   durationMs: Type.Number({ minimum: 0 }),
 }
 
+const StreamName = Type.String({ minLength: 1, maxLength: 2048 })
+const Place = event({ stream: StreamName, revision: Type.Integer({ minimum: 0 }) })
+/** In one event. */
+export const maxListedStreams = 2_000
+
 const AccountNumber = Type.Integer({ minimum: 1, maximum: 999_999_999_999 })
+/** Of the account that a customer pays from. */
+const PayersAccount = Personal(AccountNumber)
 const walletAccount = { accountNumber: AccountNumber, at: At }
 const walletPayment = { ...walletAccount, trackingId: Id, amountMinor: PositiveMinor, description: Text }
 const payment = { trackingId: Id, merchantId: Id, at: At }
@@ -101,16 +121,31 @@ const ending = {
   receiptUrl: Nullable(Text),
 }
 
+/** In one event: a customer who has more transfers takes several. */
+export const maxErasedTransfers = 10_000
+
+const user = { userId: Id, at: At }
+const position = {
+  role: OneOf('viewer', 'operator', 'approver', 'auditor', 'operations', 'administrator'),
+  merchantIds: Type.Union([Type.Array(Id, { minItems: 1, maxItems: 100 }), Type.Null()]),
+}
+const PasswordHash = Type.String({ pattern: '^\\$argon2id\\$' })
+const password = { passwordHash: PasswordHash, temporary: Type.Boolean() }
+const CodeCounter = Type.Integer({ minimum: 0 })
+const proof = { codeCounter: Type.Union([CodeCounter, Type.Null()]) }
+
 /** Every version of every event type, oldest first, by how the names of the streams begin that hold it. */
 export const schemasByStream = {
   [streamPrefix.transfer]: {
     DepositCreated: [
       event({ ...transfer, ...customer, ...deposit }),
       event({ ...transfer, ...customer, told: Type.Boolean(), ...deposit }),
+      event({ ...transfer, ...customer, told: Type.Boolean(), ...deposit, hashId: Nullable(Id) }),
     ],
     WithdrawalCreated: [
       event({ ...transfer, ...customer, ...withdrawal }),
       event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal }),
+      event({ ...transfer, ...customer, told: Type.Boolean(), ...withdrawal, hashId: Nullable(Id) }),
     ],
     TransferCompleted: [
       event({ ...transfer, ...completion }),
@@ -132,30 +167,30 @@ export const schemasByStream = {
       event({ ...transfer, returnedAmountMinor: PositiveMinor, receiptUrl: Text, hasAmountMismatch: Type.Boolean() }),
     ],
     AttentionResolved: [event({ ...transfer, resolvedAmountMinor: Minor, reason: Text })],
+    WithdrawalClaimed: [event({ ...transfer, by: Actor, until: At })],
+    WithdrawalReleased: [event({ ...transfer, by: Actor })],
+    WithdrawalApproved: [
+      event({ ...transfer, by: Actor, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
+    ],
+    PersonalDataErased: [event({ ...transfer, paymentMethod: Type.Integer(), createdAt: At })],
   },
   [streamPrefix.merchant]: {
     MerchantRegistered: [
       event({ ...merchant, settings: event(settingsV1), ...credentials }),
       event({ ...merchant, settings: event(settingsV2), ...credentials }),
+      event({ ...merchant, settings: event(settingsV3), ...credentials, requestsClaimed: Type.Boolean() }),
       event({ ...merchant, settings: event(settings), ...credentials, requestsClaimed: Type.Boolean() }),
     ],
     MerchantSettingsChanged: [
       event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
       event({ ...merchant, changes: Type.Partial(event(settingsV2), { additionalProperties: false }) }),
+      event({ ...merchant, changes: Type.Partial(event(settingsV3), { additionalProperties: false }) }),
       event({ ...merchant, changes: Type.Partial(event(settings), { additionalProperties: false }) }),
     ],
     ApiKeyRotated: [event({ ...rotation, apiKeySha256: Sha256 })],
     ApiKeyCreated: [
-      event({
-        ...merchant,
-        name: Text,
-        apiKeySha256: Sha256,
-        scopes: Type.Array(OneOf('read', 'deposits', 'withdrawals'), {
-          minItems: 1,
-          uniqueItems: true,
-        }),
-        validUntil: Nullable(At),
-      }),
+      event({ ...apiKey, scopes: Type.Array(OneOf('read', 'deposits', 'withdrawals'), someScopes) }),
+      event({ ...apiKey, scopes: Type.Array(OneOf('read', 'deposits', 'withdrawals', 'settlement'), someScopes) }),
     ],
     ApiKeyRevoked: [event({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) })],
     SecretKeyRotated: [
@@ -164,6 +199,17 @@ export const schemasByStream = {
     ],
     SecretKeyTakenUp: [event({ ...merchant, number: Type.Integer({ minimum: 0 }) })],
     WebhookSecretRotated: [event({ ...rotation, webhookSecret: Sealed })],
+    MerchantSecretsResealed: [
+      event({
+        ...merchant,
+        secretKeys: Type.Array(event({ number: Type.Integer({ minimum: 0 }), secretKey: Sealed }), {
+          minItems: 1,
+          maxItems: 100,
+        }),
+        webhookSecret: Sealed,
+        previousWebhookSecret: Nullable(Sealed),
+      }),
+    ],
     MerchantSuspended: [event(merchant)],
     MerchantResumed: [event(merchant)],
     CallbackEndpointDisabled: [event({ ...merchant, reason: Text })],
@@ -205,13 +251,13 @@ export const schemasByStream = {
     CallbackEndpointRecovered: [event(merchant)],
   },
   [streamPrefix.payment]: {
-    WalletLoggedIn: [event({ ...challenge, accountNumber: AccountNumber })],
+    WalletLoggedIn: [event({ ...challenge, accountNumber: PayersAccount })],
     WalletCodeAttempted: [event({ ...challenge, attempt: Count })],
     WalletCodeVerified: [event(challenge)],
     WalletDeviceQuestioned: [event({ ...challenge, expiresAt: At })],
     WalletDeviceConfirmed: [event(challenge)],
     WalletCollectionStarted: [
-      event({ ...challenge, collection: Count, accountNumber: AccountNumber, amountMinor: PositiveMinor }),
+      event({ ...challenge, collection: Count, accountNumber: PayersAccount, amountMinor: PositiveMinor }),
     ],
     WalletCollectionEnded: [
       event({ ...payment, ...ending, reason: Nullable(Text) }),
@@ -223,7 +269,7 @@ export const schemasByStream = {
     ],
   },
   [streamPrefix.walletCodes]: {
-    WalletCodeRefused: [event({ ...challenge, accountNumber: AccountNumber, attempt: Count })],
+    WalletCodeRefused: [event({ ...challenge, accountNumber: PayersAccount, attempt: Count })],
   },
   [streamPrefix.walletLogIns]: {
     WalletLogInFailed: [event({ ...payment, device: Nullable(Id), failure: Count })],
@@ -249,7 +295,7 @@ export const schemasByStream = {
         emailMac: Id,
         email: Sealed,
         phone: Sealed,
-        passwordHash: Type.String({ pattern: '^\\$argon2id\\$' }),
+        passwordHash: PasswordHash,
         sandbox: Type.Boolean(),
       }),
     ],
@@ -257,9 +303,42 @@ export const schemasByStream = {
     WalletAccountDebited: [event(walletPayment)],
     WalletDebitRefused: [event(walletPayment)],
     WalletDeviceTrusted: [event({ ...walletAccount, device: Id })],
+    WalletContactResealed: [event({ ...walletAccount, email: Sealed, phone: Sealed })],
   },
   [streamPrefix.walletEmail]: {
     WalletEmailReserved: [event(walletAccount)],
+  },
+  [streamPrefix.user]: {
+    UserCreated: [event({ ...user, emailMac: Id, email: Sealed, name: Text, ...position, ...password })],
+    UserRoleChanged: [event({ ...user, ...position })],
+    UserDisabled: [event(user)],
+    UserEnabled: [event(user)],
+    UserPasswordSet: [event({ ...user, ...password })],
+    UserSecondFactorSet: [event({ ...user, secret: Sealed, codeCounter: CodeCounter })],
+    UserSecondFactorRemoved: [event(user)],
+    UserSignedIn: [event({ ...user, ...proof })],
+    UserConfirmed: [event({ ...user, ...proof })],
+    UserSessionsEnded: [event(user)],
+    UserSecretsResealed: [event({ ...user, email: Sealed, secondFactor: Nullable(Sealed) })],
+  },
+  [streamPrefix.userEmail]: {
+    UserEmailReserved: [event(user)],
+  },
+  [streamPrefix.userSignIns]: {
+    UserSignInFailed: [event({ device: Nullable(Id), failure: Count, at: At })],
+    UserSignInDeviceKnown: [event({ device: Id, at: At })],
+  },
+  [streamPrefix.privacy]: {
+    CustomerErased: [
+      event({
+        erasureId: Id,
+        merchantId: Id,
+        trackingIds: Type.Array(Id, { maxItems: maxErasedTransfers }),
+        reason: Text,
+        at: At,
+      }),
+    ],
+    ErasureCompleted: [event({ erasureId: Id, transfers: Type.Integer({ minimum: 0 }), at: At })],
   },
   [streamPrefix.problems]: {
     EventPassedOver: [
@@ -270,6 +349,32 @@ export const schemasByStream = {
         eventType: Text,
         problem: Text,
         reason: Text,
+        at: At,
+      }),
+    ],
+  },
+  [streamPrefix.masterKeys]: {
+    DigestKeySealed: [event({ sealed: Sealed, reason: Nullable(Text), at: At })],
+  },
+  [streamPrefix.integrity]: {
+    IntegrityViolated: [
+      event({
+        kind: OneOf('log', 'tree', 'checkpoint', 'file'),
+        place: Text,
+        leafIndex: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
+        problem: Text,
+        treeSize: Type.Integer({ minimum: 0 }),
+        at: At,
+      }),
+    ],
+    PayoutsResumed: [event({ reason: Text, at: At })],
+  },
+  [streamPrefix.directory]: {
+    StreamsListed: [
+      event({
+        after: Type.Union([Place, Type.Null()]),
+        through: Place,
+        streams: Type.Array(StreamName, { maxItems: maxListedStreams }),
         at: At,
       }),
     ],

@@ -13,8 +13,9 @@ function signatureV3(settings: JsonObject): JsonObject {
 /** `eventUpcasters[type][n]` leads from version n + 1 to the next; a type that is not here has one version. */
 export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = {
   // Whether the merchant wanted to hear of it then is not known. To tell it now could be to say Pending after a later status.
-  DepositCreated: [untold],
-  WithdrawalCreated: [untold],
+  // What named the hashCode was a claim, in a stream of its own.
+  DepositCreated: [untold, (data) => ({ ...data, hashId: null })],
+  WithdrawalCreated: [untold, (data) => ({ ...data, hashId: null })],
   TransferCompleted: [(data) => ({ ...data, reason: null })],
   // Only an automatic cancellation had a mismatch, and only then was the amount another than 0.
   TransferCancelled: [
@@ -40,15 +41,23 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   LateFundsReceived: [(data) => ({ ...data, hasAmountMismatch: data.receivedAmountMinor !== data.amountMinor })],
   // Version 2 came with the payment page's way back, the origins that may frame it, and amounts that a person looks at.
   // Version 3 with instructions for manual payment methods, signatures for withdrawals only, and requests that claim texts.
+  // Version 4 with the amount above which a withdrawal needs a second person.
   MerchantRegistered: [
     (data) => ({ ...data, settings: { ...(data.settings as JsonObject), ...settingsNewInV2 } }),
     (data) => {
       const settings = { ...signatureV3(data.settings as JsonObject), paymentInstructions: [] }
       return { ...data, settings, requestsClaimed: false }
     },
+    (data) => ({ ...data, settings: { ...(data.settings as JsonObject), approvalAboveMinor: null } }),
   ],
   // The same settings as changes: those that were not there did not change.
-  MerchantSettingsChanged: [(data) => data, (data) => ({ ...data, changes: signatureV3(data.changes as JsonObject) })],
+  MerchantSettingsChanged: [
+    (data) => data,
+    (data) => ({ ...data, changes: signatureV3(data.changes as JsonObject) }),
+    (data) => data,
+  ],
+  // The scope settlement, which no key of before has.
+  ApiKeyCreated: [(data) => data],
   // None that it ended becomes valid again, and a receiver that has changed is not told with the old one again.
   SecretKeyRotated: [(data) => ({ ...data, gradual: false })],
   // Found by its hash, which was its stream's name; which kind it was for was not recorded.

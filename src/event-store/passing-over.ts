@@ -25,6 +25,7 @@ export function passingOver(store: EventStore): EventStore {
   return {
     append: (stream, expectedRevision, events) => store.append(stream, expectedRevision, events),
     appendInOrder: (appends) => store.appendInOrder(appends),
+    ...(store.ordersInOneMoment && { ordersInOneMoment: true }),
     persistentSubscriptions: store.persistentSubscriptions,
     close: () => store.close(),
     async readStream(stream, options) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type FastifyInstance, fastify } from 'fastify'
+import { type DashboardOptions, dashboard } from './dashboard/routes.js'
 import { type MerchantApiOptions, merchantApi } from './merchant-api/routes.js'
 import { type DocumentationOptions, documentation } from './operations/documentation.js'
 import { type ObservabilityOptions, observability } from './operations/observability.js'
@@ -12,6 +13,8 @@ import { answerFailure, type FailingOptions, failing } from './plugins/failing.j
 import { type GateOptions, gate } from './plugins/gate.js'
 import { jsonBodies } from './plugins/json-bodies.js'
 import { type MetricsOptions, metrics } from './plugins/metrics.js'
+import { setSchemaCompilers } from './plugins/schema-compilers.js'
+import { tracing } from './plugins/tracing.js'
 import { knownCallers, TrustedProxies } from './plugins/trusted-proxies.js'
 import { unknownRoutes } from './plugins/unknown-routes.js'
 import { type V1Options, v1 } from './v1/routes.js'
@@ -31,9 +34,12 @@ export type HttpDependencies = Omit<ConnectionOptions, 'proxies'> &
   V1Options &
   PaymentPageOptions &
   SandboxOutboxOptions &
+  DashboardOptions &
   ObservabilityOptions & {
     /** CIDR ranges of the proxies whose X-Forwarded-For is believed; nobody's when empty. */
     readonly trustedProxies: readonly string[]
+    /** A tracer is installed in this thread. */
+    readonly traced: boolean
     /** False: nothing is answered but health and metrics. */
     readonly merchantsServed: boolean
   }
@@ -53,10 +59,10 @@ export async function buildApp(options: HttpDependencies): Promise<FastifyInstan
     return503OnClosing: false,
     genReqId,
     requestIdHeader: false,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true } },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => answerFailure(app, error, request, reply),
   })
+  setSchemaCompilers(app)
   app.addHook('onRequest', (request, reply, done) => {
     // No cache on the way may keep what one merchant was answered: it does not know that WebApiKey tells them apart.
     reply.header('x-request-id', request.id).header('cache-control', 'no-store')
@@ -68,6 +74,7 @@ export async function buildApp(options: HttpDependencies): Promise<FastifyInstan
   app.register(gate, options)
   app.register(failing, options)
   app.register(metrics, options)
+  if (options.traced) app.register(tracing)
   app.register(unknownRoutes)
   if (options.merchantsServed) {
     app.register(documentation, options)
@@ -76,6 +83,7 @@ export async function buildApp(options: HttpDependencies): Promise<FastifyInstan
     app.register(v1, options)
     app.register(paymentPageRoutes, options)
     app.register(sandboxOutbox, options)
+    app.register(dashboard, options)
   }
   app.register(observability, options)
   await app.ready()

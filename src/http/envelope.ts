@@ -93,6 +93,12 @@ export const badRequest = { 400: FailureEnvelope('Not valid; validationErrors na
 
 export const unknownTransfer = { 404: FailureEnvelope('There is no such transfer of yours.') }
 
+export const settlingFailures = {
+  409: FailureEnvelope('Refused, and nothing was changed; `error.code` tells why.'),
+}
+
+export const unknownCallback = { 404: FailureEnvelope('One of them is no callback of yours; nothing was done.') }
+
 export const bodyFailures = {
   413: FailureEnvelope('The body is larger than 16 KiB.'),
   415: FailureEnvelope('The body is not JSON.'),

@@ -6,6 +6,7 @@ import type { WalletCollections } from '../commands/wallet/collections.js'
 import { streamPrefix } from '../domain/streams.js'
 import type { EventStore, Page, Position, RecordedEvent } from '../event-store/event-store.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
+import { LookedAt, type Place, positionOfPlace } from '../event-store/place.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
@@ -38,12 +39,6 @@ export function startPaymentRecovery(deps: PaymentRecoveryDependencies): Part {
   return startUnderLease(deps, 'payments', ({ signal }) => new Recovery(deps).run(signal))
 }
 
-/** An event, by what outlasts a move of the log. */
-interface Place {
-  readonly stream: string
-  readonly revision: number
-}
-
 interface Waiting {
   /** The last event before the payment's first one that waits: where to begin again after a restart. */
   readonly before: Place | undefined
@@ -69,13 +64,14 @@ class Recovery {
       this.deps.logger.warn({ err, failures }, 'a store is unavailable')
     const options = { signal, onUnavailable }
     await retryWhileUnavailable(() => this.#load(), options)
+    const lookedAt = new LookedAt(this.deps.store, this.#after)
     const following = follow({
       ...options,
       store: this.deps.store,
       after: this.#after,
       streamPrefixes: [prefix, accountPrefix],
-      gatherMs: tickMs,
-      handle: (page) => this.#take(page, signal),
+      gatherMs: { calm: tickMs, busy: tickMs },
+      handle: (page) => this.#take(page, lookedAt, signal),
     })
     const recovering = this.#recoverAgain(options)
     // If one fails, the other must not go on beside its successor.
@@ -96,19 +92,21 @@ class Recovery {
     const stored = await this.deps.readModels.collection(collections.paymentRecovery).findOne({ _id: checkpointId })
     if (!stored) return
     const place = { stream: String(stored.stream), revision: Number(stored.revision) }
-    const [event] = await this.deps.store.readStream(place.stream, { fromRevision: place.revision, maxCount: 1 })
-    if (!event) return
-    this.#after = event.position
+    this.#after = await positionOfPlace(this.deps.store, place)
+    if (!this.#after) return
     this.#last = place
     this.#kept = place
   }
 
-  async #take({ events }: Page, signal: AbortSignal): Promise<void> {
+  async #take({ events, checkpoint }: Page, lookedAt: LookedAt, signal: AbortSignal): Promise<void> {
     while (this.#waiting.size >= maxWaiting && !signal.aborted) await pause(tickMs, signal)
     for (const event of events) {
       this.#note(event)
       this.#last = { stream: event.stream, revision: event.revision }
     }
+    // Where nobody pays from a wallet a start would look through the whole log again.
+    const place = checkpoint && (await lookedAt.upTo(checkpoint))
+    if (place && events.length === 0) this.#last = place
     this.#noted.emit('noted')
   }
 

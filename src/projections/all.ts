@@ -3,6 +3,7 @@ import { problemsProjection } from './problems.js'
 import type { Projection } from './projection.js'
 import { totalsProjection } from './totals.js'
 import { transferEventsProjection } from './transfer-events.js'
+import { transferTermsProjection } from './transfer-terms.js'
 import { transfersProjection } from './transfers.js'
 
 export const allProjections: readonly Projection[] = [
@@ -10,5 +11,6 @@ export const allProjections: readonly Projection[] = [
   callbacksProjection,
   totalsProjection,
   transferEventsProjection,
+  transferTermsProjection,
   problemsProjection,
 ]

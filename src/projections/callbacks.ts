@@ -7,13 +7,13 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 /** Every callback, and when it is due: what the delivery worker and lists of parked callbacks look through. */
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
-  version: 2,
+  version: 3,
   streamPrefixes: [streamPrefix.callback],
   collection: collections.callbacks,
   indexes: indexes.callbacks,
   ...foldedDocuments<CallbackDocument, 'revision'>({
     upTo: 'revision',
-    idOf: ({ event }) => (event as CallbackEvent).data.webhookId,
+    idsOf: ({ event }) => [(event as CallbackEvent).data.webhookId],
     begins: ({ event }) => event.type === 'CallbackRecorded',
     next,
   }),

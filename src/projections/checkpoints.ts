@@ -6,7 +6,7 @@ import {
   parsePosition,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import { type CheckpointDocument, collections } from '../read-models/documents.js'
+import { type CheckpointDocument, collections, type Place, type StandbyDocuments } from '../read-models/documents.js'
 import type { ReadModels, Update } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'
 
@@ -15,12 +15,38 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
+/** Documents beside those in use: `built` wait for a switch, `previous` were in use before it. */
+export type Standby = 'built' | 'previous'
+
+/** The place behind an event, or behind a page without one of this projection's. */
+export function placeAfter(position: Position, lastEvent: RecordedEvent | undefined, before: Place): Place {
+  const { lastEvent: earlier, lastEventAtMs } = before
+  if (!lastEvent) return { position: formatPosition(position), ...(earlier && { lastEvent: earlier }), lastEventAtMs }
+  const { stream, revision, recordedAtMs } = lastEvent
+  return {
+    position: formatPosition(position),
+    lastEvent: { stream, revision, position: formatPosition(lastEvent.position) },
+    lastEventAtMs: recordedAtMs,
+  }
+}
+
+export const nowhere: Place = { lastEventAtMs: null }
+
+/** For figures only: how far along the log a stored position is. */
+export function commitOf(position: string | undefined): number {
+  return position === undefined ? 0 : Number(parsePosition(position)?.commit ?? 0)
+}
+
+/** Undefined where no event was applied: nothing is lost by looking once more, and the place may be one of another log. */
+export function positionOf({ position, lastEvent }: Place): Position | undefined {
+  return lastEvent && position !== undefined ? parsePosition(position) : undefined
+}
+
 /** The checkpoint of one projection, as the holder of a lease writes it. */
 export class Checkpoint {
-  #position: Position | undefined
+  #place: Place = nowhere
   #builtVersion: number | undefined
-  #lastEvent: CheckpointDocument['lastEvent']
-  #lastEventAtMs: number | null = null
+  #standby: { readonly [name in Standby]?: StandbyDocuments | undefined } = {}
 
   constructor(
     private readonly readModels: ReadModels,
@@ -29,47 +55,55 @@ export class Checkpoint {
     private readonly clock: Clock,
   ) {}
 
-  get position(): Position | undefined {
-    return this.#position
+  get place(): Place {
+    return this.#place
   }
 
-  /** Of the code that built the documents; undefined when nothing was built yet. */
-  get builtVersion(): number | undefined {
-    return this.#builtVersion
+  get position(): Position | undefined {
+    return positionOf(this.#place)
   }
 
   async load(): Promise<void> {
     const stored = await readCheckpoint(this.readModels, this.projection.name)
-    // Where nothing was applied nothing is lost by looking at it once more, and the place may be one of another log.
-    this.#position = stored?.lastEvent && stored.position !== undefined ? parsePosition(stored.position) : undefined
+    this.#place = stored ? placeOf(stored) : nowhere
     this.#builtVersion = stored?.version
-    this.#lastEvent = stored?.lastEvent
-    this.#lastEventAtMs = stored?.lastEventAtMs ?? null
+    this.#standby = { built: stored?.built, previous: stored?.previous }
+  }
+
+  standby(name: Standby): StandbyDocuments | undefined {
+    return this.#standby[name]
+  }
+
+  /** To be called before there are documents that need it, and after they are gone. @throws LeaseLostError */
+  async setStandby(name: Standby, documents: StandbyDocuments | undefined): Promise<void> {
+    this.#standby = { ...this.#standby, [name]: documents }
+    if (documents) await this.#write({ $set: { ...this.#fields(), [name]: documents } })
+    else await this.#write({ $set: this.#fields(), $unset: { [name]: '' } })
   }
 
   /** To be called after the documents up to there were written, never before. @throws LeaseLostError */
   async reached(position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
-    this.#position = position
+    await this.moveTo(placeAfter(position, lastEvent, this.#place))
+  }
+
+  /** Back as well, before documents that have come less far take the place of those there are. @throws LeaseLostError */
+  async moveTo(place: Place): Promise<void> {
+    this.#place = place
     this.#builtVersion = this.projection.version
-    if (lastEvent) {
-      const { stream, revision, recordedAtMs } = lastEvent
-      this.#lastEvent = { stream, revision, position: formatPosition(lastEvent.position) }
-      this.#lastEventAtMs = recordedAtMs
+    const { position, lastEvent } = place
+    const gone = {
+      ...(!lastEvent && { lastEvent: '' as const }),
+      ...(position === undefined && { position: '' as const }),
     }
-    await this.#write({ $set: this.#fields(), $unset: { failure: '', ...(!this.#lastEvent && { lastEvent: '' }) } })
+    await this.#write({ $set: this.#fields(), $unset: { failure: '', ...gone } })
   }
 
-  /** Before documents that have come less far take the place of those there are. @throws LeaseLostError */
-  async rewind(position: Position): Promise<void> {
-    this.#position = position
+  /** As {@link moveTo}, while the documents are still those that another version or log made. @throws LeaseLostError */
+  async rewind(place: Place): Promise<void> {
+    const { position } = place
+    if (position === undefined) return
+    this.#place = { ...this.#place, position }
     await this.#write({ $set: this.#fields() })
-  }
-
-  /** The documents were rebuilt from this log, whatever the checkpoint said before. @throws LeaseLostError */
-  async rebuilt(position: Position, lastEvent: RecordedEvent | undefined): Promise<void> {
-    this.#lastEvent = undefined
-    this.#lastEventAtMs = null
-    await this.reached(position, lastEvent)
   }
 
   /** @throws LeaseLostError */
@@ -84,12 +118,10 @@ export class Checkpoint {
 
   #fields() {
     return {
+      ...this.#place,
       version: this.#builtVersion ?? this.projection.version,
       leaseToken: this.leaseToken,
-      lastEventAtMs: this.#lastEventAtMs,
       updatedAt: this.clock(),
-      ...(this.#position && { position: formatPosition(this.#position) }),
-      ...(this.#lastEvent && { lastEvent: this.#lastEvent }),
     }
   }
 
@@ -105,13 +137,19 @@ export async function readCheckpoint(readModels: ReadModels, name: string): Prom
   return (await readModels.collection(collections.checkpoints).findOne({ _id: name })) as CheckpointDocument | null
 }
 
+function placeOf({ position, lastEvent, lastEventAtMs }: Place): Place {
+  return { ...(position !== undefined && { position }), ...(lastEvent && { lastEvent }), lastEventAtMs }
+}
+
 /**
  * Whether the documents were built from this log as it is. False: it was put back to an earlier state, or it is another one or a
  * copy in another engine, where the same position means another place; whatever is added to the documents then is wrong.
  * @throws StoreUnavailableError
  */
-export async function isOfThisLog(store: EventStore, stored: CheckpointDocument): Promise<boolean> {
-  const { lastEvent, lastEventAtMs } = stored
+export async function isOfThisLog(
+  store: Pick<EventStore, 'readStream'>,
+  { lastEvent, lastEventAtMs }: Place,
+): Promise<boolean> {
   // No event was applied; or one was, by a version that did not say which.
   if (!lastEvent) return lastEventAtMs === null
   const { stream, revision, position } = lastEvent

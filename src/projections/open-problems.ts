@@ -1,5 +1,5 @@
-import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { streamPrefixes } from '../domain/streams.js'
+import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, Position } from '../event-store/event-store.js'
 import { parsePosition } from '../event-store/event-store.js'
 import { whyUnreadable } from '../event-store/read-event.js'
@@ -21,12 +21,12 @@ const pageSize = 500
 
 /**
  * What is known, by `stream@revision`: what the projection has found, what another one is stopped at, and what puts a merchant
- * out of service. The last two also find an event that can be read but does not fit what is before it.
+ * or a user out of service (`known`). The last two also find an event that can be read but does not fit what is before it.
  * @throws ReadModelsUnavailableError
  */
 export async function openProblems(
   readModels: ReadModels,
-  directory: Pick<MerchantDirectory, 'problems'>,
+  known: readonly UnreadableEventError[],
 ): Promise<readonly OpenProblem[]> {
   const [found, checkpoints] = await Promise.all([
     readModels.collection(collections.problems).find({ openKind: { $exists: true } }, { limit: maxListed }),
@@ -36,9 +36,8 @@ export async function openProblems(
     const { stream, revision, reason = '' } = failure ?? {}
     return stream === undefined || revision === undefined ? [] : [{ stream, revision, reason }]
   })
-  const merchants = directory.problems().map(({ problem }) => problem)
   const problems = new Map<string, OpenProblem>()
-  for (const { stream, revision, reason } of [...standing, ...merchants, ...(found as ProblemDocument[])])
+  for (const { stream, revision, reason } of [...standing, ...known, ...(found as ProblemDocument[])])
     problems.set(placeOf({ stream, revision }), { stream, revision, reason: withoutPlace(reason, stream, revision) })
   return [...problems.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
 }

@@ -1,7 +1,14 @@
+import type { Clock } from '../commands/handle-command.js'
 import type { DomainEvent } from '../event-store/event-codec.js'
-import type { Position, RecordedEvent } from '../event-store/event-store.js'
+import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
 import { sortablePosition } from '../read-models/documents.js'
-import type { Document, Index, WriteOperation } from '../read-models/read-models.js'
+import type { Document, Index, ReadModels, WriteOperation } from '../read-models/read-models.js'
+
+export interface ProjectionDependencies {
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  readonly clock: Clock
+}
 
 /** A decoded event with its place in its stream and in the log. */
 export interface ProjectedEvent {
@@ -32,6 +39,8 @@ interface Kept {
   readonly streamPrefixes: readonly string[]
   readonly collection: string
   readonly indexes: readonly Index[]
+  /** Ids in no order, of documents that hardly any later event needs: a rebuild sorts all of them before it writes them. */
+  readonly areSortedFirst?: true
 }
 
 interface OfReadableEvents {
@@ -44,6 +53,13 @@ interface OfReadableEvents {
 interface OfAllEvents {
   /** The events as they are recorded, those that cannot be read and those passed over among them. */
   applyUnread(events: readonly RecordedEvent[]): readonly WriteOperation[]
+}
+
+/** Where documents are written. */
+export interface Target {
+  /** Those that there are. */
+  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>>
+  write(operations: readonly WriteOperation[]): Promise<void>
 }
 
 /** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be skipped. */
@@ -62,17 +78,17 @@ export class ProjectionError extends Error {
 }
 
 /**
- * A document for each id, folded from its events. The document's field `upTo` says which event it has come to: the revision in its
+ * Documents by id, each folded from its events. The document's field `upTo` says which event it has come to: the revision in its
  * stream, or the position in the log when several streams make one document.
  */
 export function foldedDocuments<Folded extends Document, UpTo extends 'revision' | 'position'>(fold: {
   readonly upTo: UpTo
-  /** Undefined when the event changes no document. */
-  idOf(projected: ProjectedEvent): string | undefined
+  /** The documents that the event changes. */
+  idsOf(projected: ProjectedEvent): readonly string[]
   /** There is no document before this event. */
   begins(projected: ProjectedEvent): boolean
   /** What it throws becomes a {@link ProjectionError}. */
-  next(before: Folded | undefined, projected: ProjectedEvent): Folded & { readonly [field in UpTo]: number }
+  next(before: Folded | undefined, projected: ProjectedEvent, id: string): Folded & { readonly [field in UpTo]: number }
 }): OfReadableEvents {
   const { upTo } = fold
   return {
@@ -80,10 +96,10 @@ export function foldedDocuments<Folded extends Document, UpTo extends 'revision'
       const ids = new Set<string>()
       const begun = new Set<string>()
       for (const projected of batch) {
-        const id = fold.idOf(projected)
-        if (id === undefined) continue
-        if (fold.begins(projected)) begun.add(id)
-        else if (!begun.has(id)) ids.add(id)
+        for (const id of fold.idsOf(projected)) {
+          if (fold.begins(projected)) begun.add(id)
+          else if (!begun.has(id)) ids.add(id)
+        }
       }
       return [...ids]
     },
@@ -91,20 +107,21 @@ export function foldedDocuments<Folded extends Document, UpTo extends 'revision'
     apply(batch, documents) {
       const changed = new Map<string, Document>()
       for (const projected of batch) {
-        const id = fold.idOf(projected)
-        if (id === undefined) continue
-        const before = (changed.get(id) ?? documents.get(id)) as Folded | undefined
         const place = upTo === 'revision' ? projected.revision : sortablePosition(projected.position)
-        if (before && place <= (before[upTo] as number)) continue
-        try {
-          changed.set(id, fold.next(before, projected))
-        } catch (error) {
-          throw new ProjectionError(error instanceof Error ? error.message : String(error), projected)
+        for (const id of fold.idsOf(projected)) {
+          const before = (changed.get(id) ?? documents.get(id)) as Folded | undefined
+          if (before && place <= (before[upTo] as number)) continue
+          try {
+            changed.set(id, fold.next(before, projected, id))
+          } catch (error) {
+            throw new ProjectionError(error instanceof Error ? error.message : String(error), projected)
+          }
         }
       }
       return [...changed.values()].map((replacement) => {
         const filter = { _id: replacement._id, [upTo]: { $lt: replacement[upTo] as number } }
-        return { replaceOne: { filter, replacement, upsert: true } }
+        // A document that there is stays: to try to insert it first would be in vain.
+        return { replaceOne: { filter, replacement, ...(!documents.has(replacement._id) && { upsert: true }) } }
       })
     },
   }

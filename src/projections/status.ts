@@ -1,19 +1,23 @@
 import { endOfLog } from '../event-store/end-of-log.js'
-import { type EventStore, formatPosition, type Position, parsePosition } from '../event-store/event-store.js'
-import type { CheckpointDocument, RebuildDocument } from '../read-models/documents.js'
+import { type EventStore, formatPosition, type Position } from '../event-store/event-store.js'
+import type { CheckpointDocument, PauseDocument, StandbyDocuments, TaskDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all.js'
-import { isOfThisLog, readCheckpoint } from './checkpoints.js'
+import { commitOf, isOfThisLog, positionOf, readCheckpoint } from './checkpoints.js'
 import type { Projection } from './projection.js'
-
-import { readRebuild } from './rebuild/rebuild-requests.js'
 import { leaseName } from './start.js'
+import { isUnfinished, Tasks } from './tasks/tasks.js'
+
+export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
+export type ProjectionAction = (typeof projectionActions)[number]
 
 export interface ProjectionStatus {
   readonly name: string
+  readonly version: number
+  readonly collection: string
   /** `new`: nothing was built yet. `outdated`: built by another version of the program, or from another log or state of it. */
-  readonly state: 'current' | 'behind' | 'failed' | 'outdated' | 'new'
+  readonly state: 'current' | 'behind' | 'failed' | 'paused' | 'outdated' | 'new'
   /** As `formatPosition` prints it; null when nothing was looked at yet. */
   readonly checkpoint: string | null
   /** The end of the log; null when it is empty. */
@@ -23,51 +27,115 @@ export interface ProjectionStatus {
   readonly lastEventAt: string | null
   /** `host/pid/…` of the process that runs it; null when none does. */
   readonly holder: string | null
-  readonly failure: NonNullable<CheckpointDocument['failure']> | null
-  /** The last one, whether it runs or has ended. */
-  readonly rebuild: Pick<RebuildDocument, 'state' | 'requestedAt' | 'updatedAt' | 'position' | 'end' | 'reason'> | null
+  readonly failure: (NonNullable<CheckpointDocument['failure']> & { readonly command: string | null }) | null
+  readonly paused: Pick<PauseDocument, 'at' | 'by' | 'reason'> | null
+  /** The last one, whether it is under way or has ended. */
+  readonly task: ShownTask | null
+  /** Waits to be switched to. */
+  readonly built: StandbyDocuments | null
+  /** In use before the last switch. */
+  readonly previous: StandbyDocuments | null
+  readonly actions: readonly ProjectionAction[]
+}
+
+interface ShownTask
+  extends Pick<TaskDocument, 'what' | 'state' | 'keep' | 'by' | 'requestedAt' | 'updatedAt' | 'phase' | 'end'>,
+    Pick<TaskDocument, 'eventsPerSecond' | 'secondsLeft' | 'comparison' | 'reason'> {
+  /** What the new documents have come to. */
+  readonly position: string | null
+  /** Of the log, from 0 to 1. */
+  readonly progress: number | null
+}
+
+interface Stores {
+  readonly store: EventStore
+  readonly readModels: ReadModels
 }
 
 const lagCountedTo = 10_000
 const lagPage = 1_000
 
 /** @throws StoreUnavailableError, ReadModelsUnavailableError */
-export async function projectionStatus(deps: {
-  readonly store: EventStore
-  readonly readModels: ReadModels
-}): Promise<readonly ProjectionStatus[]> {
-  const end = await endOfLog(deps.store)
-  return Promise.all(allProjections.map((projection) => statusOf(deps.store, deps.readModels, projection, end)))
+export async function projectionStatus(
+  stores: Stores,
+  projections: readonly Projection[] = allProjections,
+): Promise<readonly ProjectionStatus[]> {
+  const end = await endOfLog(stores.store)
+  return Promise.all(projections.map((projection) => statusOf(stores, projection, end)))
 }
 
 async function statusOf(
-  store: EventStore,
-  readModels: ReadModels,
+  { store, readModels }: Stores,
   projection: Projection,
   end: Position | undefined,
 ): Promise<ProjectionStatus> {
-  const stored = await readCheckpoint(readModels, projection.name)
+  const { name, version, collection } = projection
+  const stored = await readCheckpoint(readModels, name)
+  const { task, paused } = await new Tasks(readModels, () => '').look(name)
   const ofThisLog = stored === null || (await isOfThisLog(store, stored))
-  const position = stored?.lastEvent && stored.position !== undefined ? parsePosition(stored.position) : undefined
-  const lagEvents = ofThisLog ? await countAfter(store, projection, position) : 0
-  const outdated = stored !== null && (stored.version !== projection.version || !ofThisLog)
+  const lagEvents = ofThisLog ? await countAfter(store, projection, stored ? positionOf(stored) : undefined) : 0
+  const outdated = stored !== null && (stored.version !== version || !ofThisLog)
   const standing = stored === null ? 'new' : lagEvents === 0 ? 'current' : 'behind'
-  const rebuild = await readRebuild(readModels, projection.name)
+  const { failure, built = null, previous = null } = stored ?? {}
   return {
-    name: projection.name,
-    state: stored?.failure ? 'failed' : outdated ? 'outdated' : standing,
+    ...{ name, version, collection },
+    state: paused ? 'paused' : failure ? 'failed' : outdated ? 'outdated' : standing,
     checkpoint: stored?.position ?? null,
     end: end ? formatPosition(end) : null,
     lagEvents,
     lastEventAt: stored?.lastEventAtMs ? new Date(stored.lastEventAtMs).toISOString() : null,
     holder: await holderOf(readModels, projection),
-    failure: stored?.failure ?? null,
-    rebuild: rebuild && withoutIds(rebuild),
+    failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
+    paused: paused && { at: paused.at, by: paused.by, reason: paused.reason },
+    task: task && shown(task),
+    ...{ built, previous },
+    actions: actionsFor({ task, paused, built, previous }),
   }
 }
 
-function withoutIds({ _id, requestId: _, ...rest }: RebuildDocument): NonNullable<ProjectionStatus['rebuild']> {
-  return rest
+/** What helps, for a shell. Null where nobody can tell without looking. */
+function commandFor(name: string, { stream, revision, reason }: NonNullable<CheckpointDocument['failure']>) {
+  if (stream === undefined || revision === undefined) return null
+  // The event can be read: it is the documents that have nothing for it.
+  if (/, whose document is /.test(reason)) return `transferd projections rebuild ${name}`
+  return `transferd events pass-over ${stream}@${revision} --reason <text>`
+}
+
+function actionsFor({
+  task,
+  paused,
+  built,
+  previous,
+}: { task: TaskDocument | null; paused: PauseDocument | null } & Pick<ProjectionStatus, 'built' | 'previous'>) {
+  const busy = isUnfinished(task)
+  const isCancellable = busy && task?.state !== 'cancelling' && task?.phase !== 'switching'
+  const possible: { readonly [action in ProjectionAction]: boolean } = {
+    rebuild: !busy,
+    verify: !busy,
+    switch: !busy && built !== null,
+    rollback: !busy && previous !== null,
+    pause: paused === null,
+    resume: paused !== null,
+    cancel: isCancellable,
+  }
+  return projectionActions.filter((action) => possible[action])
+}
+
+function shown(task: TaskDocument): ShownTask {
+  const { what, state, keep, by, requestedAt, updatedAt, phase, end, eventsPerSecond, secondsLeft } = task
+  const { beside, reached, comparison, reason } = task
+  return {
+    ...{ what, state, by, requestedAt, updatedAt },
+    ...(keep && { keep }),
+    ...(phase && { phase }),
+    ...(end !== undefined && { end }),
+    ...(eventsPerSecond !== undefined && { eventsPerSecond }),
+    ...(secondsLeft !== undefined && { secondsLeft }),
+    ...(comparison && { comparison }),
+    ...(reason !== undefined && { reason }),
+    position: reached ?? beside?.position ?? null,
+    progress: beside && end ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null,
+  }
 }
 
 async function countAfter(store: EventStore, { streamPrefixes }: Projection, position: Position | undefined) {

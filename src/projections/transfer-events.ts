@@ -7,7 +7,7 @@ import type { EventProjection, ProjectedEvent } from './projection.js'
 /** The merchants' feeds: every event of every transfer, in the order of the log. */
 export const transferEventsProjection: EventProjection = {
   name: 'transfer-events',
-  version: 2,
+  version: 3,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,

@@ -8,13 +8,13 @@ import { type EventProjection, foldedDocuments, type ProjectedEvent } from './pr
 /** Every transfer as it is now. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
-  version: 3,
+  version: 5,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transfers,
   indexes: indexes.transfers,
   ...foldedDocuments<TransferDocument, 'revision'>({
     upTo: 'revision',
-    idOf: ({ event }) => (event as TransferEvent).data.trackingId,
+    idsOf: ({ event }) => [(event as TransferEvent).data.trackingId],
     begins: ({ previous }) => previous < 0,
     next,
   }),
@@ -30,5 +30,6 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
   }
   const after = evolve(before ? transferOf(before) : initialState, event)
   if (after.kind === 'none') throw new Error('no transfer came of its event')
-  return documentOf(after, revision)
+  const completedAt = event.type === 'TransferCompleted' ? event.data.at : before?.completedAt
+  return { ...documentOf(after, revision), ...(completedAt !== undefined && { completedAt }) }
 }

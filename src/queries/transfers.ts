@@ -4,7 +4,7 @@ import type { TransferKind } from '../domain/transfer/events.js'
 import type { Status, Transfer } from '../domain/transfer/transfer.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { newestOf, type Page, type Place, pageOf, pageOfAll, type Run } from './list-page.js'
+import { firstOf, type Order, type Page, type Place, pageOf, pageOfAll, type Run } from './list-page.js'
 
 export interface TransferFilter {
   readonly status: Status | undefined
@@ -17,13 +17,32 @@ export interface TransferFilter {
   readonly cursor: Place | undefined
 }
 
-const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
+export const transferKinds: readonly TransferKind[] = ['deposit', 'withdrawal']
 /** As they follow one another: a transfer that goes on between two reads is met again, and not missed. */
 const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed', 'Completed']
 
+/** A filter leaves open at most two kinds times five statuses; with each merchant, these are the ranges of an index. */
+export interface Ranges {
+  /** Of all when undefined. */
+  readonly merchantIds: readonly string[] | undefined
+  readonly kind: TransferKind | undefined
+  readonly status: Status | undefined
+}
+
+/** See `indexes.transfers`. */
+export function runsOf({ merchantIds, kind, status }: Ranges, bounds: Pick<Run, 'from' | 'to'>): readonly Run[] {
+  const merchants = merchantIds ? [...new Set(merchantIds)].map((merchantId) => ({ merchantId })) : [{}]
+  return merchants.flatMap((merchant) =>
+    (kind ? [kind] : transferKinds).flatMap((kind) =>
+      (status ? [status] : statuses).map((status) => ({ equal: { ...merchant, kind, status }, ...bounds })),
+    ),
+  )
+}
+
+const newestFirst: Order = { field: 'createdAt', direction: -1 }
+
 /**
- * Transfers newest first, of one merchant or of all, from the read model. A filter leaves open at most two kinds times five
- * statuses; each of these is a range of one index (see `indexes.transfers`), and no more than a page is read of any.
+ * Transfers newest first, of one merchant or of all, from the read model. No more than a page is read of any range.
  * @throws ReadModelsUnavailableError
  */
 export async function listTransfers(
@@ -31,13 +50,8 @@ export async function listTransfers(
   merchantId: string | undefined,
   { status, kind, from, to, limit, cursor }: TransferFilter,
 ): Promise<Page<TransferDocument>> {
-  const runs = (kind ? [kind] : kinds).flatMap((kind) =>
-    (status ? [status] : statuses).map((status): Run => {
-      const equal = { ...(merchantId !== undefined && { merchantId }), kind, status }
-      return { equal, from, to }
-    }),
-  )
-  return pageOfRuns(readModels, runs, { limit, cursor })
+  const merchantIds = merchantId === undefined ? undefined : [merchantId]
+  return pageOfRuns(readModels, newestFirst, runsOf({ merchantIds, kind, status }, { from, to }), { limit, cursor })
 }
 
 /** Deposits of all merchants about whose money a person has to decide, newest first. @throws ReadModelsUnavailableError */
@@ -45,25 +59,31 @@ export function listNeedingAttention(
   readModels: ReadModels,
   page: Pick<TransferFilter, 'limit' | 'cursor'>,
 ): Promise<Page<TransferDocument>> {
-  return pageOfRuns(readModels, [{ equal: { attention: 'open' } }], page)
+  return pageOfRuns(readModels, newestFirst, [{ equal: { attention: 'open' } }], page)
 }
 
-async function pageOfRuns(
+/** @throws ReadModelsUnavailableError */
+export async function pageOfRuns(
   readModels: ReadModels,
+  order: Order,
   runs: readonly Run[],
   { limit, cursor }: Pick<TransferFilter, 'limit' | 'cursor'>,
 ): Promise<Page<TransferDocument>> {
   const collection = readModels.collection(collections.transfers)
-  const found = (await newestOf(collection, 'createdAt', runs, cursor, limit + 1)) as readonly TransferDocument[]
-  return pageOf(found, limit, ({ createdAt, _id }) => ({ time: createdAt, id: _id }))
+  const found = (await firstOf(collection, order, runs, cursor, limit + 1)) as readonly TransferDocument[]
+  return pageOf(found, limit, (document) => ({ at: document[order.field] as Place['at'], id: document._id }))
 }
 
-/** Whole ids, at most two: more than one is no answer. @throws ReadModelsUnavailableError */
-export async function trackingIdsThatBegin(readModels: ReadModels, start: string): Promise<readonly string[]> {
+/** Those whose id begins so, at most `limit`. @throws ReadModelsUnavailableError */
+export async function transfersThatBegin(
+  readModels: ReadModels,
+  start: string,
+  limit: number,
+): Promise<readonly TransferDocument[]> {
   // No digit of an id is behind f.
   const range = { _id: { $gte: start, $lt: `${start}g` } }
-  const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit: 2 })
-  return found.map(({ _id }) => _id)
+  const found = await readModels.collection(collections.transfers).find(range, { sort: { _id: 1 }, limit })
+  return found as readonly TransferDocument[]
 }
 
 export interface FoundTransfer {
@@ -83,7 +103,7 @@ export async function listByReferenceId(
 ): Promise<Page<FoundTransfer>> {
   const found: FoundTransfer[] = []
   for (const merchantId of merchantIds) {
-    for (const each of kind ? [kind] : kinds) {
+    for (const each of kind ? [kind] : transferKinds) {
       const transfer = await transfers.find(trackingIdOf(merchantId, each, referenceId))
       if (transfer) found.push(transfer)
     }
@@ -91,5 +111,5 @@ export async function listByReferenceId(
   const wanted = found
     .filter(({ transfer }) => (status ?? transfer.status) === transfer.status)
     .filter(({ transfer: { createdAt } }) => (from ?? createdAt) <= createdAt && (to === undefined || createdAt < to))
-  return pageOfAll(wanted, { limit, cursor }, ({ transfer }) => ({ time: transfer.createdAt, id: transfer.trackingId }))
+  return pageOfAll(wanted, { limit, cursor }, ({ transfer }) => ({ at: transfer.createdAt, id: transfer.trackingId }))
 }

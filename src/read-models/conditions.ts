@@ -20,8 +20,9 @@ export function checkFieldPath(path: string): void {
     throw new TypeError(`read models: ${JSON.stringify(path)} is not a field name that can be indexed`)
 }
 
-export function checkIndex({ key }: Index): void {
+export function checkIndex({ key, having }: Index): void {
   if (Object.keys(key).length === 0) throw new TypeError('read models: an index needs a field')
+  if (having !== undefined && !(having in key)) throw new TypeError(`read models: "${having}" is no field of the index`)
   checkDirections('index', key)
 }
 

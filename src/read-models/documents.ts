@@ -1,4 +1,6 @@
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/events.js'
+import type { Counted } from '../domain/transfer/figures.js'
+import type { Approval, Claim } from '../domain/transfer/payout.js'
 import type { Status } from '../domain/transfer/transfer.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 
@@ -39,12 +41,18 @@ export interface TransferDocument extends Document {
   readonly accountNumber?: string
   /** Withdrawals only. */
   readonly identityNumber?: string | null
+  /** Withdrawals only; absent while nobody has claimed or approved it. */
+  readonly payout?: PayoutDocument
   readonly createdAt: string
   readonly updatedAt: string
+  /** While it is Completed, which it stays. */
+  readonly completedAt?: string
   /** The same as `expiresAt`, while the deposit is Pending. */
   readonly openUntil?: string
   /** While a person has to decide about its money. */
   readonly attention?: 'open'
+  /** The merchant's id, while a person has to: with another name, so that SQLite mistakes no index for this one's. */
+  readonly attentionOf?: string
   /** Of the stream's event this document has come to. */
   readonly revision: number
 }
@@ -55,6 +63,14 @@ export interface FundsDocument {
   readonly returns: readonly { readonly amountMinor: number; readonly receiptUrl: string }[]
   readonly resolvedMinor: number
   readonly vouchedMinor: number
+}
+
+/** See the domain's `Payout`. */
+export interface PayoutDocument {
+  readonly claim: Claim | null
+  readonly claimants: readonly string[]
+  readonly approval: (Omit<Approval, 'amountMinor'> & { readonly amountMinor: number }) | null
+  readonly steps: number
 }
 
 /** One callback of one transfer; `_id` is its webhookId, the id of the transfer's event. */
@@ -84,22 +100,25 @@ export interface CallbackDocument extends Document {
 }
 
 /**
- * How many transfers of a merchant and kind reached a status on a day, and their amounts: a transfer that was completed on
- * the day it was created counts in Pending and in Completed. `_id` is {@link totalId}.
+ * How often something happened to transfers of a merchant and kind within an hour, a day or a month, and their amounts: a transfer
+ * that was completed in the hour it was created in counts in Pending and in Completed. `_id` is {@link totalId}.
  */
 export interface TotalDocument extends Document {
-  readonly merchantId: string
   readonly kind: TransferKind
-  readonly status: Status
-  /** `2026-11-21`, UTC. */
-  readonly day: string
+  readonly counted: Counted
   readonly count: number
-  /** Requested. */
+  /** Requested; of what was returned, that. */
   readonly amountMinor: number
   /** Really transferred. */
   readonly transactionAmountMinor: number
   /** The last event counted, see {@link sortablePosition}. */
   readonly position: number
+}
+
+/** That a transfer is found by a term: `_id` says which and when (see transfer-terms.ts). */
+export interface TransferTermDocument extends Document {
+  /** Of a payment method's term: the transfer's other terms that say something of the customer. */
+  readonly personal?: readonly string[]
 }
 
 /**
@@ -126,21 +145,25 @@ export interface ProblemDocument extends Document {
   readonly passedOverAt?: string
 }
 
-/** How far a projection has come; `_id` is its name. Written after what it covers, never before. */
-export interface CheckpointDocument extends Document {
-  /** Of the projection's code that built the documents. */
-  readonly version: number
+/** How far documents have come. */
+export interface Place {
   /** `formatPosition`; absent when nothing was looked at yet. */
   readonly position?: string
   /**
-   * The last event it applied, and where it stood; absent when there was none. Another log, or the same one copied to another
+   * The last event that was applied, and where it stood; absent when there was none. Another log, or the same one copied to another
    * engine, has it somewhere else or not at all: then `position` means nothing there.
    */
   readonly lastEvent?: { readonly stream: string; readonly revision: number; readonly position: string }
+  /** When that was recorded, milliseconds since the epoch. */
+  readonly lastEventAtMs: number | null
+}
+
+/** How far a projection has come; `_id` is its name. Written after what it covers, never before. */
+export interface CheckpointDocument extends Document, Place {
+  /** Of the projection's code that built the documents. */
+  readonly version: number
   /** Of the lease under which it was written: a holder that lost its lease must not turn it back. */
   readonly leaseToken: number
-  /** When the last event it applied was recorded, milliseconds since the epoch. */
-  readonly lastEventAtMs: number | null
   readonly updatedAt: string
   /** Set when an event could not be applied; it stays where it is until it is repaired. */
   readonly failure?: {
@@ -150,32 +173,85 @@ export interface CheckpointDocument extends Document {
     readonly reason: string
     readonly at: string
   }
+  /** Documents that wait to be switched to. */
+  readonly built?: StandbyDocuments
+  /** Documents that were in use before. */
+  readonly previous?: StandbyDocuments
 }
 
-/** A rebuild that is asked for, runs or has ended; `_id` is the projection's name. */
-export interface RebuildDocument extends Document {
+/** Documents beside those in use, of the same projection and version. Their place is where they are at least. */
+export interface StandbyDocuments extends Place {
+  readonly version: number
+  readonly at: string
+  /** With those in use, last. */
+  readonly comparison?: ComparisonDocument
+}
+
+/** Two versions of documents, compared at the same position. */
+export interface ComparisonDocument {
+  readonly at: string
+  readonly position: string | null
+  readonly compared: number
+  readonly differing: number
+  /** Ids of the first of them. */
+  readonly differences: readonly string[]
+}
+
+/** What was asked of whoever runs a projection, last; `_id` is the projection's name. */
+export interface TaskDocument extends Document {
   /** Of this request; a new request has another. */
   readonly requestId: string
-  readonly state: 'requested' | 'running' | 'done' | 'failed'
+  readonly what: 'rebuild' | 'verify' | 'switch' | 'rollback'
+  readonly state: 'requested' | 'running' | 'cancelling' | 'done' | 'failed'
+  /** Of a rebuild: what was built waits for a switch. */
+  readonly keep?: boolean
+  readonly by: string
   readonly requestedAt: string
-  /** What the new documents have come to. */
-  readonly position?: string
-  /** The end of the log as the rebuild began. */
-  readonly end?: string
-  readonly reason?: string
   readonly updatedAt: string
+  readonly phase?: 'building' | 'comparing' | 'switching'
+  /** Of whoever works on it. */
+  readonly leaseToken?: number
+  /** How often that one died without having come any further. */
+  readonly interruptions?: number
+  /** What it is about; its place is how far that has come, so that another can go on. */
+  readonly beside?: Place & { readonly collection: string; readonly version: number }
+  /** What the new documents have come to, not all of it written. */
+  readonly reached?: string
+  /** What they have to come to. */
+  readonly end?: string
+  readonly eventsPerSecond?: number
+  readonly secondsLeft?: number
+  readonly comparison?: ComparisonDocument
+  readonly reason?: string
+}
+
+/** A projection that a person has paused; `_id` is {@link pauseId}. */
+export interface PauseDocument extends Document {
+  readonly at: string
+  readonly by: string
+  readonly reason: string | null
+}
+
+export function pauseId(projection: string): string {
+  return `${projection}/pause`
 }
 
 export const collections = {
+  transferTerms: 'transfer_terms',
   transfers: 'transfers',
   callbacks: 'callbacks',
   totals: 'totals',
   transferEvents: 'transfer_events',
   problems: 'problems',
   checkpoints: 'checkpoints',
-  rebuilds: 'rebuilds',
+  /** What is asked of projections: tasks and pauses. */
+  projectionTasks: 'projection_tasks',
   /** How far the recovery of payments has come: one document. */
   paymentRecovery: 'payment_recovery',
+  /** What the holder of the log's tree tells of it. */
+  integrity: 'integrity',
+  /** Files that people uploaded: in no log, so nothing builds them anew (docs/operating/backup.md). */
+  receipts: 'receipts',
 } as const
 
 /**
@@ -186,20 +262,25 @@ export const indexes = {
   transfers: [
     { key: { merchantId: 1, kind: 1, status: 1, createdAt: -1, _id: -1 } },
     { key: { kind: 1, status: 1, createdAt: -1, _id: -1 } },
-    { key: { openUntil: 1 } },
-    { key: { attention: 1, createdAt: -1, _id: -1 } },
+    { key: { openUntil: 1 }, having: 'openUntil' },
+    { key: { attention: 1, createdAt: -1, _id: -1 }, having: 'attention' },
+    { key: { attentionOf: 1, createdAt: -1, _id: -1 }, having: 'attentionOf' },
+    { key: { merchantId: 1, kind: 1, status: 1, amountMinor: -1, _id: -1 } },
   ],
+  transferTerms: [],
   callbacks: [
-    { key: { merchantId: 1, dueAt: 1, _id: 1 } },
+    { key: { merchantId: 1, dueAt: 1, _id: 1 }, having: 'dueAt' },
     { key: { merchantId: 1, status: 1, recordedAt: -1, _id: -1 } },
     { key: { status: 1, recordedAt: -1, _id: -1 } },
   ],
-  totals: [{ key: { merchantId: 1, day: 1, kind: 1, status: 1 } }],
+  totals: [],
   transferEvents: [],
   problems: [{ key: { openKind: 1 } }],
   checkpoints: [],
-  rebuilds: [],
+  projectionTasks: [],
   paymentRecovery: [],
+  integrity: [],
+  receipts: [],
 } as const satisfies { readonly [name in keyof typeof collections]: readonly Index[] }
 
 const maxIdStream = 512
@@ -209,8 +290,20 @@ export function problemId(stream: string, revision: number): string {
   return `${stream.slice(0, maxIdStream)}@${revision}`
 }
 
-export function totalId(merchantId: string, kind: TransferKind, status: Status, day: string): string {
-  return `${merchantId}|${kind}|${status}|${day}`
+/** What totals are kept of beside each merchant. */
+export const allMerchants = '*'
+
+/** Lengths of ISO 8601 times: `2026-11-21T14`, `2026-11-21`, `2026-11`. */
+export const totalPeriods = { hour: 13, day: 10, month: 7 } as const
+
+/** `<merchantId>|<hour, day or month>|…`: those of one merchant and one kind of period are a range of `_id`, in order of time. */
+export function totalId(merchantId: string, period: string, kind: TransferKind, counted: Counted): string {
+  return `${totalsOf(merchantId, period.length)}${period}|${kind}|${counted}`
+}
+
+/** How the ids begin of the totals of periods that are written this long. */
+export function totalsOf(merchantId: string, periodLength: number): string {
+  return `${merchantId}|${periodLength}|`
 }
 
 /**

@@ -4,9 +4,20 @@ import { hostname } from 'node:os'
 
 const HOLDER = /^(.+)\/(\d+)\/[^/]+$/
 
+/** This process among all that use the same stores, as `host/pid`. */
+export function ownNodeId(): string {
+  return `${hostId()}/${process.pid}`
+}
+
 /** Names one use of one lease, as `host/pid/random`: threads of a process differ in the random part. */
 export function newHolderId(): string {
-  return `${hostId()}/${process.pid}/${randomUUID()}`
+  return `${ownNodeId()}/${randomUUID()}`
+}
+
+/** The process of a holder, as {@link ownNodeId} names it. */
+export function nodeOfHolder(holder: string): string {
+  const [, host, pid] = HOLDER.exec(holder) ?? []
+  return host === undefined ? holder : `${host}/${pid}`
 }
 
 /** True only when certain: the holder ran where process ids mean what they mean here, and its process is gone. */

@@ -8,6 +8,7 @@ import {
   ReadModelsUnavailableError,
 } from './read-models.js'
 
+const collection = 'leases'
 const LEASE_MS = 5_000
 /** The holder stops this much earlier than others may begin, so that its work has the difference to notice. */
 const HELD_MS = 4_000
@@ -51,6 +52,17 @@ interface LeaseDocument extends Document {
   readonly renewedAt: string
 }
 
+/** Every lease that was ever held, with who holds it; null after a release, or where the holder's process is gone from this host. */
+export async function listLeases(
+  readModels: ReadModels,
+): Promise<readonly { readonly name: string; readonly holder: string | null; readonly renewedAt: string }[]> {
+  const found = (await readModels.collection(collection).find({}, { sort: { _id: 1 } })) as readonly LeaseDocument[]
+  return found.map(({ _id: name, holder, renewedAt }) => ({
+    ...{ name, renewedAt },
+    holder: holder === null || isDeadHolder(holder) ? null : holder,
+  }))
+}
+
 /** What a waiting holder saw last, and since when by its own monotonic clock. */
 interface Sighting {
   readonly token: number
@@ -74,7 +86,7 @@ export async function runWithLease(
   run: (lease: Lease) => Promise<void>,
 ): Promise<void> {
   const { signal, clock = systemClock } = options
-  const attempt = new LeaseAttempt(readModels.collection('leases'), name, clock)
+  const attempt = new LeaseAttempt(readModels.collection(collection), name, clock)
   while (!signal.aborted) {
     const acquired = await waitForLease(attempt, clock, signal)
     if (acquired === undefined) return

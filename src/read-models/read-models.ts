@@ -58,25 +58,50 @@ export interface WriteResult {
 export interface Index {
   /** Fields in order; 1 ascending, -1 descending. */
   readonly key: { readonly [field: string]: 1 | -1 }
+  /** A field of the key that questions served by this index always compare with a value: documents without it may be left out. */
+  readonly having?: string
 }
 
 export interface Collection {
   findOne(filter: Filter, options?: FindOptions): Promise<Document | null>
   find(filter: Filter, options?: FindOptions): Promise<readonly Document[]>
-  countDocuments(filter: Filter): Promise<number>
+  /** Of more than `limit` no more are counted, nor looked at. */
+  countDocuments(filter: Filter, options?: Pick<FindOptions, 'limit'>): Promise<number>
   /**
    * Unordered. An upsert that meets its own `_id` behind a failed guard counts as not matched. All operations are checked before the
    * first is applied. @throws DuplicateKeyError when the others are done, ReadModelsUnavailableError, TypeError
    */
   bulkWrite(operations: readonly WriteOperation[]): Promise<WriteResult>
+  /**
+   * Writes whole documents, each in the place of what is there: only for who alone writes the collection. In the order of `_id` it is fastest.
+   * Not all or nothing. @throws ReadModelsUnavailableError, TypeError
+   */
+  put(documents: readonly Document[]): Promise<void>
+  /** The next documents behind an `_id`, in the order of its UTF-8 bytes. Two that are equal byte for byte have the same text. */
+  texts(after: string | undefined, limit: number): Promise<readonly DocumentText[]>
+}
+
+export interface DocumentText {
+  readonly _id: string
+  /** As JSON. */
+  readonly text: string
 }
 
 export interface ReadModels {
   collection(name: string): Collection
   /** Idempotent; needed before a field is filtered or sorted by. */
   createIndexes(name: string, indexes: readonly Index[]): Promise<void>
-  /** Replaces `to` by `from` in one step, indexes included: the end of a rebuild. */
+  /** A new collection that is to be filled, and given these indexes by {@link createIndexes} when it is full: that is faster. Idempotent. */
+  createUnfilled(name: string, indexes: readonly Index[]): Promise<void>
+  /** Replaces `to` by `from` in one step, indexes included. */
   rename(from: string, to: string): Promise<void>
+  /**
+   * As rename, but what was `to` is `kept` then, in the place of what was called so; `from` and `kept` may be the same. Where a store cannot do
+   * that in one step (MongoDB), `to` is not there for a moment, and {@link repairReplace} finishes what a crash has cut short.
+   */
+  replace(from: string, to: string, kept: string): Promise<void>
+  /** To be called before `to` is used by who may replace it. */
+  repairReplace(to: string, kept: string): Promise<void>
   drop(name: string): Promise<void>
   listCollections(): Promise<readonly string[]>
   close(): Promise<void>

@@ -1,6 +1,7 @@
 import { type Funds, noFunds } from '../domain/transfer/funds.js'
+import { type Payout, untouchedPayout } from '../domain/transfer/payout.js'
 import { type Deposit, needsAttention, type Transfer, type Withdrawal } from '../domain/transfer/transfer.js'
-import type { FundsDocument, TransferDocument } from './documents.js'
+import type { FundsDocument, PayoutDocument, TransferDocument } from './documents.js'
 
 /** A transfer as the read model keeps it; {@link transferOf} is the way back. Amounts stay far below 2^53 minor units. */
 export function documentOf(transfer: Transfer, revision: number): TransferDocument {
@@ -37,7 +38,7 @@ function depositFields(deposit: Deposit): Partial<TransferDocument> {
     ...(cancelReason !== null && { cancelReason }),
     ...(reopened && { reopened }),
     ...(deposit.status === 'Pending' && { openUntil: expiresAt }),
-    ...(needsAttention(deposit) && { attention: 'open' }),
+    ...(needsAttention(deposit) && { attention: 'open', attentionOf: deposit.merchantId }),
   }
 }
 
@@ -50,8 +51,13 @@ function fundsDocument({ receivedMinor, returns, resolvedMinor, vouchedMinor }: 
   }
 }
 
-function withdrawalFields({ accountNumber, identityNumber }: Withdrawal): Partial<TransferDocument> {
-  return { accountNumber, identityNumber }
+function withdrawalFields({ accountNumber, identityNumber, payout }: Withdrawal): Partial<TransferDocument> {
+  return { accountNumber, identityNumber, ...(payout.steps > 0 && { payout: payoutDocument(payout) }) }
+}
+
+function payoutDocument({ claim, claimants, approval, steps }: Payout): PayoutDocument {
+  const amountMinor = Number(approval?.amountMinor)
+  return { claim, claimants, approval: approval && { ...approval, amountMinor }, steps }
 }
 
 /** The domain's state of a document. */
@@ -76,7 +82,8 @@ export function transferOf(document: TransferDocument): Transfer {
   }
   if (document.kind === 'withdrawal') {
     const { accountNumber, identityNumber } = document
-    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber: identityNumber!, ...existing }
+    const payout = document.payout ? payoutOf(document.payout) : untouchedPayout
+    return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber: identityNumber!, payout, ...existing }
   }
   return {
     kind: 'deposit',
@@ -96,5 +103,14 @@ function fundsOf({ receivedMinor, returns, resolvedMinor, vouchedMinor }: FundsD
     returns: returns.map(({ amountMinor, receiptUrl }) => ({ amountMinor: BigInt(amountMinor), receiptUrl })),
     resolvedMinor: BigInt(resolvedMinor),
     vouchedMinor: BigInt(vouchedMinor),
+  }
+}
+
+function payoutOf({ claim, claimants, approval, steps }: PayoutDocument): Payout {
+  return {
+    claim,
+    claimants,
+    approval: approval && { ...approval, amountMinor: BigInt(approval.amountMinor) },
+    steps,
   }
 }

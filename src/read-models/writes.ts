@@ -12,8 +12,7 @@ const ID_LENGTH_MAX = 1024
 
 /** @throws TypeError naming what makes no sense */
 export function checkWrites(operations: readonly WriteOperation[]): void {
-  if (operations.length > OPERATIONS_MAX)
-    throw new TypeError(`read models: a bulk of ${operations.length} operations, more than ${OPERATIONS_MAX}`)
+  checkCount(operations.length)
   for (const operation of operations) {
     if ('insertOne' in operation) checkDocument(operation.insertOne.document)
     else if ('updateOne' in operation) {
@@ -30,6 +29,17 @@ export function checkWrites(operations: readonly WriteOperation[]): void {
       throw new TypeError(`read models: unknown write operation ${Object.keys(operation).join(', ')}`)
     }
   }
+}
+
+/** @throws TypeError naming what makes no sense */
+export function checkDocuments(documents: readonly Document[]): void {
+  checkCount(documents.length)
+  documents.forEach(checkDocument)
+}
+
+function checkCount(operations: number): void {
+  if (operations > OPERATIONS_MAX)
+    throw new TypeError(`read models: a bulk of ${operations} operations, more than ${OPERATIONS_MAX}`)
 }
 
 function checkDocument(document: Document): void {

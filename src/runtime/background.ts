@@ -11,22 +11,29 @@ import { TransferCommands } from '../commands/transfers.js'
 import { WalletCollections } from '../commands/wallet/collections.js'
 import type { EventStoreHandle } from '../event-store/embedded.js'
 import { passingOver } from '../event-store/passing-over.js'
+import { startFinishingErasures } from '../privacy/finishing.js'
+import { sealing } from '../privacy/sealing-store.js'
 import { startExpiry } from '../processes/expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'
+import { startListingStreams } from '../processes/stream-lister.js'
 import { startProjections } from '../projections/start.js'
-import { createSecretBox } from '../security/secret-box.js'
+import { createSecretBox, type KeyRing } from '../security/secret-box.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'
+import { tracedStore } from '../watching/traced-store.js'
+import { startAuditTree } from './audit-tree.js'
+import { systemClock } from './clock.js'
 import type { Configuration } from './configuration.js'
 import { createLogger } from './logger.js'
 import { backlogMetrics } from './metrics.js'
 import { isSandbox } from './sandbox.js'
-import { attachEventStore, openReadModels } from './stores.js'
+import { attachEventStore, openCustomerKeys, openReadModels } from './stores.js'
+import { startTracing } from './tracing.js'
 import { createWallet } from './wallet.js'
 
 /** What the thread starts with. */
 export interface BackgroundData {
   readonly configuration: Configuration
-  readonly masterKey: Uint8Array
+  readonly keyRing: KeyRing
   /** Transferred; undefined where each thread has a connection of its own. */
   readonly eventStore: EventStoreHandle | undefined
 }
@@ -71,15 +78,16 @@ async function run(port: MessagePort, data: BackgroundData): Promise<void> {
   send({ kind: 'started' })
 }
 
-async function start(
-  { configuration, masterKey, eventStore }: BackgroundData,
-  stopping: AbortSignal,
-): Promise<Running> {
+async function start({ configuration, keyRing, eventStore }: BackgroundData, stopping: AbortSignal): Promise<Running> {
   const logger = createLogger(configuration.logLevel, 'background')
-  const clock = () => new Date().toISOString()
-  const store = passingOver(await attachEventStore(configuration.eventStore, eventStore))
+  const clock = systemClock()
+  const rawStore = await attachEventStore(configuration.eventStore, eventStore)
+  const stopTracing = await startTracing(configuration, logger)
+  const box = createSecretBox(keyRing)
+  const keys = openCustomerKeys(configuration, box)
+  const clear = passingOver(sealing(rawStore, keys))
+  const store = configuration.traced ? tracedStore(clear) : clear
   const readModels = await openReadModels(configuration.readModels)
-  const box = createSecretBox(Buffer.from(masterKey))
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
   await retryWhileUnavailable(() => merchants.start(), {
     signal: stopping,
@@ -88,7 +96,7 @@ async function start(
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
   const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
-  backlogMetrics(registry, { store, readModels, directory: merchants })
+  backlogMetrics(registry, { store, readModels, directory: merchants, clock })
   const wallet = () =>
     createWallet({
       configuration,
@@ -100,8 +108,11 @@ async function start(
     }).wallet
   const runProjections = () => [
     startProjections({ store, readModels, clock, logger }),
+    startFinishingErasures({ store, raw: rawStore, keys, readModels, transfers, clock, logger }),
     // Here because it goes by the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
+    runTree(),
+    startListingStreams({ store, readModels, clock, logger }),
     startPaymentRecovery({
       store,
       readModels,
@@ -111,6 +122,7 @@ async function start(
       graceMs: paymentGraceMs(configuration),
     }),
   ]
+  const runTree = () => startAuditTree({ configuration, rawStore, store, readModels, box, clock, logger, registry })
   const runCallbacks = () => [
     startCallbacks({
       store,
@@ -136,6 +148,7 @@ async function start(
     await merchants.stop()
     await readModels.close()
     await store.close()
+    await stopTracing()
   }
   return { registry, stop }
 }

@@ -22,7 +22,7 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
     '',
     `  Base URL       ${baseUrl}`,
     roles.includes('api')
-      ? `  Documentation  ${baseUrl}/documentation`
+      ? `  Documentation  ${baseUrl}/documentation\n  Dashboard      ${baseUrl}/dashboard`
       : `  Roles          ${roles.join(', ')}: nothing but ${baseUrl}/health/ready and ${baseUrl}/metrics`,
     `  Data           ${directory}`,
     `  Currency       ${currency.code}`,
@@ -38,6 +38,7 @@ export function banner({ baseUrl, roles, currency, directory, sandbox, notices }
       `  SecretKey      ${sandbox.secretKey}`,
       `  WebhookSecret  ${sandbox.webhookSecret}`,
       ...customer(baseUrl, sandbox, currency),
+      ...dashboardUsers(baseUrl, sandbox),
       '',
       'Create a deposit:',
       '',
@@ -62,6 +63,17 @@ function customer(
     `  Password       ${wallet.password}`,
     `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
     `  Outbox         ${baseUrl}/sandbox/outbox?token=${outboxToken}`,
+  ]
+}
+
+function dashboardUsers(baseUrl: string, { users }: SandboxCredentials): string[] {
+  if (users.length === 0) return []
+  const widest = Math.max(...users.map(({ email }) => email.length))
+  return [
+    '',
+    `and somebody of each role to sign in as at ${baseUrl}/dashboard:`,
+    '',
+    ...users.map(({ email, password }) => `  ${email.padEnd(widest)}  ${password}`),
   ]
 }
 

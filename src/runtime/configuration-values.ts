@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { CopyTarget } from '../audit/integrity/publish.js'
 import { isEverybody, rangeProblem } from '../commands/address-index.js'
 import { type Currency, currencyOf } from '../domain/currency.js'
 import { parseAmount } from '../domain/money.js'
@@ -65,6 +66,14 @@ export function publicUrl(text: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
+/** Of a collector: what else it needs is in OpenTelemetry's own variables, the credentials too. */
+export function collectorUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password)
+    throw new Problem('must be an http or https URL without a user, such as http://127.0.0.1:4318')
+  return url.href
+}
+
 /** Where passwords, codes and a token are sent to: nothing but TLS, unless it is this machine. Without a slash at the end. */
 export function secretsUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -82,6 +91,36 @@ export function smtpUrl(text: string): string {
   if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname || url.pathname.length > 1 || url.search || url.hash)
     throw new Problem('must be a mail server without path and query, such as smtps://user:password@mail.example.com')
   return text
+}
+
+/** Nothing but TLS, unless it is this machine. Not a character of a URL is repeated, as it may hold a password. */
+export function copyTarget(text: string): CopyTarget {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'directory', directory: resolve(text) }
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
+  if (!url || !(url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) || url.search || url.hash)
+    throw new Problem('must be a directory or an https URL without query (http on this machine only)')
+  const user = [url.username, url.password].map(decodeURIComponent).join(':')
+  const authorization = user === ':' ? undefined : `Basic ${Buffer.from(user).toString('base64')}`
+  url.username = ''
+  url.password = ''
+  return { kind: 'url', url: url.href.replace(/\/+$/, ''), authorization }
+}
+
+export interface WitnessSetting {
+  readonly url: string
+  /** As `parseVerifier` takes it. */
+  readonly verifierKey: string
+}
+
+export function witnesses(text: string): readonly WitnessSetting[] {
+  return text.split(',').flatMap((entry) => {
+    const [url, verifierKey, ...more] = entry.split(/\s+/).filter((part) => part !== '')
+    if (url === undefined) return []
+    if (more.length > 0 || !/^[^\s+]+\+[0-9a-f]{8}\+B[A-Za-z0-9+/]{43}$/.test(verifierKey ?? ''))
+      throw new Problem('must be the URL and the verifier key of each witness, with a space between')
+    return { url: secretsUrl(url), verifierKey: verifierKey! }
+  })
 }
 
 /** The rest of an esdb: URL is the adapter's to judge, which is not loaded unless it is needed. */
@@ -113,14 +152,21 @@ function embedded(text: string, other: string) {
 }
 
 /** No problem repeats it, even mistyped. */
-export function masterKey(text: string): Buffer {
-  const key = decodeMasterKey(text)
-  if (!key) throw new Problem('must be 32 bytes, as 64 hexadecimal digits or as base64')
-  return key
+export function masterKeys(text: string): readonly Buffer[] {
+  const keys = decodeMasterKeys(text)
+  if (!keys) throw new Problem('must be 32 bytes, as 64 hexadecimal digits or as base64; several keys are lines')
+  return keys
 }
 
-/** 32 bytes as 64 hexadecimal digits or as base64; undefined for anything else. */
-export function decodeMasterKey(text: string): Buffer | undefined {
+const maxMasterKeys = 100
+
+/** One or more, each as 64 hexadecimal digits or as base64, on lines of their own; undefined for anything else. */
+export function decodeMasterKeys(text: string): readonly Buffer[] | undefined {
+  const keys = text.trim().split(/\s+/).map(decodeMasterKey)
+  return keys.length <= maxMasterKeys && keys.every((key) => key !== undefined) ? keys : undefined
+}
+
+function decodeMasterKey(text: string): Buffer | undefined {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
 }

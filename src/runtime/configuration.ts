@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { StaticDecode } from '@sinclair/typebox'
 import { defaultCompletionGuardFactor } from '../commands/transfers.js'
 import { TransformDecodeError, Type, Value } from '../schema/typebox.js'
@@ -65,9 +65,30 @@ export const environmentSchema = Type.Object({
     { default: './data' },
   ),
   TRANSFERD_MASTER_KEY: variable(
-    "32 bytes, as 64 hexadecimal digits or as base64: seals merchants' secrets in the log. The file `master.key` in the data directory when absent",
-    parse.optional(parse.masterKey),
+    "32 bytes, as 64 hexadecimal digits or as base64: seals merchants' secrets in the log. Several are lines: the last one seals, all open. See [keys](../operating/keys.md). The file `master.key` in the data directory when absent",
+    parse.optional(parse.masterKeys),
     { secret: true },
+  ),
+  TRANSFERD_MASTER_KEY_DIRECTORY: variable(
+    'Instead of `TRANSFERD_MASTER_KEY`: a directory with a key in each file. The one whose name comes last seals, all open',
+    parse.optional(resolve),
+  ),
+  TRANSFERD_MASTER_KEY_COMMAND: variable(
+    'Instead of both: a command of the shell that prints the key, or one a line, within 30 s. For a key management service; run at each start, its output is never logged',
+    parse.optional(String),
+  ),
+  AUDIT_DIRECTORY: variable(
+    'Where the [tree over the log](../operating/tamper-evidence.md) is kept: files that any web server can publish. `audit` in the data directory when absent',
+    (text) => (text === '' ? undefined : resolve(text)),
+  ),
+  AUDIT_COPY_TO: variable(
+    'A second place for it, out of reach for whoever can change the first: a directory, or an `https` URL below which each file is PUT; a user and a password in it are sent as `Authorization`',
+    parse.optional(parse.copyTarget),
+    { secret: true },
+  ),
+  AUDIT_WITNESSES: variable(
+    'Who [cosigns](https://c2sp.org/tlog-witness) its checkpoints: URL and verifier key with a space between, separated by commas',
+    parse.witnesses,
   ),
   TRUSTED_PROXIES: variable(
     "Addresses and CIDR ranges, separated by commas, whose `X-Forwarded-For` is believed. Nobody's when absent. More than a sixteenth of all IPv4 or IPv6 addresses is refused: anybody could say then who calls",
@@ -137,6 +158,17 @@ export const environmentSchema = Type.Object({
     parse.optional(parse.secretsUrl),
   ),
   SMS_TOKEN: variable('The bearer token it is called with; needed with `SMS_URL`', parse.bearerToken, token('SMS_URL')),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable(
+    "A collector that takes traces by OTLP/HTTP, such as `http://127.0.0.1:4318`; none are made when absent. [OpenTelemetry's other variables](../operating/watching.md#traces) hold as well",
+    parse.optional(parse.collectorUrl),
+  ),
+  OTEL_SDK_DISABLED: variable(
+    '`true`: no traces are made though a collector is named',
+    parse.oneOf(['true', 'false']),
+    {
+      default: 'false',
+    },
+  ),
 })
 
 type Environment = { readonly [name: string]: string | undefined }
@@ -186,6 +218,22 @@ function secretOfFile(environment: Environment, name: string): string | undefine
   return content
 }
 
+/** @throws ConfigurationError where more than one place is named */
+function masterKeyOf(values: StaticDecode<typeof environmentSchema>) {
+  const { TRANSFERD_MASTER_KEY: keys, TRANSFERD_MASTER_KEY_DIRECTORY: directory } = values
+  const { TRANSFERD_MASTER_KEY_COMMAND: command } = values
+  const places = [
+    keys && ({ from: 'environment', keys } as const),
+    directory && ({ from: 'directory', directory } as const),
+    command && ({ from: 'command', command } as const),
+  ].filter((place) => place !== undefined && place !== '')
+  if (places.length > 1)
+    throw new ConfigurationError([
+      'TRANSFERD_MASTER_KEY, TRANSFERD_MASTER_KEY_DIRECTORY and TRANSFERD_MASTER_KEY_COMMAND: only one of them may be set',
+    ])
+  return places[0] ?? ({ from: 'data directory' } as const)
+}
+
 function arranged(values: StaticDecode<typeof environmentSchema>) {
   const { EVENT_STORE_URL: eventStore, WALLET_URL, SMTP_URL, MAIL_FROM, SMS_URL } = values
   return {
@@ -200,8 +248,14 @@ function arranged(values: StaticDecode<typeof environmentSchema>) {
     /** Absolute path of the directory that holds the master key and sandbox.json: that of the log where it has one. */
     dataDirectory: eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY,
     readModels: values.READ_MODEL_URL,
-    /** 32 bytes; undefined: the key file in the data directory. */
-    masterKey: values.TRANSFERD_MASTER_KEY,
+    audit: {
+      directory:
+        values.AUDIT_DIRECTORY ??
+        join(eventStore.engine === 'embedded' ? eventStore.directory : values.DATA_DIRECTORY, 'audit'),
+      copyTo: values.AUDIT_COPY_TO,
+      witnesses: values.AUDIT_WITNESSES,
+    },
+    masterKey: masterKeyOf(values),
     /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
     trustedProxies: values.TRUSTED_PROXIES,
     maxConnections: values.MAX_CONNECTIONS,
@@ -215,6 +269,8 @@ function arranged(values: StaticDecode<typeof environmentSchema>) {
     callbackTimeoutMs: values.CALLBACK_TIMEOUT_MS,
     /** How many times the requested amount, or which fraction, must be confirmed to complete a transfer with it. */
     completionGuardFactor: values.COMPLETION_GUARD_FACTOR,
+    /** Requests and what they cause are traced. */
+    traced: values.OTEL_EXPORTER_OTLP_ENDPOINT !== undefined && values.OTEL_SDK_DISABLED === 'false',
     /** A wallet core's `url` is without a slash at the end. */
     wallet: WALLET_URL
       ? ({ engine: 'http', url: WALLET_URL, token: values.WALLET_TOKEN, timeoutMs: values.WALLET_TIMEOUT_MS } as const)

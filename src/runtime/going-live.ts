@@ -47,11 +47,11 @@ export async function closeSandboxWhenLive(
 }
 
 async function close(
-  { dataDirectory, merchants, context, logger }: SandboxParts,
+  { dataDirectory, merchants, users, context, logger }: SandboxParts,
   open: readonly Merchant[],
   signal: AbortSignal,
 ): Promise<void> {
-  const closed = await retryWhileUnavailable(() => closeSandbox(dataDirectory, merchants, open, context), {
+  const closed = await retryWhileUnavailable(() => closeSandbox(dataDirectory, { merchants, users }, open, context), {
     signal,
     onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the sandbox is not closed yet'),
   })

@@ -4,8 +4,13 @@ import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { openProblems } from '../projections/open-problems.js'
 import { projectionStatus } from '../projections/status.js'
+import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { type CheckpointDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import type { Configuration } from './configuration.js'
+import { freeBytes } from './doctor/machine.js'
+import { lastBackupMs } from './last-backup.js'
+import { version } from './version.js'
 
 /** The metrics of the main thread, and with every scrape those of the background thread behind them. */
 export class ServiceRegistry extends Registry {
@@ -24,7 +29,12 @@ export class ServiceRegistry extends Registry {
 /** What waits for somebody or something, looked up at every scrape; absent while a store is unavailable. */
 export function backlogMetrics(
   registry: Registry,
-  deps: { store: EventStore; readModels: ReadModels; directory: Pick<MerchantDirectory, 'problems'> },
+  deps: {
+    store: EventStore
+    readModels: ReadModels
+    directory: Pick<MerchantDirectory, 'all' | 'byId' | 'problems'>
+    clock: () => string
+  },
 ): void {
   const callbacks = deps.readModels.collection(collections.callbacks)
   const registers = [registry]
@@ -47,7 +57,10 @@ export function backlogMetrics(
     registers,
     async collect() {
       await setOrReset(this, async () => {
-        const problems = await openProblems(deps.readModels, deps.directory)
+        const problems = await openProblems(
+          deps.readModels,
+          deps.directory.problems().map(({ problem }) => problem),
+        )
         for (const prefix of streamPrefixes) {
           const ofKind = problems.filter(({ stream }) => streamKind(stream) === prefix)
           this.set({ kind: prefix.slice(0, -1) }, ofKind.length)
@@ -62,6 +75,28 @@ export function backlogMetrics(
     registers,
     async collect() {
       await setOrReset(this, async () => this.set(await transfers.countDocuments({ attention: 'open' })))
+    },
+  })
+  new Gauge({
+    name: 'transferd_transfers_stuck',
+    help: 'Transfers that stand still and need somebody, by reason; counting stops at 100 of each.',
+    labelNames: ['reason'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        const approvalAboveMinor = (id: string) => deps.directory.byId(id)?.settings.approvalAboveMinor ?? null
+        const { items } = await stuckTransfers({ readModels: deps.readModels, approvalAboveMinor }, deps.clock())
+        for (const reason of Object.keys(stuckReasons))
+          this.set({ reason }, items.filter((item) => item.reason === reason).length)
+      })
+    },
+  })
+  new Gauge({
+    name: 'transferd_endpoints_disabled',
+    help: 'Endpoints that nothing is sent to any more.',
+    registers,
+    collect() {
+      this.set(deps.directory.all().filter(({ callbacksDisabled }) => callbacksDisabled !== null).length)
     },
   })
   const checkpoints = deps.readModels.collection(collections.checkpoints)
@@ -86,6 +121,34 @@ export function backlogMetrics(
       await setOrReset(this, async () => {
         for (const { name, lagEvents } of await projectionStatus(deps)) this.set({ projection: name }, lagEvents)
       })
+    },
+  })
+}
+
+/** What is installed, and the room it has. */
+export function installationMetrics(registry: Registry, { dataDirectory, readModels }: Configuration): void {
+  const registers = [registry]
+  const build = { name: 'transferd_build_info', help: '1, with the version of transferd.', labelNames: ['version'] }
+  new Gauge({ ...build, registers }).set({ version }, 1)
+  const directories = new Map([['data', dataDirectory]])
+  if (readModels.engine === 'embedded' && readModels.directory !== dataDirectory)
+    directories.set('read_models', readModels.directory)
+  new Gauge({
+    name: 'transferd_disk_free_bytes',
+    help: 'Free for the files in a directory of the service.',
+    labelNames: ['directory'],
+    registers,
+    async collect() {
+      for (const [directory, path] of directories)
+        await setOrReset(this, async () => this.set({ directory }, await freeBytes(path)))
+    },
+  })
+  new Gauge({
+    name: 'transferd_last_backup_timestamp_seconds',
+    help: 'When a command of this machine has made a backup last; 0 while none has.',
+    registers,
+    async collect() {
+      await setOrReset(this, async () => this.set(((await lastBackupMs(dataDirectory)) ?? 0) / 1_000))
     },
   })
 }

@@ -4,11 +4,14 @@ import type { Logger } from 'pino'
 import type { CommandContext } from '../commands/handle-command.js'
 import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import type { MerchantCommands } from '../commands/merchants.js'
+import type { UserCommands } from '../commands/users.js'
 import type { WalletAccounts } from '../commands/wallet/accounts.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/settings.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { replaceFileDurably } from './durable-file.js'
+import { sandboxActor } from './sandbox-actor.js'
+import { disableSandboxUsers, ensureSandboxUsers, type SandboxUser } from './sandbox-users.js'
 import { ensureSandboxWallet, type SandboxWallet } from './sandbox-wallet.js'
 
 /** What the banner shows of the sandbox merchant. */
@@ -22,13 +25,12 @@ export interface SandboxCredentials {
   readonly outboxToken: string
   /** A customer to pay as; absent with a wallet core. */
   readonly wallet?: SandboxWallet
+  /** To try the dashboard as: one for each role. */
+  readonly users: readonly SandboxUser[]
 }
 
 /** Where a sandbox merchant may be called from when nothing else is said. */
 export const loopback: readonly string[] = ['127.0.0.0/8', '::1']
-
-/** Who registers the sandbox merchant, and nobody else. */
-export const sandboxActor = 'system:sandbox'
 
 const name = 'Sandbox'
 /** For the bank transfer of the catalogue, which nobody can make: an operator says that the money came. */
@@ -44,6 +46,7 @@ export interface SandboxParts {
   readonly dataDirectory: string
   readonly directory: MerchantDirectory
   readonly merchants: MerchantCommands
+  readonly users: UserCommands
   readonly box: Pick<SecretBox, 'mac'>
   readonly context: CommandContext
   readonly logger: Logger
@@ -52,7 +55,7 @@ export interface SandboxParts {
 /**
  * Credentials of the sandbox merchant that work now, registering it or rotating them where that is needed. The log holds the key
  * only as a digest, so the credentials are kept in `<dataDirectory>/sandbox.json`, in clear (mode 0600): the key that would seal
- * them lies beside it. So are those of the customer's account, opened where `accounts` are kept here. The token of the outbox
+ * them lies beside it. So are those of the customer's account, opened where `accounts` are kept here, and of a user for each role. The token of the outbox
  * derives from the master key: it is the same at every start.
  */
 export async function offerSandbox(
@@ -64,12 +67,23 @@ export async function offerSandbox(
   const { merchantId, webApiKey, secretKey, webhookSecret } = await credentialsThatWork(readCredentials(path), parts)
   const wallet = accounts && (await ensureSandboxWallet(accounts, box, context, logger))
   const outboxToken = box.mac('sandbox outbox', merchantId)
-  const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }) }
+  // The banner must not be ahead of what follows the log a moment behind.
+  await directory.catchUp()
+  const users = await offerSandboxUsers(parts)
+  const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }), users }
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
-  // It follows the log a moment behind; the banner must not be ahead of it.
-  await directory.catchUp()
   return credentials
+}
+
+/** Those of merchants see all that are the sandbox's own. */
+export async function offerSandboxUsers(parts: Omit<SandboxParts, 'dataDirectory'>): Promise<readonly SandboxUser[]> {
+  const { directory, merchants } = parts
+  const own: string[] = []
+  for (const { merchantId, suspended } of directory.all()) {
+    if (!suspended && (await merchants.registeredBy(merchantId)) === sandboxActor) own.push(merchantId)
+  }
+  return ensureSandboxUsers(parts, own)
 }
 
 /** There is no live merchant, nor one that may be: what cannot be read could say so. */
@@ -80,12 +94,12 @@ export function isSandbox(known: MerchantDirectory): boolean {
 }
 
 /**
- * Ends the sandbox: suspends its merchant and removes the file of its credentials. Sandbox merchants that an operator registered
+ * Ends the sandbox: suspends its merchants, disables its users and removes the file of its credentials. Sandbox merchants that an operator registered
  * stay, and so does one that an operator has resumed. Returns the ids of those suspended now.
  */
 export async function closeSandbox(
   directory: string,
-  merchants: MerchantCommands,
+  { merchants, users }: Pick<SandboxParts, 'merchants' | 'users'>,
   all: readonly Merchant[],
   context: CommandContext,
 ): Promise<readonly string[]> {
@@ -95,6 +109,7 @@ export async function closeSandbox(
     const result = await merchants.suspend(merchantId, context, 'the sandbox is over')
     if (result.accepted && result.changed) closed.push(merchantId)
   }
+  await disableSandboxUsers(users, context)
   rmSync(join(directory, fileName), { force: true })
   return closed
 }

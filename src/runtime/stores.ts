@@ -3,18 +3,28 @@ import { logPath } from '@transferd/event-log'
 import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../event-store/embedded.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { passingOver } from '../event-store/passing-over.js'
+import { openCollectionKeyStore } from '../privacy/collection-key-store.js'
+import { CustomerKeys } from '../privacy/customer-keys.js'
+import { openEmbeddedKeyStore } from '../privacy/embedded/embedded-key-store.js'
+import type { KeyStore } from '../privacy/key-store.js'
+import { sealing } from '../privacy/sealing-store.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { createSecretBox, type SecretBox } from '../security/secret-box.js'
+import { createSecretBox, type KeyRing, type SecretBox } from '../security/secret-box.js'
 import { type Configuration, ConfigurationError } from './configuration.js'
-import { masterKeyOf } from './master-key.js'
+import { openKeyRing } from './key-ring.js'
+import { masterKeysOf } from './master-key.js'
 
 /** The log, and the key of what is sealed in it. */
 export interface OpenedLog {
+  /** What everybody reads and appends to. */
   readonly eventStore: EventStore
+  /** What is stored, byte for byte, in which personal data is ciphertext: for what copies, hashes and verifies the log. */
+  readonly rawEventStore: EventStore
+  readonly customerKeys: CustomerKeys
   /** For the background thread; undefined where it makes a connection of its own. */
   readonly shareEventStore: () => EventStoreHandle | undefined
   readonly box: SecretBox
-  readonly masterKey: Buffer
+  readonly keyRing: KeyRing
   /** What the operator should be told about the files. */
   readonly notices: readonly string[]
   close(): Promise<void>
@@ -59,18 +69,34 @@ export async function openStores(configuration: Configuration): Promise<Stores> 
 /** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
 export async function openLog(configuration: Configuration): Promise<OpenedLog> {
   // Before the log exists: a log without its key cannot be told from a lost key.
-  const { key, notices } = masterKeyOf(configuration)
-  const { eventStore: log, share } = await openEventStore(configuration.eventStore)
-  const eventStore = passingOver(log)
-  const opened = { eventStore, shareEventStore: share, box: createSecretBox(key), masterKey: key, notices }
+  const { keys, notices } = await masterKeysOf(configuration)
+  const { eventStore: rawEventStore, share } = await openEventStore(configuration.eventStore)
   try {
-    // A wrong address or password is better told now than as a create that fails.
-    await eventStore.readAll({ maxCount: 1 })
-    return { ...opened, close: () => eventStore.close() }
+    // Also, a wrong address or password is better told now than as a create that fails.
+    const keyRing = await openKeyRing(rawEventStore, keys)
+    const box = createSecretBox(keyRing)
+    const customerKeys = openCustomerKeys(configuration, box)
+    const eventStore = passingOver(sealing(rawEventStore, customerKeys))
+    const close = () => eventStore.close()
+    return { eventStore, rawEventStore, customerKeys, shareEventStore: share, box, keyRing, notices, close }
   } catch (error) {
-    await eventStore.close()
+    await rawEventStore.close()
     throw error
   }
+}
+
+/** Where the read models are, as what nodes share must be with them; nothing is opened before a key is asked for. */
+export function openCustomerKeys({ readModels, dataDirectory }: Configuration, box: SecretBox): CustomerKeys {
+  return new CustomerKeys(openKeyStore({ readModels, dataDirectory }), box)
+}
+
+export function openKeyStore({
+  readModels,
+  dataDirectory,
+}: Pick<Configuration, 'readModels' | 'dataDirectory'>): KeyStore {
+  return readModels.engine === 'embedded'
+    ? openEmbeddedKeyStore({ directory: dataDirectory })
+    : openCollectionKeyStore(() => openReadModels(readModels))
 }
 
 /** @throws ReadModelsUnavailableError, ConfigurationError */

@@ -2,9 +2,9 @@ import type { Clock } from '../commands/handle-command.js'
 import { WalletAccounts } from '../commands/wallet/accounts.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { createPasswords, type Passwords } from '../security/passwords.js'
 import type { SecretBox } from '../security/secret-box.js'
 import { createBuiltInWallet } from '../wallet/built-in/built-in-wallet.js'
-import { createPasswords } from '../wallet/built-in/passwords.js'
 import { createHttpWallet } from '../wallet/http/http-wallet.js'
 import { Outbox } from '../wallet/messages/outbox.js'
 import { routeMessages } from '../wallet/messages/route.js'
@@ -19,6 +19,8 @@ export interface WalletDependencies {
   readonly readModels: ReadModels
   readonly box: SecretBox
   readonly clock: Clock
+  /** Shared with others who have passwords compared; its own when absent. */
+  readonly passwords?: Passwords
   /** Asked every time: the first live merchant ends the sandbox. */
   readonly isSandbox: () => boolean
 }
@@ -53,8 +55,9 @@ export function createWalletAccounts({
   eventStore,
   clock,
   box,
-}: Pick<WalletDependencies, 'eventStore' | 'clock' | 'box'>): WalletAccounts {
-  return new WalletAccounts(eventStore, clock, box, createPasswords())
+  passwords = createPasswords(),
+}: Pick<WalletDependencies, 'eventStore' | 'clock' | 'box' | 'passwords'>): WalletAccounts {
+  return new WalletAccounts(eventStore, clock, box, passwords)
 }
 
 export function createOutbox({

@@ -10,7 +10,7 @@ const apiKeyPattern = /^tk_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})(
 /** The merchant an API key claims to be of; undefined when it has not the form of a key. */
 export function merchantIdOfApiKey(apiKey: string): string | undefined {
   const match = apiKeyPattern.exec(apiKey)
-  return match ? match.slice(1, 6).join('-') : undefined
+  return match ? `${match[1]}-${match[2]}-${match[3]}-${match[4]}-${match[5]}` : undefined
 }
 
 /** A plain digest is enough: the key carries 256 random bits, there is nothing to guess. */

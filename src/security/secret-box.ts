@@ -5,56 +5,104 @@ export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError'
 }
 
-/** Seals secrets with AES-256-GCM under keys derived from the master key; `owner` is bound in as associated data. */
+/** Master keys, 32 bytes each. Plain data: another thread makes the same box of it. */
+export interface KeyRing {
+  /** Seals. */
+  readonly current: Uint8Array
+  /** Open what they have sealed. */
+  readonly others?: readonly Uint8Array[]
+  /** What {@link SecretBox.mac} derives its keys from; that of `current` when absent. See {@link digestKeyOf}. */
+  readonly digestKey?: Uint8Array
+}
+
+/** Seals secrets with AES-256-GCM under keys derived from the master keys; `owner` is bound in as associated data. */
 export interface SecretBox {
+  /** Of the master key that seals, 8 hexadecimal digits. */
+  readonly keyId: string
   /** `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url parts. @throws SecretBoxError on an empty secret */
   seal(secret: string, owner: string): string
   /** @throws SecretBoxError */
   open(sealed: string, owner: string): string
-  /** HMAC-SHA256 (base64url) under a key of its own for `purpose`: for links that cannot be guessed. */
+  /** The same secret under the key that seals now; the text itself when it is. @throws SecretBoxError */
+  reseal(sealed: string, owner: string): string
+  /** HMAC-SHA256 (base64url) under a key of its own for `purpose`: the same for ever, whatever key seals. */
   mac(purpose: string, text: string): string
 }
 
-/** `masterKey`: 32 bytes. */
-export function createSecretBox(masterKey: Buffer): SecretBox {
-  if (masterKey.length !== 32) throw new SecretBoxError('the master key must be 32 bytes')
-  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `transferd ${purpose}`, 32))
-  const sealingKey = derive('seal v1')
-  const keyId = createHash('sha256').update(sealingKey).digest('hex').slice(0, 8)
-  const macKeys = new Map<string, Buffer>()
-  return {
+/** The key that `mac` derives its own from, as a log that has known one master key only uses it: the extract step of HKDF (RFC 5869). */
+export function digestKeyOf(masterKey: Uint8Array): Buffer {
+  return createHmac('sha256', '').update(masterKey).digest()
+}
+
+/** What a sealed text names as the key that it is sealed with; undefined when it is none. */
+export function keyIdOf(sealed: string): string | undefined {
+  return /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1]
+}
+
+/** As sealed texts name a master key. */
+export function idOfMasterKey(masterKey: Uint8Array): string {
+  return sealingKeyOf(masterKey).id
+}
+
+export function createSecretBox(ring: KeyRing | Uint8Array): SecretBox {
+  const { current, others = [], digestKey } = ring instanceof Uint8Array ? { current: ring } : ring
+  const sealing = sealingKeyOf(current)
+  const keys = new Map([...others.map(sealingKeyOf), sealing].map(({ id, key }) => [id, key]))
+  const macOf = macs(digestKey ?? digestKeyOf(current))
+  const box: SecretBox = {
+    keyId: sealing.id,
     seal(secret, owner) {
       if (secret === '') throw new SecretBoxError('an empty secret is refused')
       const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', sealingKey, iv).setAAD(Buffer.from(owner))
+      const cipher = createCipheriv('aes-256-gcm', sealing.key, iv).setAAD(Buffer.from(owner))
       const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      return ['v1', keyId, ...[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
+      const parts = [iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))
+      return ['v1', sealing.id, ...parts].join('.')
     },
     open(sealed, owner) {
-      const [version, sealedWith, iv, ciphertext, tag, ...more] = sealed.split('.')
+      const [version, sealedWith = '', iv, ciphertext, tag, ...more] = sealed.split('.')
       if (version !== 'v1' || !iv || !ciphertext || !tag || more.length > 0) {
         throw new SecretBoxError('not a sealed secret')
       }
-      if (sealedWith !== keyId) {
-        throw new SecretBoxError(`sealed with master key ${sealedWith}, but TRANSFERD_MASTER_KEY is ${keyId}`)
+      const key = keys.get(sealedWith)
+      if (!key) {
+        throw new SecretBoxError(
+          `sealed with master key ${sealedWith}, but what is given is ${[...keys.keys()].join()}`,
+        )
       }
       try {
         // Without authTagLength Node takes tags cut down to four bytes, which can be forged by trying.
-        const decipher = createDecipheriv('aes-256-gcm', sealingKey, bytes(iv), { authTagLength: 16 })
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes(iv), { authTagLength: 16 })
         decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes(tag))
         return decipher.update(bytes(ciphertext), undefined, 'utf8') + decipher.final('utf8')
       } catch {
         throw new SecretBoxError(`a sealed secret of ${owner} was altered or belongs to another owner`)
       }
     },
-    mac(purpose, text) {
-      let key = macKeys.get(purpose)
-      if (!key) {
-        key = derive(`mac ${purpose}`)
-        macKeys.set(purpose, key)
-      }
-      return createHmac('sha256', key).update(text).digest('base64url')
+    reseal(sealed, owner) {
+      return keyIdOf(sealed) === sealing.id ? sealed : box.seal(box.open(sealed, owner), owner)
     },
+    mac: (purpose, text) => createHmac('sha256', macOf(purpose)).update(text).digest('base64url'),
+  }
+  return box
+}
+
+function sealingKeyOf(masterKey: Uint8Array): { readonly id: string; readonly key: Buffer } {
+  if (masterKey.length !== 32) throw new SecretBoxError('a master key must be 32 bytes')
+  const key = Buffer.from(hkdfSync('sha256', masterKey, '', 'transferd seal v1', 32))
+  return { id: createHash('sha256').update(key).digest('hex').slice(0, 8), key }
+}
+
+/** The key for each purpose, derived once: the expand step of HKDF. */
+function macs(digestKey: Uint8Array): (purpose: string) => Buffer {
+  const keys = new Map<string, Buffer>()
+  return (purpose) => {
+    let key = keys.get(purpose)
+    if (!key) {
+      key = createHmac('sha256', digestKey).update(`transferd mac ${purpose}\x01`).digest()
+      keys.set(purpose, key)
+    }
+    return key
   }
 }
 

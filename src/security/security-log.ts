@@ -8,6 +8,7 @@ const request = [
   'merchantId',
   'claimedMerchantId',
   'trackingId',
+  'userId',
 ] as const
 
 /** What requests do. */
@@ -24,6 +25,9 @@ const requestEvents = {
   'security.code_wrong': request,
   'security.token_refused': request,
   'security.throttled': request,
+  'security.sign_in_failed': request,
+  'security.csrf': request,
+  'security.permission_missing': request,
 } as const
 
 /**
@@ -34,6 +38,9 @@ export const securityEvents = {
   ...requestEvents,
   'security.events_login_failed': ['address', 'login'],
   'security.events_throttled': ['address', 'login'],
+  'security.merchant_changed': ['requestId', 'address', 'userId', 'merchantId', 'change'],
+  'security.user_changed': ['requestId', 'address', 'userId', 'subject', 'change'],
+  'security.operations_changed': ['requestId', 'address', 'userId', 'subject', 'change'],
   'security.operator_command': ['actor', 'command', 'subject', 'outcome', 'correlationId'],
   'security.more': ['of', 'count'],
 } as const

@@ -3,13 +3,19 @@ import type { EventStore, Page, Position } from '../event-store/event-store.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from './retry.js'
 import { SharedPages } from './shared-pages.js'
 
+/** A page of so many is long. */
+const busyEvents = 50
+
 export interface FollowOptions extends RetryOptions {
   readonly store: EventStore
   /** Exclusive; from the start when undefined. */
   readonly after: Position | 'end' | undefined
   readonly streamPrefixes: readonly string[]
-  /** At the end of the log: how long events gather, so that a busy one is followed in pages and not event by event. 0 when absent. */
-  readonly gatherMs?: number
+  /**
+   * At the end of the log: how long events gather, so that a busy one is followed in pages and not event by event; longer behind a page that
+   * was long. Not at all when absent.
+   */
+  readonly gatherMs?: { readonly calm: number; readonly busy: number }
   /** One page after the other. A page comes again when its handling fails and is retried, so it must bear repetition. */
   readonly handle: (page: Page) => Promise<void> | void
 }
@@ -19,7 +25,7 @@ export interface FollowOptions extends RetryOptions {
  * once. Throws what `handle` throws and is not retried.
  */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { store, streamPrefixes, gatherMs = 0, signal, handle } = options
+  const { store, streamPrefixes, gatherMs, signal, handle } = options
   const pages = pagesOf(store)
   const leave = pages.join(streamPrefixes)
   try {
@@ -32,7 +38,8 @@ export async function follow(options: FollowOptions): Promise<void> {
     while (!signal.aborted) {
       const page = await retryWhileUnavailable(next, options)
       after = page?.checkpoint ?? after
-      if (page?.atEnd && gatherMs > 0) await pause(gatherMs, signal)
+      if (!page?.atEnd || !gatherMs) continue
+      await pause(page.events.length < busyEvents ? gatherMs.calm : gatherMs.busy, signal)
     }
   } finally {
     leave()

@@ -1,18 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { launchBrowser } from './browser.js'
-import {
-  customer,
-  desktop,
-  giveCode,
-  liveCustomer,
-  logIn,
-  logInToCode,
-  phone,
-  startShop,
-  startWorld,
-  until,
-} from './world.js'
+import { until } from './watched.js'
+import { customer, desktop, giveCode, liveCustomer, logIn, logInToCode, phone, startShop, startWorld } from './world.js'
 
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: no chromium')

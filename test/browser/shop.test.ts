@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startShop } from '../../examples/merchant/shop.js'
-import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson } from '../cli/in-process.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { launchBrowser } from './browser.js'
 import { giveCode, logIn } from './world.js'
 

@@ -8,23 +8,13 @@ import type { HttpDependencies } from '../../src/http/app.js'
 import type { OutboxMessage } from '../../src/wallet/messages.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { openContext, type Watched } from './watched.js'
 
 export const customer = { email: 'ada@example.com', password: '246813' }
 /** Of live merchants: an account of the sandbox pays nothing to them. */
 export const liveCustomer = { email: 'grace@example.com', password: '135792' }
 export const phone = { width: 390, height: 844 }
-const timeoutMs = 60_000
 export const desktop = { width: 1280, height: 800 }
-
-/** What a page did that it must not. */
-export interface Watched {
-  readonly page: Page
-  readonly problems: string[]
-}
-
-/** Violations that the console would not name. */
-const tellViolations = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
-  console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`
 
 /** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
 export async function startWorld(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
@@ -60,15 +50,8 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
 
   /** A page in a browser of its own; `problems` are gathered as they come. */
   async function open(url: string, options: BrowserContextOptions = {}): Promise<Watched> {
-    const context = await browser.newContext({ viewport: phone, locale: 'en-GB', ...options })
-    context.setDefaultTimeout(timeoutMs)
-    t.teardown(() => context.close())
     const problems: string[] = []
-    await context.addInitScript(tellViolations)
-    context.on('request', (request) => {
-      if (!/^http:\/\/(127\.0\.0\.1|localhost):/.test(request.url())) problems.push(`asked ${request.url()}`)
-    })
-    context.on('page', (page) => watch(page, problems))
+    const context = await openContext(t, browser, problems, { viewport: phone, ...options })
     const page = await context.newPage()
     await page.goto(url)
     return { page, problems }
@@ -84,14 +67,6 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
 
 export type World = Awaited<ReturnType<typeof startWorld>>
 
-function watch(page: Page, problems: string[]): void {
-  page.on('pageerror', (error) => problems.push(`threw ${error.message}`))
-  page.on('console', (message) => {
-    if (message.type() === 'warning' || /Content Security Policy|Permissions-Policy|Refused to/i.test(message.text()))
-      problems.push(message.text())
-  })
-}
-
 export async function logIn(page: Page | FrameLocator, { email, password } = customer) {
   await page.getByLabel('E-mail').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
@@ -102,15 +77,6 @@ export async function logIn(page: Page | FrameLocator, { email, password } = cus
 export async function logInToCode(page: Page | FrameLocator, who = customer) {
   await logIn(page, who)
   await page.getByLabel('Code', { exact: true }).waitFor()
-}
-
-/** Waits for what an expression in the page says; the page's policy forbids Playwright's own way of asking. */
-export async function until(page: Page, expression: string): Promise<void> {
-  const deadline = Date.now() + timeoutMs
-  while (!(await page.evaluate(expression))) {
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${expression}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 export async function giveCode(page: Page | FrameLocator, code: string) {
@@ -138,7 +104,7 @@ export async function startShop(t: Test, body: () => string = () => frameOfQuery
 }
 
 /** Held until it is released: a free port may be another's a moment later. */
-async function reservePort(): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
+export async function reservePort(): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   const { port } = holder.address() as { port: number }

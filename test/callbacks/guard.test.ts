@@ -1,6 +1,7 @@
 import t from 'tap'
-import { AddressRefusedError, callbackUrlProblem, checkedAddresses } from '../../src/callbacks/deliver/guard.js'
+import { AddressRefusedError, checkedAddresses } from '../../src/callbacks/deliver/guard.js'
 import { EndpointConnection } from '../../src/callbacks/deliver/send.js'
+import { callbackUrlProblem } from '../../src/commands/callback-url.js'
 import { startReceiver } from './receiver.js'
 
 const loopback = ['127.0.0.1', '127.1.2.3', '2130706433', '0x7f.1', '0177.0.0.1', '127.1', '0x7f000001', '[::1]']
@@ -131,4 +132,21 @@ t.test('the connection goes to the address that was checked, not to what the nam
   const answer = await connection.send({ url, sandbox: true, headers: {}, body: '{}' }, new AbortController().signal)
   t.match(answer, { httpStatus: 200, failure: null })
   t.equal(asked, 1)
+})
+
+t.test('a mistake of the program is thrown, and is no answer of the endpoint', async (t) => {
+  const mistake = new TypeError('resolve is not a function')
+  const failing = (error: Error) => {
+    const connection = new EndpointConnection({
+      resolve: () => Promise.reject(error),
+      timeoutMs: 2_000,
+      maxConnections: 2,
+    })
+    t.teardown(() => connection.close())
+    const request = { url: 'http://shop.invalid/', sandbox: true, headers: {}, body: '{}' }
+    return connection.send(request, new AbortController().signal)
+  }
+  await t.rejects(failing(mistake), mistake)
+  const answer = await failing(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+  t.match(answer, { httpStatus: null, failure: 'name not resolved' })
 })

@@ -84,6 +84,28 @@ t.test('each change is recorded once though the group delivers it twice and the 
   t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 80)
 })
 
+t.test('claims and releases are told to nobody: the completion behind them is the one callback', async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t)
+  const { id: merchantId } = await world.merchant(receiver.url)
+  world.start()
+  const request = { merchantId, referenceId: randomUUID(), amountMinor: 100_00n, userId: 'u', name: 'N', username: 'n' }
+  const account = { paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null }
+  const created = await world.transfers.createWithdrawal({ ...request, ...account }, context)
+  if (!created.accepted) throw new Error('refused')
+  const { trackingId } = created.transfer
+  await world.transfers.claim(trackingId, context)
+  await world.transfers.release(trackingId, context)
+  await world.transfers.claim(trackingId, context)
+  await world.transfers.complete(trackingId, {}, context)
+  await until(() => receiver.received.length > 0)
+  await until(async () =>
+    (await world.callbacks.lane(trackingId)).deliveries.every((each) => each.status === 'delivered'),
+  )
+  t.strictSame(await recordedRevisions(world, trackingId), [4])
+  t.equal(receiver.received.length, 1)
+})
+
 t.test('a later change that comes first takes the earlier one with it, each as the transfer stood then', async (t) => {
   const last: PersistentDelivery[] = []
   const lastFirst = async function* (deliveries: AsyncIterable<PersistentDelivery>) {

@@ -42,7 +42,7 @@ function countingMetrics(): Counts {
     attempts: { delivered: 0, failed: 0, parked: 0 },
     records: { subscription: 0, sweep: 0 },
     disabledCount: 0,
-    attempted: (outcome) => void counts.attempts[outcome]++,
+    attempted: (_merchantId, outcome) => void counts.attempts[outcome]++,
     waited: () => undefined,
     recorded: (by, count) => {
       counts.records[by] += count
@@ -74,7 +74,7 @@ export interface World {
   deliveryLog(trackingId: string): Promise<readonly RecordedEvent[]>
 }
 
-export const quickTiming: CallbackTiming = { attemptTimeoutMs: 1_000, sweepBehindMs: 0 }
+export const quickTiming: CallbackTiming = { attemptTimeoutMs: 5_000, sweepBehindMs: 0 }
 
 export interface WorldOptions {
   readonly timing?: Partial<CallbackTiming>
@@ -204,7 +204,7 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
 }
 
 /** Waits for a condition. @throws after `ms` */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain for ${condition}`)

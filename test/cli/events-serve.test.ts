@@ -6,7 +6,6 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import t, { type Test } from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
@@ -14,8 +13,8 @@ import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { readEventsUsers } from '../../src/runtime/events-users.js'
 import { runCli, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 
-const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
 /** What `events serve` allows itself is 10 s; half of that on a machine that does other things as well. */
 const endsWithinMs = 5_000
 
@@ -30,7 +29,7 @@ interface Serving {
 }
 
 async function serving(t: Test, ...args: string[]): Promise<Serving> {
-  const child = spawn(process.execPath, [main, 'events', 'serve', '--port', '0', '--json', ...args], {
+  const child = spawn(process.execPath, [program, 'events', 'serve', '--port', '0', '--json', ...args], {
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

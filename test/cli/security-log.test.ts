@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { securityEvents } from '../../src/security/security-log.js'
 import { temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 import { cliJson, runCli } from './in-process.js'
 
 interface Line {
@@ -80,10 +80,9 @@ t.test('commands that only read are named so, and there is no other that leaves 
 
 t.test('events serve tells on stderr of log-ins it refuses, without what was typed, and of its start', async (t) => {
   const directory = temporaryDirectory(t)
-  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
   const child = spawn(
     process.execPath,
-    [main, 'events', 'serve', '--data', directory, '--writable', '--port', '0', '--json'],
+    [program, 'events', 'serve', '--data', directory, '--writable', '--port', '0', '--json'],
     { env: { PATH: process.env.PATH, EVENTS_USER: 'reader', EVENTS_PASSWORD: 'right-password-5521' } },
   )
   t.teardown(() => child.kill('SIGKILL'))

@@ -97,6 +97,25 @@ t.test('of two who complete at once one does it, and the other is told', async (
   }
 })
 
+t.test('a withdrawal that somebody is paying waits, and one above the threshold for a second person', async (t) => {
+  const other = await others(t)
+  const { body } = await client.withdrawal('claimed-1', '100.00', 'TR330006100519786457841326')
+  const trackingId = String((body.result as { trackingId: string }).trackingId)
+  await other.claim(trackingId, { ...ada, actor: 'user:ada' })
+  for (const command of ['complete', 'cancel', 'fail', 'manual']) {
+    const { status, stderr } = await runCli(directory, ['transfers', command, trackingId])
+    t.match([status, stderr], [1, /^transferd: It is claimed by user:ada until 20\d\d-/], command)
+  }
+  t.match(await transfers('show', trackingId), { claimedBy: 'user:ada', statusDescription: 'Pending', revision: 1 })
+  await other.release(trackingId, { ...ada, actor: 'user:ada' })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
+  const alone = await runCli(directory, ['transfers', 'complete', trackingId])
+  t.match([alone.status, alone.stderr], [1, /Somebody else must approve 100.00 to this account/])
+  await other.approve(trackingId, {}, { ...ada, actor: 'user:bob' })
+  t.match(await transfers('complete', trackingId), { changed: true, approvedAmount: 100, claimedBy: null })
+  await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
+})
+
 t.test('money that came is returned, resolved and listed until then', async (t) => {
   const other = await others(t)
   const [trackingId, same] = [await deposit('settle-1'), await deposit('settle-2')]

@@ -1,50 +1,62 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
+import { loadedFiles } from '../support/loaded-files.js'
 import { cliJson, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 
-const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const bundle = dirname(program)
 
-/** Writes the address of each file that is loaded to the process's fourth stream. */
-const loader = `import { writeSync } from 'node:fs'
-export async function load(url, context, next) {
-  if (!url.startsWith('node:')) writeSync(3, url + '\\n')
-  return next(url, context)
-}`
-const registering = `import { register } from 'node:module'
-register(${JSON.stringify(dataUrl(loader))})`
-
-function dataUrl(code: string): string {
-  return `data:text/javascript,${encodeURIComponent(code)}`
+/** The modules that a file of the bundle was made of, by the comment before each. */
+function modulesOf(file: string): string[] {
+  return [...readFileSync(file, 'utf8').matchAll(/^ *\/\/ (\S+\.[cm]?[jt]s)$/gm)].map(([, module = '']) => module)
 }
 
-async function filesLoaded(directory: string, ...args: string[]): Promise<string[]> {
-  const child = spawn(process.execPath, ['--import', dataUrl(registering), main, ...args], {
-    cwd: directory,
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
-  })
-  let files = ''
-  child.stdio[3]!.on('data', (chunk: Buffer) => {
-    files += chunk.toString()
-  })
-  const [status] = (await once(child, 'close')) as [number]
-  if (status !== 0) throw new Error(`exit status ${status}`)
-  return files.trimEnd().split('\n')
+async function loadedBy(directory: string, ...args: string[]) {
+  const files = (await loadedFiles(directory, program, ...args)).map((url) => new URL(url).pathname)
+  return { files, modules: [...new Set(files.filter((file) => file.startsWith(bundle)).flatMap(modulesOf))] }
 }
 
-// Each file costs about a millisecond of every call. One import too many once loaded 300 of them for --help.
+// A file costs about half a millisecond of every call, and a module in it some of it. One import too many once loaded 300 for --help.
 t.test('a command loads what it uses, and --help hardly anything', async (t) => {
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
-  const help = await filesLoaded(directory, '--help')
-  t.ok(help.length < 60, `${help.length} files`)
-  t.notMatch(help.join(), /better-sqlite3|typebox|event-codec/)
-  const show = await filesLoaded(directory, 'merchants', 'show', id)
-  t.ok(show.length < 140, `${show.length} files`)
-  t.notMatch(show.join(), /fastify|mongodb|db-client|grpc|undici|pino|read-models\/embedded|log-writer/)
-  const typebox = show.filter((file) => file.includes('typebox'))
-  t.equal(typebox.length, 1, 'TypeBox is one file')
+  const help = await loadedBy(directory, '--help')
+  t.ok(help.modules.length > 20 && help.modules.length < 70, `${help.modules.length} modules`)
+  t.ok(help.files.length < 30, `${help.files.length} files`)
+  t.notMatch([...help.files, ...help.modules].join(), /better-sqlite3|typebox|event-codec/)
+  const show = await loadedBy(directory, 'merchants', 'show', id)
+  t.ok(show.modules.length < 160, `${show.modules.length} modules`)
+  t.ok(show.files.length < 80, `${show.files.length} files`)
+  t.match(show.modules.join(), /typebox/)
+  t.notMatch(
+    [...show.files, ...show.modules].join(),
+    /fastify|mongodb|db-client|grpc|undici|pino|read-models\/embedded|log-writer/,
+  )
+})
+
+const files = readdirSync(bundle).filter((name) => name.endsWith('.js'))
+
+t.test('every thread that is started has its file in the bundle', async (t) => {
+  const threads = files.flatMap((name) =>
+    [...readFileSync(join(bundle, name), 'utf8').matchAll(/new URL\("([^"]+)", import\.meta\.url\)/g)].map(
+      ([, file = '']) => file,
+    ),
+  )
+  t.ok(threads.length >= 4, threads.join())
+  for (const thread of new Set(threads)) t.ok(files.includes(thread.replace('./', '')), thread)
+})
+
+t.test('the licence of every package in the bundle goes with it', async (t) => {
+  const packages = new Set(
+    files
+      .flatMap((name) => modulesOf(join(bundle, name)))
+      .flatMap((module) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(module)?.[1] ?? []),
+  )
+  t.ok(packages.size > 50, `${packages.size} packages`)
+  const licences = readFileSync(join(bundle, 'THIRD-PARTY.txt'), 'utf8')
+  for (const name of [...packages, '@sinclair/typebox']) {
+    t.ok(new RegExp(`^${name} \\d\\S* \\(.+\\)$`, 'm').test(licences), name)
+  }
 })

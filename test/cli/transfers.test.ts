@@ -231,7 +231,14 @@ t.test('callbacks of the sandbox merchant are kept until it has an endpoint, whi
 
 t.test('projections tell how far they are, and are rebuilt while the service runs', async (t) => {
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
-  t.same(status.map(({ name }) => name).sort(), ['callbacks', 'problems', 'totals', 'transfer-events', 'transfers'])
+  t.same(status.map(({ name }) => name).sort(), [
+    'callbacks',
+    'problems',
+    'totals',
+    'transfer-events',
+    'transfer-terms',
+    'transfers',
+  ])
   for (const { holder } of status) t.match(holder, `/${service.pid}/`)
   const before = await cliItems(directory, 'transfers', 'list', '--limit', '1000')
   t.match(await cliJson(directory, 'projections', 'rebuild', 'transfers'), { name: 'transfers', state: 'done' })
@@ -241,7 +248,7 @@ t.test('projections tell how far they are, and are rebuilt while the service run
 t.test('without --json lists are tables of 100 columns, with a line for each', async (t) => {
   const heads: [string[], RegExp][] = [
     [['transfers', 'list'], /^ID +KIND +STATUS +AMOUNT +REFERENCE +MERCHANT +AGE$/],
-    [['projections', 'status'], /^NAME +STATE +LAG +LAST EVENT +REBUILD +RUN BY$/],
+    [['projections', 'status'], /^NAME +STATE +LAG +LAST EVENT +TASK +RUN BY$/],
     [['callbacks', 'list'], /^ID +TRANSFER +ABOUT +STATUS +FAILED +DUE IN +AGE +LAST FAILURE$/],
     [['merchants', 'list'], /^ID +STATE +CALLBACKS +AGE +NAME$/],
   ]
@@ -283,7 +290,7 @@ t.test('the beginning of an id that a table shows names the transfer, where it i
 })
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('it did not come about within 20 s')
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 import { cliJson, runCli } from './in-process.js'
 
 const account = ['--email', 'Ada@Example.com', '--password', '481516', '--phone', '+905551234567']
@@ -60,10 +60,9 @@ t.test('an e-mail has one account, in whatever case, though two are opened at on
 
 t.test('the password may come from stdin, and is nowhere in what is printed', async (t) => {
   const directory = temporaryDirectory(t)
-  const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
   const options = ['--email', 'ada@example.com', '--password', '-', '--phone', '+905551234567', '--json']
   const open = async (input: string) => {
-    const child = spawn(process.execPath, [main, 'wallets', 'open', ...options], {
+    const child = spawn(process.execPath, [program, 'wallets', 'open', ...options], {
       cwd: directory,
       env: { PATH: process.env.PATH },
     })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { derivedEventId, hashIdOf } from '../../src/commands/ids.js'
 import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfers.js'
-import { requestsIn } from '../../src/domain/hash-code.js'
+import { referencesIn, requestsIn } from '../../src/domain/hash-code.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
 import { hashStream } from '../../src/domain/streams.js'
 import type { TransferKind } from '../../src/domain/transfer/events.js'
@@ -57,6 +57,14 @@ const reused = { accepted: false, refusal: { reason: 'hash-reused' } }
 const isNew = { accepted: true, changed: true }
 const isRepeat = { accepted: true, changed: false }
 
+/** Of a merchant whose requests claim nothing. */
+const unclaimed = { mayHaveUnclaimed: true }
+
+/** As EventStoreDB is: its appends go one after the other, and others may come in between. */
+function inOrderOnly({ ordersInOneMoment: _, ...store }: EventStore): EventStore {
+  return store
+}
+
 async function claims(store: EventStore) {
   return (await store.readAll({ streamPrefixes: ['hash-'], maxCount: 1_000 })).events
 }
@@ -73,12 +81,35 @@ t.test('what joined texts stand for: every split into an amount and a referenceI
   t.strictSame(requestsIn('0'), [])
 })
 
+t.test('the referenceIds that a text may name are those of all requests in it', async (t) => {
+  const text = fc.stringMatching(/^(0|[1-9]\d{0,13})(\.\d{1,3})?[0-9a.]{0,4}$/)
+  fc.assert(
+    fc.property(text, (joined) => {
+      const named = new Set(referencesIn(joined))
+      return requestsIn(joined).every(({ referenceId }) => named.has(referenceId))
+    }),
+  )
+  t.strictSame(referencesIn('100r'), ['00r', '0r', 'r'])
+  t.strictSame(referencesIn('100.00r'), ['0r', 'r'])
+})
+
 t.test('a repeat in another text is refused where that text stands for another request', async (t) => {
-  const store = await openTestStore(t)
-  t.match(await create(store, { kind: 'deposit', text: '1', referenceId: '1', hashed: '1' }), isNew)
-  t.match(await create(store, { kind: 'deposit', text: '1.0', referenceId: '01', hashed: '1.0' }), isNew)
-  t.match(await create(store, { kind: 'deposit', text: '1.00', referenceId: '1', hashed: '1.00' }), reused)
-  t.match(await create(store, { kind: 'deposit', text: '1.0', referenceId: '1', hashed: '1.0' }), isRepeat)
+  for (const more of [{}, unclaimed]) {
+    const store = await openTestStore(t)
+    const ask = (referenceId: string, text: string) =>
+      create(store, { kind: 'deposit', text, referenceId, hashed: text }, more)
+    t.match(await ask('1', '1'), isNew)
+    t.match(await ask('01', '1.0'), more === unclaimed ? reused : isNew, 'as 1.001 is 1.00 for 1 as well')
+    const other = await openTestStore(t)
+    const askThere = (referenceId: string, text: string) =>
+      create(other, { kind: 'deposit', text, referenceId, hashed: text }, more)
+    t.match(await askThere('01', '1.0'), isNew)
+    t.match(await askThere('1', '1'), isNew)
+    t.match(await askThere('1', '1.00'), reused)
+    t.match(await askThere('1', '1.0'), isRepeat)
+    t.match(await askThere('1', '1'), isRepeat)
+    t.match(await askThere('01', '1.0'), isRepeat)
+  }
 })
 
 t.test('a create in the shortest text makes one claim, with or without a hash; in another text two', async (t) => {
@@ -97,22 +128,33 @@ t.test('a create in the shortest text makes one claim, with or without a hash; i
   )
 })
 
+t.test('where one append asks for all that a hash may stand for, a create claims nothing', async (t) => {
+  const store = await openTestStore(t)
+  const wanted = { kind: 'deposit', text: '100', referenceId: 'c', hashed: '100.00' } as const
+  t.match(await create(store, wanted, unclaimed), isNew)
+  const { events } = await store.readAll({ maxCount: 10 })
+  t.equal(events.length, 1, 'the transfer alone')
+  t.equal(events[0]?.data.hashId, hashIdOf(merchantId, hashCode('sk_one', '100.00', 'c')))
+  t.match(await create(store, wanted, unclaimed), isRepeat)
+})
+
 t.test('a hash makes one kind of transfer, also after the secret was rotated', async (t) => {
-  for (const kind of ['deposit', 'withdrawal'] as const) {
-    for (const secret of ['sk_one', 'sk_two']) {
-      for (const first of [undefined, '100', '100.00', '100.0']) {
-        const store = await openTestStore(t)
-        const made = { kind, text: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
-        t.match(await create(store, made), isNew)
-        // What was seen of it: its own hash, and its callback's.
-        for (const hashed of new Set([first ?? '100', '100'])) {
-          const forged = { kind: other[kind], text: hashed, referenceId: 'r', hashed, secret }
-          t.match(await create(store, forged), reused, `${kind} ${first}, then ${hashed} by ${secret}`)
+  for (const more of [{}, unclaimed])
+    for (const kind of ['deposit', 'withdrawal'] as const) {
+      for (const secret of ['sk_one', 'sk_two']) {
+        for (const first of [undefined, '100', '100.00', '100.0']) {
+          const store = await openTestStore(t)
+          const made = { kind, text: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
+          t.match(await create(store, made, more), isNew)
+          // What was seen of it: its own hash, and its callback's.
+          for (const hashed of new Set([first ?? '100', '100'])) {
+            const forged = { kind: other[kind], text: hashed, referenceId: 'r', hashed, secret }
+            t.match(await create(store, forged, more), reused, `${kind} ${first}, then ${hashed} by ${secret}`)
+          }
+          t.match(await create(store, { ...made, secret }, more), isRepeat)
         }
-        t.match(await create(store, { ...made, secret }), isRepeat)
       }
     }
-  }
 })
 
 t.test('of two creates at once on two nodes that share a hash, one is accepted', async (t) => {
@@ -130,9 +172,11 @@ t.test('of two creates at once on two nodes that share a hash, one is accepted',
       ],
     ]
     for (const pair of pairs) {
-      const answers = await Promise.all(pair.map((each) => create(store, each)))
-      t.equal(answers.filter(({ accepted }) => accepted).length, 1)
-      t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.reason === 'hash-reused').length, 1)
+      for (const more of [{}, { ...unclaimed, merchantId: randomUUID() }]) {
+        const answers = await Promise.all(pair.map((each) => create(store, each, more)))
+        t.equal(answers.filter(({ accepted }) => accepted).length, 1)
+        t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.reason === 'hash-reused').length, 1)
+      }
     }
   }
 })
@@ -166,10 +210,12 @@ const anyCreate = fc.record({
   secret: fc.constantFrom('sk_one', 'sk_two'),
 })
 
+const manyCreates = fc.array(anyCreate, { minLength: 2, maxLength: 25 })
+
 t.test('no two accepted creates of different kind, amount or referenceId share a hash, in any sequence', async (t) => {
   const store = await openTestStore(t)
   await fc.assert(
-    fc.asyncProperty(fc.array(anyCreate, { minLength: 2, maxLength: 25 }), fc.uuid(), async (creates, ownMerchant) => {
+    fc.asyncProperty(manyCreates, fc.uuid(), fc.boolean(), async (creates, ownMerchant, mayHaveUnclaimed) => {
       const madeOf = new Map<string, string>()
       for (const wanted of creates) {
         const { kind, text, referenceId, secret } = wanted
@@ -183,7 +229,7 @@ t.test('no two accepted creates of different kind, amount or referenceId share a
         const answer = await create(
           store,
           { kind, text, referenceId, secret, ...(hashed && { hashed }) },
-          { merchantId: ownMerchant },
+          { merchantId: ownMerchant, mayHaveUnclaimed },
         )
         if (!answer.accepted) continue
         // The hash it was accepted with, when it is no repeat in another spelling, and its callback's.
@@ -217,9 +263,11 @@ async function createdByTheVersionBefore(store: EventStore, made: Create): Promi
 }
 
 t.test('transfers of before there were claims keep their hashes to themselves, and are repeated', async (t) => {
-  const old = { mayHaveUnclaimed: true }
-  for (const hashed of ['1', '1.00', undefined]) {
-    const store = await openTestStore(t)
+  const old = unclaimed
+  const texts = ['1', '1.00', undefined]
+  for (const [hashed, isInOrderOnly] of texts.flatMap((text) => [true, false].map((only) => [text, only] as const))) {
+    const opened = await openTestStore(t)
+    const store = isInOrderOnly ? inOrderOnly(opened) : opened
     const made = { kind: 'deposit', text: '1.00', referenceId: '23', ...(hashed && { hashed }) } as const
     await createdByTheVersionBefore(store, made)
     for (const secret of ['sk_one', 'sk_two']) {
@@ -240,8 +288,46 @@ t.test('transfers of before there were claims keep their hashes to themselves, a
 })
 
 t.test('a deposit and a withdrawal that shared a hash before are both repeated', async (t) => {
-  const store = await openTestStore(t)
+  const opened = await openTestStore(t)
   const both = (['deposit', 'withdrawal'] as const).map((kind) => ({ kind, text: '1', referenceId: '23', hashed: '1' }))
-  for (const each of both) await createdByTheVersionBefore(store, each)
-  for (const each of [...both, ...both]) t.match(await create(store, each, { mayHaveUnclaimed: true }), isRepeat)
+  for (const each of both) await createdByTheVersionBefore(opened, each)
+  for (const store of [opened, inOrderOnly(opened)])
+    for (const each of [...both, ...both]) t.match(await create(store, each, unclaimed), isRepeat)
+})
+
+t.test('a reference that two readings of a text name is looked at with the amounts of both', async (t) => {
+  const opened = await openTestStore(t)
+  for (const store of [opened, inOrderOnly(opened)]) {
+    const more = { ...unclaimed, merchantId: randomUUID() }
+    t.match(await create(store, { kind: 'deposit', text: '10', referenceId: '0r' }, more), isNew)
+    // `100r` is 10 with 0r, and `100.00r` is 100 with 0r.
+    const wanted = { kind: 'deposit', text: '100.00', referenceId: 'r', hashed: '100.00' } as const
+    t.match(await create(store, wanted, more), reused)
+  }
+})
+
+t.test('a transfer with another amount under a reference that a text names stands in nobody’s way', async (t) => {
+  const store = await openTestStore(t)
+  for (const referenceId of ['0r', '00r'])
+    t.match(await create(store, { kind: 'deposit', text: '7', referenceId }, unclaimed), isNew)
+  t.match(await create(store, { kind: 'deposit', text: '100', referenceId: 'r' }, unclaimed), isNew)
+})
+
+t.test('a hashCode that no secret makes any more is known as the one that the transfer was created with', async (t) => {
+  const store = await openTestStore(t)
+  const wanted = { kind: 'withdrawal', text: '100.00', referenceId: 'r', hashed: '100.00' } as const
+  t.match(await create(store, wanted, unclaimed), isNew)
+  const commands = new TransferCommands(
+    store,
+    () => at,
+    async () => settings,
+  )
+  const request = {
+    ...{ merchantId, referenceId: 'r', amountMinor: 10_000n, userId: 'u', name: 'n', username: 'n', paymentMethod: 1 },
+    ...{ accountNumber: 'TR33', identityNumber: null, told: false },
+  }
+  const before = (secret: string) =>
+    commands.withdrawalBefore(request, { hashCode: hashCode(secret, '100.00', 'r'), amountText: '100.00' })
+  t.match(await before('sk_one'), { referenceId: 'r' })
+  t.equal(await before('sk_two'), undefined)
 })

@@ -38,7 +38,8 @@ t.test('credentials are issued once; the log holds none of them in clear', async
   t.equal(box.open(merchant?.secretKeys.all[0].sealed ?? '', secretOwner(issued.id, 'secretKey')), secret.value)
   t.equal(merchant?.webhookSecret.previous, undefined)
   const versions = new Map([
-    ['MerchantRegistered', 3],
+    ['MerchantRegistered', 4],
+    ['ApiKeyCreated', 2],
     ['SecretKeyRotated', 2],
   ])
   for (const { type, metadata } of events) {

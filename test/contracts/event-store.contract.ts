@@ -242,6 +242,34 @@ function appendRules(t: Test, store: EventStore): void {
     t.same(await Promise.all([x, y, z].map(async (s) => letters.show(await store.readStream(s)))), ['0:a', '0:o', ''])
   })
 
+  t.test('appends at once are stored in their order, and the first refusal is thrown', async (t) => {
+    const letters = new Letters()
+    const streams = Array.from({ length: 40 }, () => newStream())
+    const appends = Array.from({ length: 400 }, (_, n) => {
+      const expectedRevision = n < 40 ? ('no_stream' as const) : Math.floor(n / 40) - 1
+      return { stream: streams[n % 40]!, expectedRevision, events: letters.events('a') }
+    })
+    const results = await store.appendInOrder(appends, { atOnce: true })
+    t.same(
+      results.map(({ revision }) => revision),
+      appends.map((_, n) => Math.floor(n / 40)),
+    )
+    t.equal(
+      results.findIndex(({ position }, n) => n > 0 && comparePositions(results[n - 1]!.position, position) !== -1),
+      -1,
+    )
+    t.same(await store.appendInOrder(appends, { atOnce: true }), results, 'once more they are answered as before')
+    const [x, y] = [newStream(), streams[0]!]
+    const refused = [x, y, newStream()].map((stream) => ({
+      stream,
+      expectedRevision: 'no_stream' as const,
+      events: letters.events('b'),
+    }))
+    const refusal = await store.appendInOrder(refused, { atOnce: true }).catch((error: unknown) => error)
+    t.match(refusal, { name: 'WrongExpectedRevisionError', stream: y, expected: 'no_stream', actual: 9 })
+    t.equal((await store.readStream(x)).length, 1, 'what was before it stays')
+  })
+
   t.test('a refused append does not disturb others of the same moment', async (t) => {
     const good = Array.from({ length: 20 }, () => newStream())
     const taken = newStream()
@@ -587,6 +615,16 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(none.events, [])
     t.equal(none.atEnd, true)
     t.same(none.checkpoint, position)
+  })
+
+  t.test('as stored: an event whose bytes say no more than it shows has none beside it', async (t) => {
+    const after = await endOf(store)
+    const content = { data: { b: 1, a: ['\u20ac', 1.5e300, null, { z: '\n' }] }, metadata: { by: 'contract' } }
+    await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
+    await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
+    const plain = await store.readAll({ after, maxCount: 10 })
+    t.strictSame(await store.readAll({ after, maxCount: 10, asStored: true }), plain)
+    t.equal(plain.events.length, 2)
   })
 
   t.test('behind the end there is nothing', async (t) => {

@@ -123,6 +123,7 @@ function queries(test: DefineTest): void {
           const found = await subject.find(filter, { sort, limit })
           if (!same(t, found, expected.slice(0, limit))) return false
           if ((await subject.countDocuments(filter)) !== expected.length) return false
+          if ((await subject.countDocuments(filter, { limit })) !== Math.min(limit, expected.length)) return false
         }
         return true
       },
@@ -392,6 +393,76 @@ function collections(test: DefineTest): void {
     t.ok(names.includes(to))
     t.same(await readModels.collection(to).find({}, { sort: { fresh: 1 } }), [{ _id: 'new', fresh: 1 }])
     await t.rejects(readModels.rename(from, to), 'there is nothing under the old name')
+  })
+
+  test('replace keeps what was replaced, indexes included, and the two can change places again', async (t, {
+    readModels,
+    collectionName,
+  }) => {
+    const [from, to, kept] = [collectionName(), collectionName(), collectionName()]
+    const fill = async (name: string, _id: string) => {
+      await readModels.createIndexes(name, [{ key: { fresh: 1 } }])
+      await readModels.collection(name).bulkWrite([{ insertOne: { document: { _id, fresh: 1 } } }])
+    }
+    const found = (name: string) => readModels.collection(name).find({})
+    await fill(from, 'first')
+    await readModels.replace(from, to, kept)
+    t.same([await found(to), await found(kept)], [[{ _id: 'first', fresh: 1 }], []], 'there was none')
+    await fill(from, 'second')
+    await readModels.replace(from, to, kept)
+    await fill(from, 'third')
+    await readModels.replace(from, to, kept)
+    t.same(await readModels.collection(to).find({ fresh: 1 }), [{ _id: 'third', fresh: 1 }])
+    t.same(await readModels.collection(kept).find({ fresh: 1 }), [{ _id: 'second', fresh: 1 }], 'of one step before')
+    await readModels.replace(kept, to, kept)
+    t.same(await found(to), [{ _id: 'second', fresh: 1 }])
+    t.same(await found(kept), [{ _id: 'third', fresh: 1 }])
+    await t.rejects(readModels.replace(from, to, kept), TypeError, 'there is nothing under the name')
+    await readModels.repairReplace(to, kept)
+    t.same(
+      (await readModels.listCollections()).filter((name) => [from, to, kept].includes(name)).sort(),
+      [to, kept].sort(),
+    )
+    const left = (await readModels.listCollections()).filter((name) => name.startsWith(to) && name !== to)
+    t.same(left, [])
+  })
+
+  test('a collection that is filled before it has its indexes is found by them', async (t, {
+    readModels,
+    collectionName,
+  }) => {
+    const name = collectionName()
+    const wanted = [{ key: { n: 1 } }, { key: { 'sub.deep': 1, n: -1 } }] as const
+    for (let n = 0; n < 2; n++) await readModels.createUnfilled(name, wanted)
+    const subject = readModels.collection(name)
+    await subject.put([
+      { _id: 'a', n: 1 },
+      { _id: 'b', n: 2, sub: { deep: 'x' } },
+    ])
+    await subject.put([{ _id: 'a', n: 3 }])
+    await readModels.createIndexes(name, wanted)
+    t.same(await subject.find({}, { sort: { n: -1 } }), [
+      { _id: 'a', n: 3 },
+      { _id: 'b', n: 2, sub: { deep: 'x' } },
+    ])
+    t.same(await subject.find({ 'sub.deep': 'x' }), [{ _id: 'b', n: 2, sub: { deep: 'x' } }])
+  })
+
+  test('texts come in the order of the bytes of their ids, a page at a time', async (t, { collection }) => {
+    const subject = await collection()
+    const ids = ['a', 'aa', 'b', 'é', '\uffee', '\u{1f600}']
+    await subject.put(ids.toReversed().map((_id) => ({ _id, of: _id })))
+    const first = await subject.texts(undefined, 4)
+    t.same(
+      first.map(({ _id }) => _id),
+      ids.slice(0, 4),
+    )
+    t.same(first[0], { _id: 'a', text: '{"_id":"a","of":"a"}' })
+    t.same(
+      (await subject.texts(first.at(-1)!._id, 4)).map(({ _id }) => _id),
+      ids.slice(4),
+    )
+    t.same(await subject.texts(ids.at(-1), 4), [])
   })
 
   test('a dropped collection is gone, and dropping it again does no harm', async (t, {

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Answer, type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, startServiceProcess } from '../support/processes.js'
+import { startServiceProcess } from '../support/processes.js'
 
 /** A file system of 24 MiB, or undefined where this user may not mount one. */
 function smallFileSystem(): string | undefined {

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { startReceiver } from '../callbacks/receiver.js'
+import { runCli } from '../cli/in-process.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const awayMs = long ? 30_000 : 5_000
 const patienceMs = 120_000

@@ -12,14 +12,15 @@ import { readConfiguration } from '../../src/runtime/configuration.js'
 import { openStores } from '../../src/runtime/stores.js'
 import { createWalletAccounts } from '../../src/runtime/wallet.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
+import { cliJson } from '../cli/in-process.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const depositsEach = long ? 20 : 3
+const depositsEach = long ? 10 : 3
 const accountCount = long ? 10 : 6
-const kills = long ? 12 : 2
+const kills = long ? 8 : 2
 const path = '/api/services/app/TransactionRequests'
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 

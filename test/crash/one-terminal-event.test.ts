@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import t from 'tap'
 import { TransferCommands } from '../../src/commands/transfers.js'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { openServiceLog } from '../support/service-log.js'
 
 t.test('50 parallel completions and cancellations from two processes: one terminal event, one callback', async (t) => {
   const directory = temporaryDirectory(t)
@@ -16,7 +15,7 @@ t.test('50 parallel completions and cancellations from two processes: one termin
   const { body } = await createDeposit(service.baseUrl, credentials)
   const trackingId = body.result!.trackingId
 
-  const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })
+  const store = await openServiceLog(directory)
   t.teardown(() => store.close())
   const settings = { mismatchToleranceMinor: 0n, autoCancelMismatch: false }
   const clock = () => new Date().toISOString()

@@ -1,6 +1,4 @@
-import { join } from 'node:path'
 import t from 'tap'
-import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { killEitherNode } from './two-nodes.js'
@@ -11,6 +9,5 @@ t.setTimeout(900_000)
 
 t.test(`two nodes on one directory, either killed ${kills} times: what holds for one node holds`, async (t) => {
   const directory = temporaryDirectory(t)
-  const openStore = () => openEmbeddedEventStore({ directory: join(directory, 'data') })
-  await killEitherNode(t, { directory, environment: {}, kills, openStore })
+  await killEitherNode(t, { directory, environment: {}, kills })
 })

@@ -8,20 +8,21 @@ import { projectionStatus } from '../../src/projections/status.js'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { type Receiver, startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
+import { runCli } from '../cli/in-process.js'
 import { context } from '../support/embedded-store.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { long } from '../support/long.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { runCli, type ServiceProcess, startServiceProcess } from '../support/processes.js'
+import { type ServiceProcess, startServiceProcess } from '../support/processes.js'
+import { openServiceLog } from '../support/service-log.js'
 
 export interface TwoNodes {
   /** Of the read models, and of the log where it is embedded. */
   readonly directory: string
-  readonly environment: NodeJS.ProcessEnv
+  readonly environment: { readonly [name: string]: string }
   /** How often one of the two is killed. */
   readonly kills: number
   /** Opens the log for the test: a third process on it. */
-  openStore(): Promise<EventStore>
 }
 
 const transfersPerBurst = 30
@@ -48,7 +49,7 @@ export async function killEitherNode(t: Test, scene: TwoNodes): Promise<void> {
     setTimeout(() => response.writeHead(200).end('ok'), randomInt(0, 30))
   })
   const credentials = await registerMerchant(directory, environment, receiver)
-  const store = await scene.openStore()
+  const store = await openServiceLog(directory, environment)
   t.teardown(() => store.close())
   const start = () => startServiceProcess(t, { directory, environment })
   const nodes: [ServiceProcess, ServiceProcess] = [await start(), await start()]
@@ -88,7 +89,11 @@ function stopwatch(t: Test): (what: string) => void {
   }
 }
 
-async function registerMerchant(directory: string, environment: NodeJS.ProcessEnv, receiver: Receiver) {
+async function registerMerchant(
+  directory: string,
+  environment: { readonly [name: string]: string },
+  receiver: Receiver,
+) {
   const options = ['--callback-url', receiver.url, '--sandbox', '--callback-on-create', '--rate-limit', '100000']
   const { stdout, stderr } = await runCli(
     directory,

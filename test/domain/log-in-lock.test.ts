@@ -3,12 +3,11 @@ import t from 'tap'
 import {
   freeFailures,
   type LogInCommand,
-  type LogInEvent,
   type LogIns,
-  logInDecider,
   logInLockedUntilMs,
   maxKnownDevices,
-} from '../../src/domain/payment/log-in-lock.js'
+} from '../../src/domain/log-in-lock.js'
+import { type LogInEvent, logInDecider, type WalletLogInSubject } from '../../src/domain/payment/log-ins.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(logInDecider)
@@ -19,8 +18,16 @@ const of = (ms: number) => ({
   trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10',
   at: new Date(startMs + ms).toISOString(),
 })
-const fail = (device: string | null, ms: number): LogInCommand => ({ type: 'FailLogIn', device, ...of(ms) })
-const know = (device: string, ms: number): LogInCommand => ({ type: 'KnowDevice', device, ...of(ms) })
+const fail = (device: string | null, ms: number): LogInCommand<WalletLogInSubject> => ({
+  type: 'FailLogIn',
+  device,
+  ...of(ms),
+})
+const know = (device: string, ms: number): LogInCommand<WalletLogInSubject> => ({
+  type: 'KnowDevice',
+  device,
+  ...of(ms),
+})
 const failed = (device: string | null, failure: number, ms: number): LogInEvent => ({
   type: 'WalletLogInFailed',
   data: { ...of(ms), device, failure },
@@ -107,7 +114,7 @@ t.test('whatever others do, when a device may log in depends on its own failures
       let all = logInDecider.initialState
       let own = logInDecider.initialState
       let ms = 0
-      const take = (state: LogIns, command: LogInCommand) => {
+      const take = (state: LogIns, command: LogInCommand<WalletLogInSubject>) => {
         const decision = logInDecider.decide(command, state)
         if (!decision.accepted) throw new Error('refused')
         return decision.events.reduce(logInDecider.evolve, state)

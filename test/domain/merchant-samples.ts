@@ -13,6 +13,7 @@ export const settings: MerchantSettings = {
   autoCancelMismatch: false,
   mismatchToleranceMinor: 0n,
   manualControlAboveMinor: null,
+  approvalAboveMinor: null,
   rateLimitPerSecond: 100,
   depositExpiryMinutes: 30,
   minAmountMinor: 100n,
@@ -31,10 +32,11 @@ const data = {
   apiKeySha256: 'a'.repeat(64),
   secretKey: 'v1.secret.1',
   webhookSecret: 'v1.webhook.1',
+  requestsClaimed: true,
   at: registeredAt,
 }
 export const register: MerchantCommand = { type: 'Register', ...data }
 export const registered: Extract<MerchantEvent, { type: 'MerchantRegistered' }> = {
   type: 'MerchantRegistered',
-  data: { ...data, requestsClaimed: true },
+  data,
 }

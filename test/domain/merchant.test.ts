@@ -81,6 +81,7 @@ t.test('each setting changes alone, only what differs is recorded, and nothing w
     autoCancelMismatch: true,
     mismatchToleranceMinor: 1n,
     manualControlAboveMinor: 1n,
+    approvalAboveMinor: 1n,
     rateLimitPerSecond: 101,
     depositExpiryMinutes: 31,
     minAmountMinor: 101n,

@@ -5,7 +5,7 @@ import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { type Deposit, needsAttention, unsettledMinor } from '../../src/domain/transfer/transfer.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import { specification } from '../support/given-when-then.js'
-import { complete, createDeposit, createWithdrawal, later } from './transfer-samples.js'
+import { complete, createDeposit, createWithdrawal, later, operator } from './transfer-samples.js'
 
 const { given, fold } = specification(transferDecider)
 
@@ -25,8 +25,8 @@ const completing = (transactionAmountMinor: bigint, changes: Partial<Complete> =
   transactionAmountMinor,
   ...changes,
 })
-const cancel: TransferCommand = { type: 'Cancel', message: null, at: later }
-const fail: TransferCommand = { type: 'Fail', message: null, at: later }
+const cancel: TransferCommand = { type: 'Cancel', message: null, ...operator, at: later }
+const fail: TransferCommand = { type: 'Fail', message: null, ...operator, at: later }
 const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
 const resolve: TransferCommand = { type: 'ResolveAttention', reason: 'it is the same money', at: later }
 const back = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): TransferCommand => ({

@@ -1,5 +1,6 @@
 import t from 'tap'
 import {
+  givenSettingsProblem,
   type MerchantSettings,
   paymentInstructionsProblem,
   settingsProblem,
@@ -7,7 +8,8 @@ import {
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import { settings } from './merchant-samples.js'
 
-const problem = (changes: Partial<MerchantSettings>) => settingsProblem({ ...settings, sandbox: false, ...changes })
+const problem = (changes: Partial<MerchantSettings>) =>
+  settingsProblem({ ...settings, sandbox: false, ...changes })?.message
 
 t.test('a return URL is https without credentials; in the sandbox it may be http', async (t) => {
   t.equal(problem({ returnUrl: 'https://shop.example/thanks?a=b' }), undefined)
@@ -53,4 +55,25 @@ t.test('instructions are for manual methods of the catalogue, once each, and sho
   t.match(instructed([2, ' \n ']), /must be 1 to 2000 characters/)
   t.match(instructed([2, 'x'.repeat(2_001)]), /must be 1 to 2000 characters/)
   t.match(instructed([2, 'IBAN \u202eTR33']), /direction-changing/)
+})
+
+t.test('a setting that is given is within its bounds, and is named where it is not', async (t) => {
+  t.equal(givenSettingsProblem({}), undefined)
+  const fine = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 1440, mismatchToleranceMinor: 0n }
+  t.equal(givenSettingsProblem({ ...fine, manualControlAboveMinor: null, minAmountMinor: 1n }), undefined)
+  const wrong: readonly [Partial<MerchantSettings>, RegExp][] = [
+    [{ name: ' ' }, /1 to 128 characters/],
+    [{ name: 'x'.repeat(129) }, /1 to 128 characters/],
+    [{ name: 'Shop\u202e' }, /direction-changing/],
+    [{ returnUrl: 'https://shop.example/\u200b' }, /invisible/],
+    [{ rateLimitPerSecond: 0 }, /from 1 to 100000/],
+    [{ rateLimitPerSecond: 1.5 }, /whole number/],
+    [{ depositExpiryMinutes: 14 }, /from 15 to 1440/],
+    [{ mismatchToleranceMinor: -1n }, /not be below 0/],
+    [{ manualControlAboveMinor: 0n }, /above 0/],
+    [{ maxAmountMinor: 100_000_000_000_000n }, /at most 999999999999.99/],
+  ]
+  for (const [given, message] of wrong) {
+    t.match(givenSettingsProblem(given), { setting: Object.keys(given)[0], message }, `${message}`)
+  }
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { escapeHidden, isVisible } from '../../src/domain/text.js'
+import { escapeHidden, isVisible, searchable } from '../../src/domain/text.js'
 
 t.test('characters that are not seen as they are stored are refused, wherever they stand', async (t) => {
   const codes = [
@@ -56,6 +56,27 @@ t.test('what is escaped is visible, and the rest of the text is untouched', asyn
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const escaped = escapeHidden(text)
       return isVisible(escaped) && (escaped === text) === isVisible(text)
+    }),
+  )
+})
+
+t.test('a text is searched without case, marks and spaces, in Turkish too', async (t) => {
+  for (const text of ['ışık', 'IŞIK', 'Işık', 'isik', 'İSİK', 'ıșık', ' i S i k '])
+    t.equal(searchable(text), 'isik', text)
+  t.equal(searchable('TR33 0006 1005'), 'tr3300061005')
+  t.equal(searchable('Ünal ÖZGÜR'), 'unalozgur')
+  t.equal(searchable('ＡＤＡ'), 'ada', 'wide letters')
+  t.equal(searchable('\u202e\u00ad \ue000\ufffd'), '')
+})
+
+t.test('what begins with a text does so as it is searched as well, and in the order of the stores', async () => {
+  const text = fc.string({ unit: 'binary', maxLength: 40 })
+  fc.assert(fc.property(text, text, (begin, rest) => searchable(begin + rest).startsWith(searchable(begin))))
+  const bytes = (text: string) => Buffer.from(text)
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      const [a, b] = [searchable(one), searchable(other)]
+      return Math.sign(Buffer.compare(bytes(a), bytes(b))) === (a < b ? -1 : a === b ? 0 : 1)
     }),
   )
 })

@@ -9,16 +9,17 @@ import { isTerminal, needsAttention, type TransferState, unsettledMinor } from '
 import { decodeEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import type { TransferDocument } from '../../src/read-models/documents.js'
 import { documentOf, transferOf } from '../../src/read-models/transfer-document.js'
-import { complete, createDeposit, createWithdrawal, later } from './transfer-samples.js'
+import { complete, createDeposit, createWithdrawal, later, operator } from './transfer-samples.js'
 
 const at = fc
   .date({ min: new Date('2026-03-01T10:00:00Z'), max: new Date('2026-03-01T12:00:00Z'), noInvalidDate: true })
   .map((date) => date.toISOString())
+const by = { by: fc.constant('cli:ada'), underClaim: fc.constant(false) }
 const message = fc.option(fc.string({ maxLength: 20 }))
 const command: fc.Arbitrary<TransferCommand> = fc.oneof(
   fc.constant(createDeposit),
   fc.constant(createWithdrawal),
-  fc.record({ at, type: fc.constantFrom('SendToManualControl', 'Cancel', 'Fail'), message }),
+  fc.record({ at, type: fc.constantFrom('SendToManualControl', 'Cancel', 'Fail'), message, ...by }),
   fc.record({ at, type: fc.constant('Expire' as const) }),
   fc
     .record({
@@ -109,7 +110,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
       ...(amount !== undefined && { transactionAmountMinor: amount }),
     })),
   fc.constantFrom('SendToManualControl' as const, 'Cancel' as const, 'Fail' as const).map((type) => ({
-    ...{ type, message: null, at: later },
+    ...{ type, message: null, ...operator, at: later },
   })),
   fc
     .record({ receivedAmountMinor: minor, mismatchPolicy: policy, manualControlAboveMinor: fc.constantFrom(null, 1n) })

@@ -36,11 +36,11 @@ const { type: _withdrawal, ...withdrawal } = createWithdrawal
 type Created<Type> = Extract<TransferEvent, { type: Type }>
 export const depositCreated: Created<'DepositCreated'> = {
   type: 'DepositCreated',
-  data: { ...deposit, kind: 'deposit' },
+  data: { ...deposit, kind: 'deposit', hashId: null },
 }
 export const withdrawalCreated: Created<'WithdrawalCreated'> = {
   type: 'WithdrawalCreated',
-  data: { ...withdrawal, kind: 'withdrawal' },
+  data: { ...withdrawal, kind: 'withdrawal', hashId: null },
 }
 
 export type Kind = 'deposit' | 'withdrawal'
@@ -85,6 +85,9 @@ export function eventsTo(kind: Kind): { readonly [status in Status]: readonly Tr
   }
 }
 
+/** Who needs no claim. */
+export const operator = { by: 'cli:ada', underClaim: false }
+
 export const complete: Complete = {
   type: 'Complete',
   guardFactor: 1_000_000,
@@ -92,5 +95,7 @@ export const complete: Complete = {
   message: null,
   reason: null,
   mismatchPolicy: { toleranceMinor: 0n, autoCancel: false },
+  approvalAboveMinor: null,
+  ...operator,
   at: later,
 }

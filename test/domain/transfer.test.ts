@@ -3,6 +3,7 @@ import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/t
 import { transferDecider } from '../../src/domain/transfer/decide.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
+import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import {
   type Deposit,
   evolve,
@@ -30,6 +31,7 @@ import {
   eventsTo,
   type Kind,
   later,
+  operator,
   withdrawalCreated,
 } from './transfer-samples.js'
 
@@ -50,11 +52,11 @@ t.test('a create on nothing records the request as it was sent', async () => {
 
 t.test('a created transfer is pending, with nothing transferred', async (t) => {
   for (const kind of kinds) {
-    const { at: _, told: _told, ...data } = created[kind].data
+    const { at: _, told: _told, hashId: _hashId, ...data } = created[kind].data
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
     t.strictSame(fold([created[kind]]), {
       ...data,
-      ...(kind === 'deposit' && untouched),
+      ...(kind === 'deposit' ? untouched : { payout: untouchedPayout }),
       status: 'Pending',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,
@@ -124,9 +126,9 @@ t.test('a deposit is never taken for a withdrawal with the same fields', async (
 
 const changes = {
   Complete: complete,
-  SendToManualControl: { type: 'SendToManualControl', message: null, at: later },
-  Cancel: { type: 'Cancel', message: null, at: later },
-  Fail: { type: 'Fail', message: null, at: later },
+  SendToManualControl: { type: 'SendToManualControl', message: null, ...operator, at: later },
+  Cancel: { type: 'Cancel', message: null, ...operator, at: later },
+  Fail: { type: 'Fail', message: null, ...operator, at: later },
   Expire: { type: 'Expire', at: later },
 } as const satisfies { readonly [type: string]: TransferCommand }
 
@@ -165,7 +167,10 @@ t.test('each event leads to its status, and carries its message and time into th
       t.match(state, { kind, status, updatedAt, createdAt })
     }
     for (const type of ['Cancel', 'Fail', 'SendToManualControl'] as const) {
-      const decision = transferDecider.decide({ type, message: 'by phone', at: later }, fold([created[kind]]))
+      const decision = transferDecider.decide(
+        { type, message: 'by phone', ...operator, at: later },
+        fold([created[kind]]),
+      )
       if (!decision.accepted) throw new Error('refused')
       t.match(fold([created[kind], ...decision.events]), { message: 'by phone', updatedAt: later })
     }

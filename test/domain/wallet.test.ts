@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { normalEmail } from '../../src/domain/email.js'
 import {
   debitOf,
   maxBalanceMinor,
@@ -7,7 +8,7 @@ import {
   type WalletAccountCommand,
   walletAccountDecider,
 } from '../../src/domain/wallet/account.js'
-import { isEasyPassword, isPassword, isPhone, normalEmail } from '../../src/domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone } from '../../src/domain/wallet/credentials.js'
 import type { WalletAccountEvent } from '../../src/domain/wallet/events.js'
 import { specification } from '../support/given-when-then.js'
 

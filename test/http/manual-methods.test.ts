@@ -81,7 +81,12 @@ t.test('the wallet steps of a manual deposit are a refusal of their own, on its 
     })
     t.equal(refused.statusCode, 409, step)
   }
-  t.equal((await service.log()).length, before + 5, 'two creates with three claims, and nothing else')
+  const since = (await service.log()).slice(before).filter(({ stream }) => !stream.startsWith('hash-'))
+  t.strictSame(
+    since.map(({ type }) => type),
+    ['DepositCreated', 'DepositCreated'],
+    'and nothing else',
+  )
 })
 
 t.test('an operator settles it, and the page says so', async (t) => {

@@ -4,6 +4,7 @@ import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { createSecurityLog } from '../../src/runtime/security-log.js'
 import { type SecurityEvent, securityEvents } from '../../src/security/security-log.js'
+import { postSession, signInAs } from '../support/dashboard.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { createBody, destroyTestService, paths, post, startTestService, walletPaths } from '../support/test-service.js'
 
@@ -13,6 +14,9 @@ const notOfRequests: readonly SecurityEvent[] = [
   'security.events_login_failed',
   'security.events_throttled',
   'security.operator_command',
+  'security.user_changed',
+  'security.merchant_changed',
+  'security.operations_changed',
   'security.more',
 ]
 
@@ -30,7 +34,8 @@ async function world(t: Test) {
 }
 
 /** Attacks of every kind, and what of them must never be told. */
-async function attack({ app, merchant, merchants, wallet, until, directory }: Awaited<ReturnType<typeof world>>) {
+async function attack(scene: Awaited<ReturnType<typeof world>>) {
+  const { app, merchant, merchants, wallet, until, directory } = scene
   const shop = await merchant({ requireSignature: 'none' })
   const suspended = await merchant({ allowIps: ['127.0.0.1'] })
   await merchants.suspend(suspended.id, context)
@@ -68,6 +73,11 @@ async function attack({ app, merchant, merchants, wallet, until, directory }: Aw
   const logIn = JSON.stringify({ email: customer.userName, password: '918273' })
   await post(app, `${page}/login`, logIn, { headers: own, contentType: 'application/json' })
   for (let n = 0; n < 6; n++) await post(app, paths.native, native(), { key: guess, address: '198.51.100.7' })
+  const viewer = await signInAs(scene, 'viewer', [shop.id])
+  await postSession(app, { email: viewer.email, password: 'CANARY of a password' })
+  await viewer.get('/users')
+  const { cookie } = viewer
+  await app.inject({ method: 'DELETE', url: '/dashboard/api/session', headers: { cookie, 'x-csrf-token': 'CANARY' } })
   const mac = page.split('.').at(-1)!
   const issued = [shop, suspended].flatMap(({ webApiKey, secretKey, webhookSecret }) => [
     webApiKey.slice(-43),
@@ -82,6 +92,7 @@ async function attack({ app, merchant, merchants, wallet, until, directory }: Aw
     canaries: [
       ...issued,
       ...['CANARY', wrongHash, 'ca'.repeat(32), '246813', '918273', wrongCode, wallet.lastCode(), token, mac],
+      ...[viewer.email, viewer.csrfToken, ...cookie.split(/[=;]/)].filter((text) => text.length > 12),
       customer.userName,
     ],
   }
@@ -128,7 +139,8 @@ t.test(
     const sink = { write: (line: string) => void written.push(JSON.parse(line)) }
     const log = createSecurityLog(pino({ level: 'error' }, sink), registry, () => 0)
     const fields = { requestId: 'r', method: 'POST', route: '/', code: 40101, merchantId: null, trackingId: null }
-    const note = (address: string) => log.note('security.key_unknown', { ...fields, address, claimedMerchantId: null })
+    const note = (address: string) =>
+      log.note('security.key_unknown', { ...fields, address, claimedMerchantId: null, userId: null })
     for (let n = 0; n < 1_000; n++) note('192.0.2.1')
     t.equal(written.length, 20, 'from one address')
     note('192.0.2.2')

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { readConfiguration } from '../../src/runtime/configuration.js'
-import { openEventStore } from '../../src/runtime/stores.js'
+import { openLog } from '../../src/runtime/stores.js'
 import { accepts, type Receiver, startReceiver } from '../callbacks/receiver.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
@@ -106,7 +106,8 @@ for (const [engine, readModels] of [
       before.rest.items.map(({ eventId }) => eventId),
       'the feed goes on behind what was read',
     )
-    await documentsAreThoseOf(url, used)
+    const opening = { EVENT_STORE_URL: url, TRANSFERD_MASTER_KEY: key }
+    await documentsAreThoseOf(engine === 'embedded' ? opening : { ...opening, DATA_DIRECTORY: to }, used)
     t.equal(await service.end('SIGTERM'), 0)
     for (const webhookId of delivered)
       t.equal(receiver.received.filter((one) => one.webhookId === webhookId).length, 1, 'nothing is sent twice')
@@ -116,7 +117,8 @@ for (const [engine, readModels] of [
 
     // And back: the positions are smaller again, so everything that was kept lies beyond the end.
     const back = `embedded:${join(directory, 'back')}`
-    t.match(await runCli(directory, ['events', 'copy', '--from', url, '--to', back]), { status: 0 })
+    const returned = await runCli(directory, ['events', 'copy', '--from', url, '--to', back], environment)
+    t.match(returned, { status: 0 }, returned.stderr)
     const home = await startServiceProcess(t, { directory, environment: { ...environment, EVENT_STORE_URL: back } })
     const last = (await createDeposit(home.baseUrl, merchant, 'back-1')).body.result!.trackingId
     t.equal(
@@ -126,22 +128,22 @@ for (const [engine, readModels] of [
     await until(() => receiver.received.some(({ trackingId }) => trackingId === last))
     const more = async () => (await get<Feed>(`${home.baseUrl}/v1/events?after=${feed.next}`, merchant)).items
     await until(async () => (await more()).length === 2)
-    await documentsAreThoseOf(back, used)
+    await documentsAreThoseOf({ ...opening, EVENT_STORE_URL: back }, used)
     t.equal(await home.end('SIGTERM'), 0)
     t.equal(receiver.received.length, 8, 'one more')
   })
 }
 
 /** The read models come to be what the log says, no event missing and none counted twice. */
-async function documentsAreThoseOf(url: string, readModels: string) {
-  const { eventStore } = await openEventStore(readConfiguration({ EVENT_STORE_URL: url }).eventStore)
+async function documentsAreThoseOf(environment: Parameters<typeof readConfiguration>[0], readModels: string) {
+  const { eventStore, close } = await openLog(readConfiguration(environment))
   const models = await openEmbeddedReadModels({ directory: readModels })
   await until(async () => {
     const expected = expectedDocuments(await wholeLogOfTransfers(eventStore))
     return isDeepStrictEqual(await storedDocuments(models), expected)
   })
   await models.close()
-  await eventStore.close()
+  await close()
 }
 
 async function wholeLogOfTransfers(store: Parameters<typeof wholeLog>[0]) {

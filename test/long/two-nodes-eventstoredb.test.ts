@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
 import { killEitherNode } from '../crash/two-nodes.js'
 import { startEventsServerProcess } from '../support/events-server.js'
 import { temporaryDirectory } from '../support/processes.js'
@@ -14,6 +13,5 @@ t.test(`two nodes on one EventStoreDB, either killed ${kills} times: what holds 
   const directory = temporaryDirectory(t)
   const server = await startEventsServerProcess(t, temporaryDirectory(t))
   const environment = { EVENT_STORE_URL: server.url, TRANSFERD_MASTER_KEY: randomBytes(32).toString('hex') }
-  const openStore = async () => openEventStoreDb({ url: server.url })
-  await killEitherNode(t, { directory, environment, kills, openStore })
+  await killEitherNode(t, { directory, environment, kills })
 })

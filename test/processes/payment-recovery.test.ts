@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { startPaymentRecovery } from '../../src/processes/payment-recovery.js'
+import { collections } from '../../src/read-models/documents.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { MemoryWallet } from '../support/memory-wallet.js'
 import { destroyTestService, startTestService } from '../support/test-service.js'
@@ -239,4 +240,17 @@ t.test('the worker finishes what it finds in the log, and begins behind it after
   await until(() => completed(third))
   t.equal(asked, 2, 'the one that was away is asked again, and no other')
   await last.stop()
+})
+
+t.test('a log in which nobody pays from a wallet is looked through once', async (t) => {
+  const { store, readModels, recovery, until } = await scene(t)
+  const event = () => ({ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} })
+  const stream = `others-${randomUUID()}`
+  const events = Array.from({ length: 10_100 }, event)
+  for (let from = 0; from < events.length; from += 2_020)
+    await store.append(stream, from === 0 ? 'no_stream' : from - 1, events.slice(from, from + 2_020))
+  recovery(0)
+  const kept = () => readModels.collection(collections.paymentRecovery).findOne({ _id: 'payments' })
+  await until(async () => (await kept()) !== null)
+  t.notMatch(String((await kept())!.stream), /^(payment|wallet)-/)
 })

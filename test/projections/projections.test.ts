@@ -5,6 +5,7 @@ import { callbacksProjection } from '../../src/projections/callbacks.js'
 import { type EventProjection, type ProjectedEvent, ProjectionError } from '../../src/projections/projection.js'
 import { totalsProjection } from '../../src/projections/totals.js'
 import { transferEventsProjection } from '../../src/projections/transfer-events.js'
+import { transferTermsProjection } from '../../src/projections/transfer-terms.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
 import { feedAfter, feedId } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
@@ -26,7 +27,11 @@ function given(
       (projection.needs?.(batch) ?? []).flatMap((id) => (stored.has(id) ? [[id, stored.get(id)!] as const] : [])),
     )
     for (const operation of projection.apply(batch, needed)) {
-      if (!('replaceOne' in operation)) throw new Error('another operation than a replacement')
+      if ('deleteOne' in operation) {
+        stored.delete(operation.deleteOne.filter._id)
+        continue
+      }
+      if (!('replaceOne' in operation)) throw new Error('neither a replacement nor a deletion')
       stored.set(operation.replaceOne.replacement._id, operation.replaceOne.replacement)
     }
   })
@@ -38,9 +43,10 @@ const noon = '2026-11-20T12:00:00.000Z'
 const later = '2026-11-21T00:00:00.000Z'
 const customer = { userId: 'u', name: 'N', username: 'n', paymentMethod: 1 }
 const told = false
+const hashId = null
 const created: TransferEvent = {
   type: 'DepositCreated',
-  data: { ...common, ...customer, told, channel: 'hosted', expiresAt: later, at: noon },
+  data: { ...common, ...customer, told, hashId, channel: 'hosted', expiresAt: later, at: noon },
 }
 const completed: TransferEvent = {
   type: 'TransferCompleted',
@@ -85,6 +91,7 @@ t.test('transfers: a completed deposit has its real amount and is open no longer
     message: 'short by five',
     funds: { receivedMinor: 9_500, returns: [], resolvedMinor: 0, vouchedMinor: 0 },
     updatedAt: later,
+    completedAt: later,
     revision: 1,
   }
   t.strictSame(given(transfersProjection, [0, created], [1, completed]), [{ ...pending, ...outcome }])
@@ -94,7 +101,16 @@ t.test('transfers: a withdrawal has its account and is never open', async (t) =>
   const { kind: _, ...rest } = common
   const withdrawal: TransferEvent = {
     type: 'WithdrawalCreated',
-    data: { ...rest, kind: 'withdrawal', ...customer, told, accountNumber: 'IBAN', identityNumber: null, at: noon },
+    data: {
+      ...rest,
+      kind: 'withdrawal',
+      ...customer,
+      told,
+      hashId,
+      accountNumber: 'IBAN',
+      identityNumber: null,
+      at: noon,
+    },
   }
   const { channel: _channel, expiresAt: _expiresAt, ...alike } = pending
   const expected = { ...alike, kind: 'withdrawal', accountNumber: 'IBAN', identityNumber: null, revision: 0 }
@@ -109,26 +125,88 @@ t.test('transfers: an event without the one before it is refused, not guessed at
   })
 })
 
-t.test('totals: each status a transfer reached is counted on the day it was reached', async (t) => {
-  const total = { merchantId: 'm', kind: 'deposit', count: 1, amountMinor: 10_000 }
-  t.strictSame(given(totalsProjection, [0, created], [1, completed]), [
-    {
-      _id: 'm|deposit|Pending|2026-11-20',
-      ...total,
-      status: 'Pending',
-      day: '2026-11-20',
-      transactionAmountMinor: 0,
-      position: 1,
-    },
-    {
-      _id: 'm|deposit|Completed|2026-11-21',
-      ...total,
-      status: 'Completed',
-      day: '2026-11-21',
-      transactionAmountMinor: 9_500,
-      position: 2,
-    },
+t.test(
+  'totals: each status a transfer reached is counted in its hour, day and month, of its merchant and of all',
+  async (t) => {
+    const total = { kind: 'deposit', count: 1, amountMinor: 10_000 }
+    const pendingTotal = { ...total, counted: 'Pending', transactionAmountMinor: 0, position: 1 }
+    const completedTotal = { ...total, counted: 'Completed', transactionAmountMinor: 9_500, position: 2 }
+    t.strictSame(given(totalsProjection, [0, created], [1, completed]), [
+      { ...pendingTotal, _id: 'm|13|2026-11-20T12|deposit|Pending' },
+      { ...pendingTotal, _id: 'm|10|2026-11-20|deposit|Pending' },
+      { ...pendingTotal, _id: 'm|7|2026-11|deposit|Pending' },
+      { ...pendingTotal, _id: '*|13|2026-11-20T12|deposit|Pending' },
+      { ...pendingTotal, _id: '*|10|2026-11-20|deposit|Pending' },
+      { ...pendingTotal, _id: '*|7|2026-11|deposit|Pending' },
+      { ...completedTotal, _id: 'm|13|2026-11-21T00|deposit|Completed' },
+      { ...completedTotal, _id: 'm|10|2026-11-21|deposit|Completed' },
+      { ...completedTotal, _id: 'm|7|2026-11|deposit|Completed' },
+      { ...completedTotal, _id: '*|13|2026-11-21T00|deposit|Completed' },
+      { ...completedTotal, _id: '*|10|2026-11-21|deposit|Completed' },
+      { ...completedTotal, _id: '*|7|2026-11|deposit|Completed' },
+    ])
+  },
+)
+
+t.test(
+  'totals: what was returned is counted with its own amount, a reopening as itself and as ManualControl',
+  async (t) => {
+    const returned: TransferEvent = {
+      type: 'FundsReturned',
+      data: {
+        ...common,
+        returnedAmountMinor: 300n,
+        receiptUrl: 'https://r.example',
+        hasAmountMismatch: false,
+        at: noon,
+      },
+    }
+    const reopened: TransferEvent = { type: 'TransferReopened', data: { ...common, reason: 'it came', at: noon } }
+    const months = given(totalsProjection, [0, returned], [1, reopened]).filter(({ _id }) => _id.startsWith('m|7|'))
+    t.strictSame(
+      months.map(({ counted, amountMinor }) => [counted, amountMinor]),
+      [
+        ['Returned', 300],
+        ['ManualControl', 10_000],
+        ['Reopened', 10_000],
+      ],
+    )
+  },
+)
+
+t.test('transfer terms: a created transfer is found by its texts, newest first, and by its method', async (t) => {
+  const { kind: _, ...rest } = common
+  const texts = { referenceId: 'Order-1', userId: 'U|1', name: 'IŞIL ÇAĞ', accountNumber: 'TR33 0006' }
+  const data = {
+    ...rest,
+    ...customer,
+    ...texts,
+    kind: 'withdrawal',
+    told,
+    hashId,
+    identityNumber: null,
+    at: noon,
+  } as const
+  const ids = given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data }], [1, completed])
+  const searched = ['tisilcag', 'torder-1', 'ttr330006', 'tu|1']
+  const place = `\t${(253_402_300_799_999 - Date.parse(noon)).toString(36)}=t`
+  t.strictSame(ids, [
+    { _id: `=m|wm1${place}`, personal: ['tisilcag', 'ttr330006', 'tu|1'] },
+    ...searched.map((term) => ({ _id: `=m|w${term}${place}` })),
   ])
+  const erased = {
+    ...common,
+    kind: 'withdrawal',
+    at: noon,
+    paymentMethod: data.paymentMethod,
+    createdAt: noon,
+  } as const
+  const erasure: TransferEvent = { type: 'PersonalDataErased', data: erased }
+  const left = [{ _id: `=m|wm1${place}`, personal: [] }, { _id: `=m|wtorder-1${place}` }]
+  t.strictSame(given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data }], [1, erasure]), left)
+  const nobody = { ...data, userId: '[erased]', name: '[erased]', accountNumber: '[erased]' }
+  const unread = given(transferTermsProjection, [0, { type: 'WithdrawalCreated', data: nobody }], [1, erasure])
+  t.strictSame(unread, left, 'as when all of it is built after the erasure')
 })
 
 t.test('transfer events: an entry says where its event is found', async (t) => {

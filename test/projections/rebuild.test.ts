@@ -2,28 +2,46 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { passOver } from '../../src/commands/problems.js'
 import { passedOverStream } from '../../src/domain/streams.js'
+import type { Position } from '../../src/event-store/event-store.js'
 import { passingOver } from '../../src/event-store/passing-over.js'
 import { allProjections } from '../../src/projections/all.js'
-import { readCheckpoint } from '../../src/projections/checkpoints.js'
+import { nowhere, readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { Projection } from '../../src/projections/projection.js'
-import {
-  type RebuildProgress,
-  rebuildProjection,
-  UnknownProjectionError,
-} from '../../src/projections/rebuild/rebuild-command.js'
+import { Build, type BuildProgress, besideName } from '../../src/projections/rebuild/build.js'
+import { catchUp } from '../../src/projections/rebuild/pass.js'
 import { startProjections } from '../../src/projections/start.js'
 import { projectionStatus } from '../../src/projections/status.js'
+import { type Asked, Tasks } from '../../src/projections/tasks/tasks.js'
+import { projectionNamed, UnknownProjectionError, watchTasks } from '../../src/projections/tasks/watch.js'
 import { totalsProjection } from '../../src/projections/totals.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
+import {
+  allMerchants,
+  collections,
+  type TaskDocument,
+  totalPeriods,
+  totalsOf,
+} from '../../src/read-models/documents.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
-import { aroundWrites, type TestStores, testStores, until } from './stores.js'
+import { type TestStores, testStores, until } from './stores.js'
 
 const never = new AbortController().signal
 
-async function progressOf(stores: TestStores, name: string, projections?: readonly Projection[]) {
-  const progress: RebuildProgress[] = []
-  for await (const step of rebuildProjection(stores, name, never, projections)) progress.push(step)
+/** Asks, and hands back how each look at it found the task. */
+async function progressOf(
+  stores: TestStores,
+  name: string,
+  asked: Partial<Asked> = {},
+  projections?: readonly Projection[],
+) {
+  const { task } = await new Tasks(stores.readModels, stores.clock).ask(name, { what: 'rebuild', by: 'test', ...asked })
+  const progress: (TaskDocument | null)[] = []
+  for await (const watched of watchTasks(stores, [task], never, projections)) progress.push(watched.get(name)!)
   return progress
+}
+
+async function outcomeOf(...args: Parameters<typeof progressOf>): Promise<TaskDocument | null> {
+  return (await progressOf(...args)).at(-1) ?? null
 }
 
 async function spoil(stores: TestStores): Promise<void> {
@@ -46,11 +64,14 @@ t.test('a rebuild beside a running service repairs the documents while transfers
       counts.push(await stores.readModels.collection('transfers').countDocuments({}))
     }
   })()
+  const first = (await stores.readModels.collection('transfers').find({})).find(({ message }) => message === 'spoilt')
   const progress = await progressOf(stores, 'transfers')
+  t.strictSame([progress[0]?.state, progress.at(-1)?.state], ['requested', 'done'])
+  t.match(progress.at(-1)?.comparison, { differing: 1, differences: [first!._id] }, 'what was spoilt is named')
+  t.match(await stores.readModels.collection('transfers').findOne({ _id: first!._id }), { message: 'spoilt' })
+  t.match(await outcomeOf(stores, 'transfers', { what: 'switch' }), { state: 'done' })
   rebuilding = false
   await going
-  t.strictSame([progress[0]?.state, progress.at(-1)?.state], ['requested', 'done'])
-  t.ok(Number(progress.at(-1)?.position) >= Number(progress.at(-1)?.end), 'came as far as the end it began with')
   t.strictSame(
     counts,
     [...counts].sort((a, b) => a - b),
@@ -58,7 +79,8 @@ t.test('a rebuild beside a running service repairs the documents while transfers
   )
   await stores.caughtUp()
   t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
-  t.match((await projectionStatus(stores))[0], { name: 'transfers', state: 'current', rebuild: { state: 'done' } })
+  t.match((await projectionStatus(stores))[0], { name: 'transfers', state: 'current', task: { state: 'done' } })
+  t.match(await outcomeOf(stores, 'transfers', { what: 'verify' }), { state: 'done', comparison: { differing: 0 } })
   await running.stop()
 })
 
@@ -68,52 +90,79 @@ t.test('a rebuild where no service runs is done by whoever asks', async (t) => {
   const running = startProjections(stores)
   await stores.caughtUp()
   await running.stop()
-  await spoil(stores)
-  t.equal((await progressOf(stores, 'transfers')).at(-1)?.state, 'done')
-  t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
+  await stores.work(5)
+  t.match(await outcomeOf(stores, 'transfers'), { state: 'done', comparison: { differing: 0 } })
+  const { transfers } = await storedDocuments(stores.readModels)
+  t.strictSame(transfers, expectedDocuments(await wholeLog(stores.store)).transfers)
   t.equal((await projectionStatus(stores))[0]?.holder, null, 'the lease is free again')
 })
 
 t.test('every projection can be built from nothing by a rebuild', async (t) => {
   const stores = await testStores(t)
   await stores.work(20)
-  for (const { name } of allProjections) t.equal((await progressOf(stores, name)).at(-1)?.state, 'done', name)
+  for (const { name } of allProjections) t.equal((await outcomeOf(stores, name))?.state, 'done', name)
   t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
 })
 
-t.test('a rebuild that is cut short leaves the old documents serving, and the next one starts afresh', async (t) => {
+t.test('a rebuild whose process was killed goes on where it was, and the old documents serve meanwhile', async (t) => {
   const stores = await testStores(t)
   await stores.work(40)
   const running = startProjections(stores)
   await stores.caughtUp()
   await running.stop()
   const served = await storedDocuments(stores.readModels)
-
-  // As a process that dies after it has written half of the new documents.
-  const dying = new AbortController()
-  const readModels = aroundWrites(stores.readModels, async (collection, write) => {
-    const result = await write()
-    if (collection.startsWith('totals__rebuild_')) dying.abort()
-    return result
-  })
-  for await (const _ of rebuildProjection({ ...stores, readModels }, 'totals', dying.signal));
-  t.ok((await stores.readModels.listCollections()).some((name) => name.startsWith('totals__rebuild_')))
+  const half = (await wholeLog(stores.store))[25]!
+  await interruptedRebuild(stores, totalsProjection, half.position)
   t.strictSame(await storedDocuments(stores.readModels), served)
 
-  await stores.work(10)
+  // What is in the unfinished documents only is there in the end when they were not begun again.
+  const [unfinished] = (await stores.readModels.listCollections()).filter((name) => name.startsWith('totals__rebuild_'))
+  await stores.readModels.collection(unfinished!).put([{ _id: 'left by the one that died' }])
   const again = startProjections(stores)
-  await stores.caughtUp()
-  t.notOk((await stores.readModels.listCollections()).some((name) => name.includes('__rebuild_')))
-  t.match((await projectionStatus(stores)).find(({ name }) => name === 'totals')?.rebuild, {
-    state: 'failed',
-    reason: 'it was interrupted',
+  await until(async () => (await new Tasks(stores.readModels, stores.clock).find('totals'))?.state === 'done')
+  const { task, built } = (await projectionStatus(stores)).find(({ name }) => name === 'totals')!
+  t.match(task, {
+    what: 'rebuild',
+    by: 'cli:ada',
+    comparison: { differing: 1, differences: ['left by the one that died'] },
   })
-  t.equal((await progressOf(stores, 'totals')).at(-1)?.state, 'done')
-  t.strictSame(await storedDocuments(stores.readModels), expectedDocuments(await wholeLog(stores.store)))
+  t.match(built, { version: totalsProjection.version, comparison: { differing: 1 } }, 'it waits for a decision')
+  t.strictSame(await storedDocuments(stores.readModels), served)
+  t.notOk((await stores.readModels.listCollections()).some((name) => name.includes('__rebuild_')))
   await again.stop()
 })
 
-t.test('a rebuild that meets an event it cannot apply says so, and the old documents stay', async (t) => {
+t.test('a task that kills whoever works on it is given up', async (t) => {
+  const stores = await testStores(t)
+  await stores.work(10)
+  const half = (await wholeLog(stores.store))[5]!
+  await interruptedRebuild(stores, totalsProjection, half.position)
+  const tasks = stores.readModels.collection(collections.projectionTasks)
+  await tasks.bulkWrite([{ updateOne: { filter: { _id: 'totals' }, update: { $set: { interruptions: 7 } } } }])
+  const running = startProjections(stores, [totalsProjection])
+  await until(async () => (await tasks.findOne({ _id: 'totals' }))?.state === 'failed')
+  t.match(await tasks.findOne({ _id: 'totals' }), { reason: 'it was interrupted 8 times at the same place' })
+  await running.stop()
+})
+
+/** What a process leaves that is killed in the middle of a rebuild. */
+async function interruptedRebuild(stores: TestStores, projection: Projection, to: Position): Promise<void> {
+  const { store, readModels, clock } = stores
+  const tasks = new Tasks(readModels, clock)
+  const { task } = await tasks.ask(projection.name, { what: 'rebuild', by: 'cli:ada' })
+  const taken = await tasks.take(task, 1, 0)
+  const collection = besideName(projection, { token: 1 })
+  await readModels.createUnfilled(collection, projection.indexes)
+  const onProgress = ({ written }: BuildProgress) =>
+    tasks.report(taken!, { beside: { ...written, collection, version: projection.version } })
+  const lease = { token: 1, signal: never }
+  const parts = { store, readModels, projection, lease, collection, place: nowhere, limit: () => to, onProgress }
+  const build = new Build(parts)
+  await catchUp(store, build)
+  await build.flush()
+}
+
+t.test('an event that cannot be applied stops a rebuild where it stopped the documents in use', async (t) => {
   const stores = await testStores(t)
   await stores.work(5)
   const running = startProjections(stores, [transfersProjection])
@@ -122,8 +171,9 @@ t.test('a rebuild that meets an event it cannot apply says so, and the old docum
   await stores.store.append('transfer-x', 'no_stream', [
     { id: 'aa0e8400-e29b-41d4-a716-446655440000', type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } },
   ])
-  t.match((await progressOf(stores, 'transfers')).at(-1), { state: 'failed', reason: /unknown event Unknown/ })
+  t.match(await outcomeOf(stores, 'transfers'), { state: 'done' }, 'up to the event, as the documents in use')
   t.strictSame((await storedDocuments(stores.readModels)).transfers, served)
+  t.match((await readCheckpoint(stores.readModels, 'transfers'))?.failure, { stream: 'transfer-x', revision: 0 })
   await running.stop()
 })
 
@@ -163,7 +213,7 @@ t.test('a projection whose version is another than that of its documents is rebu
   await first.stop()
   const next: Projection = {
     ...totalsProjection,
-    version: 2,
+    version: totalsProjection.version + 1,
     apply: (batch, documents) =>
       totalsProjection.apply(batch, documents).map((operation) => {
         if (!('replaceOne' in operation)) return operation
@@ -172,12 +222,13 @@ t.test('a projection whose version is another than that of its documents is rebu
       }),
   }
   const second = startProjections(stores, [next])
-  await until(async () => (await readCheckpoint(stores.readModels, 'totals'))?.version === 2)
+  await until(async () => (await readCheckpoint(stores.readModels, 'totals'))?.version === next.version)
   await stores.work(10)
   await stores.caughtUp(['totals'])
   const documents = await stores.readModels.collection('totals').find({})
   t.strictSame([...new Set(documents.map(({ shape }) => shape))], [2])
-  const counted = documents.reduce((sum, { count }) => sum + (count as number), 0)
+  const inDays = documents.filter(({ _id }) => _id.startsWith(totalsOf(allMerchants, totalPeriods.day)))
+  const counted = inDays.reduce((sum, { count }) => sum + (count as number), 0)
   const transferEvents = (await wholeLog(stores.store)).filter(({ stream }) => stream.startsWith('transfer-'))
   t.equal(counted, transferEvents.length, 'no event is missing and none counted twice')
   await second.stop()
@@ -206,6 +257,7 @@ t.test(
         ['callbacks', 'current'],
         ['totals', 'outdated'],
         ['transfer-events', 'outdated'],
+        ['transfer-terms', 'outdated'],
         ['problems', 'outdated'],
       ],
     )
@@ -220,6 +272,5 @@ t.test(
 )
 
 t.test('there is no rebuild of what is no projection', async (t) => {
-  const stores = await testStores(t)
-  await t.rejects(progressOf(stores, 'nothing'), UnknownProjectionError)
+  t.throws(() => projectionNamed('nothing'), UnknownProjectionError)
 })

@@ -90,7 +90,9 @@ function halfWritten(collection: Collection, written: number): Collection {
   return {
     findOne: (filter, options) => collection.findOne(filter, options),
     find: (filter, options) => collection.find(filter, options),
-    countDocuments: (filter) => collection.countDocuments(filter),
+    countDocuments: (filter, options) => collection.countDocuments(filter, options),
+    put: (documents) => collection.put(documents),
+    texts: (after, limit) => collection.texts(after, limit),
     async bulkWrite(operations) {
       await collection.bulkWrite([...operations].reverse().slice(0, written))
       throw new Crash('in the middle of a bulk')

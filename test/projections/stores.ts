@@ -79,9 +79,9 @@ export async function createDeposit(transfers: TransferCommands, expiryMinutes: 
 }
 
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 60_000
   while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('waited 30 s in vain')
+    if (Date.now() > deadline) throw new Error('waited a minute in vain')
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
@@ -93,7 +93,10 @@ export function aroundWrites(
 ): ReadModels {
   return {
     createIndexes: (name, indexes) => readModels.createIndexes(name, indexes),
+    createUnfilled: (name, indexes) => readModels.createUnfilled(name, indexes),
     rename: (from, to) => readModels.rename(from, to),
+    replace: (from, to, kept) => readModels.replace(from, to, kept),
+    repairReplace: (to, kept) => readModels.repairReplace(to, kept),
     drop: (name) => readModels.drop(name),
     listCollections: () => readModels.listCollections(),
     close: () => readModels.close(),
@@ -102,7 +105,9 @@ export function aroundWrites(
       return {
         findOne: (filter, options) => collection.findOne(filter, options),
         find: (filter, options) => collection.find(filter, options),
-        countDocuments: (filter) => collection.countDocuments(filter),
+        countDocuments: (filter, options) => collection.countDocuments(filter, options),
+        texts: (after, limit) => collection.texts(after, limit),
+        put: async (documents) => void (await around(name, () => collection.put(documents))),
         bulkWrite: (operations) =>
           around(name, () => collection.bulkWrite(operations)) as ReturnType<typeof collection.bulkWrite>,
       }

@@ -1,7 +1,9 @@
 import type { Test } from 'tap'
 import { type Status, statusCodes } from '../../src/domain/transfer/transfer.js'
-import { type CallbackFilter, callbackStatuses, listCallbacks } from '../../src/queries/callbacks.js'
+import { type CallbackFilter, callbackStatuses, listCallbacks, listParkedSince } from '../../src/queries/callbacks.js'
 import type { Place } from '../../src/queries/list-page.js'
+import { oldestPending, timeToCompletion } from '../../src/queries/overview.js'
+import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
 import { listTransfers, type TransferFilter } from '../../src/queries/transfers.js'
 import { collections, feedAfter, feedOrder } from '../../src/read-models/documents.js'
 import {
@@ -24,7 +26,7 @@ interface TransferQuestion extends TransferFilter {
 /** Every combination of the filters that HTTP and the CLI offer, over `count` transfers. */
 export function transferQuestions(count: number, limit: number): TransferQuestion[] {
   const [early, late] = [timeOf(Math.floor(count / 3)), timeOf(Math.floor(count / 2))]
-  const placeAt = (n: number): Place => ({ time: transferOf(n).createdAt, id: transferOf(n)._id })
+  const placeAt = (n: number): Place => ({ at: transferOf(n).createdAt, id: transferOf(n)._id })
   const cursors = [undefined, placeAt(Math.floor(count / 2.5)), placeAt(count - 1), placeAt(0)]
   return merchants.flatMap((merchantId) =>
     statuses.flatMap((status) =>
@@ -40,22 +42,78 @@ export function transferQuestions(count: number, limit: number): TransferQuestio
 }
 
 export function callbackQuestions(count: number, limit: number): CallbackFilter[] {
-  const { createdAt: time, _id: id } = transferOf(Math.floor(count / 20))
-  return merchants.flatMap((merchantId) =>
+  const { createdAt: at, _id: id } = transferOf(Math.floor(count / 20))
+  const owners = [...merchants.map((each) => (each === undefined ? undefined : [each])), [busyMerchant, quietMerchant]]
+  return owners.flatMap((merchantIds) =>
     [undefined, ...callbackStatuses].flatMap((status) =>
-      [undefined, { time, id }].map((cursor) => ({ merchantId, status, cursor, limit })),
+      [undefined, { at, id }].map((cursor) => ({ merchantIds, status, cursor, limit })),
     ),
   )
+}
+
+const nothing: TransferSearch = {
+  ...{
+    merchantIds: undefined,
+    kind: undefined,
+    status: undefined,
+    from: undefined,
+    to: undefined,
+    attention: undefined,
+  },
+  ...{ method: undefined, minAmountMinor: undefined, maxAmountMinor: undefined, text: undefined, sort: undefined },
+  ...{ limit: 50, cursor: undefined },
+}
+
+/** Every combination of values; the first named changes slowest. */
+function combinations(values: { readonly [field in keyof TransferSearch]?: readonly TransferSearch[field][] }) {
+  let found: TransferSearch[] = [nothing]
+  for (const [field, each] of Object.entries(values))
+    found = found.flatMap((search) => each.map((value) => ({ ...search, [field]: value })))
+  return found
+}
+
+/** Every combination that the dashboard offers. */
+export function searchQuestions(count: number): TransferSearch[] {
+  const chosen = [[busyMerchant], [busyMerchant, quietMerchant], ['00000000-0000-4000-8000-000000000000']]
+  const inTime = {
+    from: [undefined, timeOf(Math.floor(count / 3))],
+    to: [undefined, timeOf(Math.floor(count / 2))],
+    sort: [undefined, 'oldest'],
+  } as const
+  const anybody = [undefined, ...chosen]
+  const texts = ['order-1', 'ada', 'ADA l', 'user-7', 'user-70', 'isik', 'TR330006', transferOf(7)._id, 'zz']
+  return [
+    ...combinations({ merchantIds: anybody, status: statuses, kind: kinds, ...inTime }),
+    ...combinations({ merchantIds: anybody, kind: [undefined, 'deposit'], attention: ['open'], ...inTime }),
+    ...combinations({ merchantIds: chosen, kind: kinds, method: [1, 2, 3], ...inTime }),
+    ...combinations({
+      ...{ merchantIds: chosen, kind: kinds, status: statuses, sort: ['largest', 'smallest'] },
+      ...{ minAmountMinor: [undefined, 20_000], maxAmountMinor: [undefined, 20_000, 400_000] },
+    }),
+    ...combinations({ merchantIds: chosen, kind: kinds, text: texts }),
+    ...combinations({ kind: kinds, text: [transferOf(7)._id, transferOf(8)._id.slice(0, 8), 'ada'] }),
+  ]
+}
+
+/** Rows for one page: those of each range, and for what is found by terms the transfers too, of a thousand terms at most. */
+function mostRows({ merchantIds, kind, status, text, method, limit }: TransferSearch): number {
+  const ranges = (merchantIds?.length ?? 1) * (kind ? 1 : 2)
+  if (text !== undefined || method !== undefined) return (ranges + 1) * 1_100
+  return ranges * (status ? 1 : 5) * (limit + 1)
 }
 
 /** Asks for the plans of every list there is: each is a search of an index, and looks at no more rows than pages hold. */
 export async function askEverything(t: Test, readModels: WatchedReadModels, count: number): Promise<void> {
   const limit = 100
   let longestMs = 0
+  let longestCpuMs = 0
   const bounded = async (name: string, rows: number, question: () => Promise<unknown>) => {
     const beganMs = performance.now()
+    const cpuBefore = process.cpuUsage()
     const { looked, plans } = await readModels.watch(question)
     longestMs = Math.max(longestMs, performance.now() - beganMs)
+    const { user, system } = process.cpuUsage(cpuBefore)
+    longestCpuMs = Math.max(longestCpuMs, (user + system) / 1_000)
     const wrong = plans.filter((plan) => !isServedByIndex(plan))
     if (plans.length === 0 || wrong.length > 0) t.fail(`${name}: ${plans.join('; ')}`)
     if (looked > rows) t.fail(`${name} looked at ${looked} rows, more than ${rows}`)
@@ -67,12 +125,29 @@ export async function askEverything(t: Test, readModels: WatchedReadModels, coun
       listTransfers(readModels, merchantId, filter),
     )
   }
+  for (const search of searchQuestions(count)) {
+    let cursor: string | null = null
+    for (let page = 0; page < 2 && (page === 0 || cursor !== null); page++) {
+      await bounded(`${JSON.stringify(search)}, page ${page}`, mostRows(search), async () => {
+        const question = { ...search, cursor: cursor ?? undefined }
+        cursor = (await searchTransfers(readModels, () => [busyMerchant, quietMerchant], question)).nextCursor
+      })
+    }
+  }
+  for (const merchantIds of [undefined, [busyMerchant], [busyMerchant, quietMerchant]]) {
+    const owners = merchantIds?.length ?? 1
+    const range = { merchantIds, from: timeOf(Math.floor(count / 3)), to: timeOf(count) }
+    await bounded(`durations of ${merchantIds}`, owners * 2 * 1_000, () => timeToCompletion(readModels, range))
+    await bounded(`oldest pending of ${merchantIds}`, owners * 2 * 10, () => oldestPending(readModels, merchantIds))
+  }
   for (const filter of callbackQuestions(count, limit)) {
-    await bounded(`callbacks ${JSON.stringify(filter)}`, (filter.status ? 1 : 3) * (limit + 1), () =>
-      listCallbacks(readModels, filter),
-    )
+    const runs = (filter.status ? 1 : 3) * (filter.merchantIds?.length ?? 1)
+    await bounded(`callbacks ${JSON.stringify(filter)}`, runs * (limit + 1), () => listCallbacks(readModels, filter))
   }
   for (const merchantId of [busyMerchant, quietMerchant]) {
+    await bounded(`parked callbacks of ${merchantId}`, 500, () =>
+      listParkedSince(readModels, merchantId, '2000-01-01T00:00:00.000Z', limit),
+    )
     for (const after of [undefined, { commit: BigInt(Math.floor(count / 20)) }]) {
       await bounded(`feed of ${merchantId}`, limit, () =>
         readModels
@@ -82,5 +157,7 @@ export async function askEverything(t: Test, readModels: WatchedReadModels, coun
     }
   }
   t.equal(questions.length, 4 * 6 * 3 * 2 * 2 * 4)
-  t.comment(`${questions.length} questions, the longest took ${longestMs.toFixed(1)} ms`)
+  t.comment(
+    `${questions.length + searchQuestions(count).length} questions, the longest took ${longestMs.toFixed(0)} ms, or ${longestCpuMs.toFixed(0)} ms of CPU`,
+  )
 }

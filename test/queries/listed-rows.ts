@@ -12,7 +12,8 @@ import {
 } from '../../src/read-models/documents.js'
 import { Connection } from '../../src/read-models/embedded/connection.js'
 import { EmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
-import type { Document } from '../../src/read-models/read-models.js'
+import type { Document, ReadModels } from '../../src/read-models/read-models.js'
+import { methodTerm, termPlace, termsBegin, textTermsOf } from '../../src/read-models/transfer-terms.js'
 
 /** A connection that keeps the statements it was asked for, and counts the rows that SQLite looks at for a SELECT of documents. */
 class WatchedConnection extends Connection {
@@ -21,7 +22,7 @@ class WatchedConnection extends Connection {
   #counting: Database.Database | undefined
 
   override statement(sql: string): Database.Statement<unknown[]> {
-    if (!sql.startsWith('SELECT doc FROM')) return super.statement(sql)
+    if (!sql.startsWith('SELECT id, doc FROM')) return super.statement(sql)
     this.statements.add(sql)
     if (this.#counting !== this.database) {
       this.#counting = this.database
@@ -63,7 +64,7 @@ export function openWatchedReadModels(directory: string): WatchedReadModels {
 
 /** By an index, in its order, and nothing sorted or gone through beside it. */
 export function isServedByIndex(plan: string): boolean {
-  return /^SEARCH c\d+ USING (COVERING )?INDEX /.test(plan)
+  return /^SEARCH c\d+ USING ((COVERING )?INDEX|PRIMARY KEY) /.test(plan)
 }
 
 export const busyMerchant = '0b7e9a52-3c1d-4f6e-8a90-1b2c3d4e5f60'
@@ -81,29 +82,40 @@ export function timeOf(n: number): string {
   return new Date(startMs + Math.floor(n / perMillisecond) * 1000).toISOString()
 }
 
+/** Each many times, and none in order. */
+function amountOf(n: number): number {
+  return 1_000 + ((n * 7_919) % 5_003) * 100
+}
+
+/** Two begin alike, and one as a userId does. */
+const names = ['Ada Lovelace', 'Adam Smith', 'IŞIK Öz', 'user-7 Bond']
+
 /** Nearly all are completed deposits of one merchant; every other kind and status is rare, as those that are asked for are. */
 export function transferOf(n: number): TransferDocument {
+  const merchantId = n % 499 === 7 ? quietMerchant : busyMerchant
   const kind: TransferKind = n % 9_973 === 5 ? 'withdrawal' : 'deposit'
   const rare: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']
   const status = n % 997 < 4 ? rare[n % 997]! : 'Completed'
   return {
     _id: uuid(`transfer ${n}`),
-    merchantId: n % 499 === 7 ? quietMerchant : busyMerchant,
+    merchantId,
     kind,
     status,
     referenceId: `order-${n}`,
-    amountMinor: 10_000,
-    transactionAmountMinor: status === 'Completed' ? 10_000 : 0,
+    amountMinor: amountOf(n),
+    transactionAmountMinor: status === 'Completed' ? amountOf(n) : 0,
     hasAmountMismatch: false,
     receiptUrl: null,
     message: null,
-    userId: '8412',
-    name: 'Ada Lovelace',
+    userId: `user-${n % 1_009}`,
+    name: names[n % names.length]!,
     username: 'ada',
-    paymentMethod: 1,
+    paymentMethod: n % 101 === 17 ? 2 : 1,
+    ...(kind === 'withdrawal' && { accountNumber: `TR33 0006 ${n}`, identityNumber: null }),
     createdAt: timeOf(n),
     updatedAt: timeOf(n),
     ...(status === 'Pending' && { openUntil: timeOf(n) }),
+    ...(status === 'Failed' && kind === 'deposit' && { attention: 'open', attentionOf: merchantId }),
     revision: 0,
   }
 }
@@ -135,16 +147,41 @@ async function insert(readModels: WatchedReadModels, name: string, count: number
   const collection = readModels.collection(name)
   for (let from = 0; from < count; from += batch) {
     const rows = Array.from({ length: Math.min(batch, count - from) }, (_, n) => documentOf(from + n))
-    await collection.bulkWrite(rows.map((document) => ({ insertOne: { document } })))
+    await collection.put(rows)
   }
 }
 
-/** So many transfers, a tenth as many callbacks and events. */
-export async function fillReadModels(readModels: WatchedReadModels, count: number): Promise<void> {
-  await readModels.createIndexes(collections.transfers, indexes.transfers)
-  await readModels.createIndexes(collections.callbacks, indexes.callbacks)
+/** As the projections do it. */
+export async function insertSearched(readModels: ReadModels, transfers: readonly TransferDocument[]): Promise<void> {
+  const inserts = transfers.map((document) => ({ insertOne: { document } }))
+  await readModels.collection(collections.transfers).bulkWrite(inserts)
+  await insertTerms(readModels, transfers)
+}
+
+async function insertTerms(readModels: ReadModels, transfers: readonly TransferDocument[]): Promise<void> {
+  const ids = transfers.flatMap((transfer) => {
+    const begin = termsBegin(transfer.merchantId, transfer.kind)
+    const terms = [methodTerm(transfer.paymentMethod), ...textTermsOf(transfer)]
+    return terms.map((term) => begin + termPlace(term, transfer.createdAt, transfer._id))
+  })
+  await readModels.collection(collections.transferTerms).put(ids.map((_id) => ({ _id })))
+}
+
+/** So many transfers, a tenth as many callbacks and events, and the terms of so many. */
+export async function fillReadModels(readModels: WatchedReadModels, count: number, searched = count): Promise<void> {
+  await readModels.createUnfilled(collections.transfers, indexes.transfers)
+  await readModels.createUnfilled(collections.callbacks, indexes.callbacks)
   await insert(readModels, collections.transfers, count, transferOf)
   await insert(readModels, collections.callbacks, Math.ceil(count / 10), callbackOf)
+  await readModels.createIndexes(collections.transfers, indexes.transfers)
+  await readModels.createIndexes(collections.callbacks, indexes.callbacks)
+  for (let from = 0; from < searched; from += batch / 10) {
+    const size = Math.min(batch / 10, searched - from)
+    await insertTerms(
+      readModels,
+      Array.from({ length: size }, (_, n) => transferOf(from + n)),
+    )
+  }
   await insert(readModels, collections.transferEvents, Math.ceil(count / 10), (n) => ({
     _id: feedId(n % 499 === 7 ? quietMerchant : busyMerchant, { commit: BigInt(n) }),
     trackingId: uuid(`transfer ${n}`),

@@ -1,16 +1,32 @@
+import { randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
+import { trackingIdOf } from '../../src/commands/ids.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
 import { listCallbacks } from '../../src/queries/callbacks.js'
-import { type Place, parseCursor } from '../../src/queries/list-page.js'
+import { formatCursor, type Place, parseCursor } from '../../src/queries/list-page.js'
 import { parseMoment } from '../../src/queries/moment.js'
+import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
 import { listTransfers } from '../../src/queries/transfers.js'
+import { indexes, type TransferDocument } from '../../src/read-models/documents.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
-import { askEverything, transferQuestions } from './every-question.js'
-import { callbackOf, fillReadModels, openWatchedReadModels, timeOf, transferOf } from './listed-rows.js'
+import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
+import { askEverything, searchQuestions, transferQuestions } from './every-question.js'
+import {
+  busyMerchant,
+  callbackOf,
+  fillReadModels,
+  insertSearched,
+  openWatchedReadModels,
+  quietMerchant,
+  timeOf,
+  transferOf,
+} from './listed-rows.js'
 
-const count = 20_000
+t.setTimeout(120_000)
+
+const count = 10_000
 const readModels = openWatchedReadModels(tempDirectory(t))
 t.teardown(() => readModels.close())
 await fillReadModels(readModels, count)
@@ -26,7 +42,7 @@ t.test('every combination of filters is served by an index, within a page of row
 t.test('every combination of filters answers what a search through everything finds', async (t) => {
   for (const question of transferQuestions(count, 25)) {
     const { merchantId, status, kind, from, to, cursor, limit } = question
-    const after = cursor && `${cursor.time}|${cursor.id}`
+    const after = cursor && `${cursor.at}|${cursor.id}`
     const expected: string[] = []
     for (const { transfer, key } of newestFirst) {
       if (expected.length === limit + 1) break
@@ -42,6 +58,188 @@ t.test('every combination of filters answers what a search through everything fi
   }
   t.pass('none differs')
 })
+
+/** What a search through everything finds, in order. */
+function searched(search: TransferSearch): readonly string[] {
+  const { merchantIds, kind, status, from = '', to = '~', attention, method, text, sort } = search
+  const { minAmountMinor = 0, maxAmountMinor = Number.POSITIVE_INFINITY } = search
+  const begin = text?.toLowerCase().replaceAll(' ', '')
+  const termOf = (transfer: TransferDocument) => {
+    const { _id, referenceId, userId, name, accountNumber = '' } = transfer
+    if (begin === undefined) return ''
+    if (begin.length >= 6 && _id.startsWith(begin)) return ' '
+    if (!merchantIds) return undefined
+    const terms = [referenceId, userId, name.replace('IŞIK Ö', 'isiko'), accountNumber]
+    const plain = terms.map((term) => term.toLowerCase().replaceAll(' ', ''))
+    return plain.sort().find((term) => term.startsWith(begin))
+  }
+  const wanted = all.flatMap((transfer) => {
+    const { merchantId, createdAt, amountMinor } = transfer
+    const term = termOf(transfer)
+    const isWanted =
+      (merchantIds ?? [merchantId]).includes(merchantId) &&
+      (kind ?? transfer.kind) === transfer.kind &&
+      (status ?? transfer.status) === transfer.status &&
+      (attention ?? transfer.attention) === transfer.attention &&
+      (method ?? transfer.paymentMethod) === transfer.paymentMethod &&
+      createdAt >= from &&
+      createdAt < to &&
+      amountMinor >= minAmountMinor &&
+      amountMinor <= maxAmountMinor
+    return isWanted && term !== undefined ? [{ transfer, term, countdown: -Date.parse(createdAt) }] : []
+  })
+  type Found = (typeof wanted)[number]
+  const byTerm = (a: Found, b: Found) =>
+    a.term === b.term
+      ? a.countdown - b.countdown || (a.transfer._id < b.transfer._id ? -1 : 1)
+      : a.term < b.term
+        ? -1
+        : 1
+  const byTime = (a: Found, b: Found) => b.countdown - a.countdown || (a.transfer._id < b.transfer._id ? -1 : 1)
+  const byAmount = (a: Found, b: Found) =>
+    a.transfer.amountMinor - b.transfer.amountMinor || (a.transfer._id < b.transfer._id ? -1 : 1)
+  if (text !== undefined || method !== undefined) {
+    // Of all merchants only ids are looked up, in the order of time.
+    wanted.sort(merchantIds ? byTerm : (a, b) => byTime(b, a))
+    if (sort === 'oldest') wanted.reverse()
+  } else if (sort === 'largest' || sort === 'smallest') {
+    wanted.sort(byAmount)
+    if (sort === 'largest') wanted.reverse()
+  } else {
+    wanted.sort(byTime)
+    if (sort !== 'oldest') wanted.reverse()
+  }
+  return wanted.map(({ transfer }) => transfer._id)
+}
+
+t.test('page after page of every search is what a search through everything finds', async (t) => {
+  for (const search of searchQuestions(count)) {
+    const expected = searched(search)
+    const seen: string[] = []
+    let cursor: string | null = null
+    for (let page = 0; page < 4 && (page === 0 || cursor !== null); page++) {
+      const question: TransferSearch = { ...search, cursor: cursor ?? undefined }
+      const answer = await searchTransfers(readModels, () => [busyMerchant, quietMerchant], question)
+      seen.push(...answer.items.map(({ _id }) => _id))
+      cursor = answer.nextCursor
+    }
+    if (seen.join() !== expected.slice(0, seen.length).join() || (cursor === null && seen.length !== expected.length))
+      t.fail(`${JSON.stringify(search)}: ${seen.length} of ${expected.length}`)
+  }
+  t.pass('none differs')
+})
+
+const anything: TransferSearch = {
+  ...{
+    merchantIds: undefined,
+    kind: undefined,
+    status: undefined,
+    from: undefined,
+    to: undefined,
+    attention: undefined,
+  },
+  ...{ method: undefined, minAmountMinor: undefined, maxAmountMinor: undefined, text: undefined, sort: undefined },
+  ...{ limit: 10, cursor: undefined },
+}
+
+t.test('of all merchants a referenceId is found whole, by the ids it leads to', async (t) => {
+  const own = openWatchedReadModels(tempDirectory(t))
+  t.teardown(() => own.close())
+  const merchants = Array.from({ length: 1_500 }, () => randomUUID())
+  const ids = (['deposit', 'withdrawal'] as const).map((kind) => trackingIdOf(merchants[1_400]!, kind, 'order-17'))
+  const documents = ids.map((_id, n) => ({
+    ...transferOf(n),
+    _id,
+    merchantId: merchants[1_400]!,
+    referenceId: 'order-17',
+  }))
+  await own.collection('transfers').bulkWrite(documents.map((document) => ({ insertOne: { document } })))
+  const find = async (search: Partial<TransferSearch>) =>
+    (await searchTransfers(own, () => merchants, { ...anything, ...search })).items.map(({ _id }) => _id).sort()
+  t.same(await find({ text: 'order-17' }), ids.sort())
+  t.same(await find({ text: 'order-1' }), [])
+  t.same(await find({ text: ids[0]!.slice(0, 6).toUpperCase() }), [ids[0]])
+  t.same(await find({ text: ids[0]!.slice(0, 5) }), [])
+})
+
+t.test('what no index serves is refused by name', async (t) => {
+  const refused: readonly (readonly [Partial<TransferSearch>, string])[] = [
+    [{ minAmountMinor: 1 }, 'minAmountMinor needs a merchantId'],
+    [{ maxAmountMinor: 1 }, 'maxAmountMinor needs a merchantId'],
+    [{ sort: 'largest' }, 'sort needs a merchantId'],
+    [{ method: 1 }, 'method needs a merchantId'],
+    [{ merchantIds: [], minAmountMinor: 1, from: timeOf(1) }, 'from does not go with an amount'],
+    [{ merchantIds: [], minAmountMinor: 1, sort: 'newest' }, 'sort must be largest or smallest with an amount'],
+    [{ merchantIds: [], method: 1, status: 'Pending' }, 'status does not go with method'],
+    [{ merchantIds: [], method: 1, sort: 'largest' }, 'sort must be newest or oldest with method'],
+    [{ attention: 'open', status: 'Failed' }, 'status does not go with attention'],
+    [{ text: 'a', status: 'Failed' }, 'status does not go with text'],
+    [{ text: 'a', sort: 'newest' }, 'sort does not go with text'],
+    [{ merchantIds: [], text: 'a', method: 1 }, 'method does not go with text'],
+    ...['', 'x', formatCursor({ at: 5, id: randomUUID() })].map(
+      (cursor) => [{ cursor }, 'cursor must be the nextCursor of an earlier answer'] as const,
+    ),
+  ]
+  for (const [search, message] of refused) {
+    await t.rejects(
+      async () => searchTransfers(readModels, () => [], { ...anything, ...search }),
+      { name: 'SearchError', message },
+      message,
+    )
+  }
+  const byText = { ...anything, merchantIds: [busyMerchant], text: 'ada', limit: 1 }
+  const { nextCursor } = await searchTransfers(readModels, () => [], byText)
+  const elsewhere = { ...byText, text: 'user', cursor: nextCursor! }
+  await t.rejects(async () => searchTransfers(readModels, () => [], elsewhere), { name: 'SearchError' })
+})
+
+t.test(
+  'paging neither skips nor repeats what was there, while rows arrive',
+  { skip: withSlowReadModels },
+  async (t) => {
+    const directory = tempDirectory(t)
+    const own = await openTestReadModels(directory)
+    t.teardown(async () => {
+      await own.close()
+      await removeTestReadModels(directory)
+    })
+    const sorts = ['newest', 'oldest', 'largest', 'smallest'] as const
+    const arriving = fc.array(fc.array(fc.integer({ min: 0, max: 399 }), { maxLength: 30 }), { maxLength: 40 })
+    const searches = fc.oneof(
+      fc.constantFrom(...sorts).map((sort) => ({ sort })),
+      fc.constantFrom('newest', 'oldest').map((sort) => ({ sort, method: 1 }) as const),
+      fc.constantFrom('ada', 'user-7', 'order-1').map((text) => ({ text })),
+    )
+    await fc.assert(
+      fc.asyncProperty(searches, arriving, fc.integer({ min: 1, max: 40 }), async (search, arrivals, limit) => {
+        await own.drop('transfers')
+        await own.drop('transfer_terms')
+        await own.createIndexes('transfers', indexes.transfers)
+        const there = new Set<number>()
+        const arrive = async (numbers: readonly number[]) => {
+          const added = [...new Set(numbers)].filter((n) => !there.has(n))
+          for (const n of added) there.add(n)
+          await insertSearched(own, added.map(transferOf))
+        }
+        await arrive(Array.from({ length: 200 }, (_, n) => 2 * n))
+        const question = { ...anything, ...search, merchantIds: [busyMerchant, quietMerchant], limit }
+        const everything = await searchTransfers(own, () => [], { ...question, limit: 1_000 })
+        const seen: string[] = []
+        let cursor: string | null = null
+        do {
+          const page = await searchTransfers(own, () => [], { ...question, cursor: cursor ?? undefined })
+          seen.push(...page.items.map(({ _id }) => _id))
+          cursor = page.nextCursor
+          await arrive(arrivals.shift() ?? [])
+        } while (cursor !== null)
+        const first = everything.items.map(({ _id }) => _id)
+        const kept = seen.filter((id) => first.includes(id))
+        return new Set(seen).size === seen.length && kept.join() === first.join()
+      }),
+      { numRuns: 25 },
+    )
+  },
+)
 
 t.test('page after page shows each transfer once, whatever the size of the page', async () => {
   const statuses: readonly Status[] = ['Pending', 'ManualControl', 'Cancelled', 'Failed']
@@ -66,7 +264,10 @@ t.test('page after page shows each transfer once, whatever the size of the page'
 function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
   return {
     createIndexes: (name, indexes) => own.createIndexes(name, indexes),
+    createUnfilled: (name, indexes) => own.createUnfilled(name, indexes),
     rename: (from, to) => own.rename(from, to),
+    replace: (from, to, kept) => own.replace(from, to, kept),
+    repairReplace: (to, kept) => own.repairReplace(to, kept),
     drop: (name) => own.drop(name),
     listCollections: () => own.listCollections(),
     close: () => own.close(),
@@ -80,8 +281,10 @@ function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
           if (status) await collection.bulkWrite([{ updateOne: { filter: { _id: id }, update: { $set: { status } } } }])
           return found
         },
-        countDocuments: (filter) => collection.countDocuments(filter),
+        countDocuments: (filter, options) => collection.countDocuments(filter, options),
         bulkWrite: (operations) => collection.bulkWrite(operations),
+        put: (documents) => collection.put(documents),
+        texts: (after, limit) => collection.texts(after, limit),
       }
     },
   }
@@ -117,7 +320,7 @@ t.test('what goes on while a list is read is in it once, as it is then', async (
   const update = { $set: { status: 'waiting' } }
   await own.collection('callbacks').bulkWrite([{ updateOne: { filter: { _id: callback }, update } }])
   const callbacks = goingOn(own, callback, ['parked'])
-  const listedCallbacks = (await listCallbacks(callbacks, { ...everything, merchantId: undefined })).items
+  const listedCallbacks = (await listCallbacks(callbacks, { ...everything, merchantIds: undefined })).items
   check(
     listedCallbacks.map(({ webhookId, status }) => [webhookId, status]),
     callback,
@@ -128,7 +331,7 @@ t.test('what goes on while a list is read is in it once, as it is then', async (
 
 t.test('callbacks of every state come in one list, newest first', async (t) => {
   const { items } = await listCallbacks(readModels, {
-    merchantId: undefined,
+    merchantIds: undefined,
     status: undefined,
     limit: 1100,
     cursor: undefined,

@@ -198,3 +198,67 @@ t.test('a directory that cannot be made is reported as unavailable', async (t) =
   const directory = join(t.testdir({ file: '' }), 'file', 'below')
   await t.rejects(openEmbeddedReadModels({ directory }), ReadModelsUnavailableError)
 })
+
+t.test(
+  'an index of those that have a field serves who asks for it, and leaves nobody else without an answer',
+  async (t) => {
+    const connection = new Connection(join(t.testdir(), 'read-models.db'))
+    const readModels = new EmbeddedReadModels(connection)
+    t.teardown(() => readModels.close())
+    const key = { of: 1, due: 1, _id: 1 } as const
+    await readModels.createIndexes('some', [{ key, having: 'due' }])
+    await readModels.createIndexes('all', [{ key }])
+    await t.rejects(readModels.createIndexes('some', [{ key, having: 'other' }]), /"other" is no field of the index/)
+    const dues = [undefined, null, 3, 5, '2026', true, '']
+    const documents = dues.map((due, n) => ({ _id: `${n}`, of: 'a', ...(due !== undefined && { due }) }))
+    for (const name of ['some', 'all']) await readModels.collection(name).put(documents)
+    const conditions = [
+      3,
+      null,
+      '',
+      true,
+      { $lte: 5 },
+      { $gte: '' },
+      { $lte: '2026' },
+      { $ne: 3 },
+      { $lt: null },
+      { $lte: null },
+    ]
+    const others = [{ $in: [3, null] }, { $in: ['2026', 5] }, { $exists: true }, { $exists: false }]
+    for (const due of [...conditions, ...others]) {
+      const [some, all] = ['some', 'all'].map((name) => readModels.collection(name))
+      const sort = { due: 1, _id: 1 } as const
+      t.strictSame(
+        await some!.find({ of: 'a', due }, { sort }),
+        await all!.find({ of: 'a', due }, { sort }),
+        JSON.stringify(due),
+      )
+      t.equal(await some!.countDocuments({ of: 'a', due }), await all!.countDocuments({ of: 'a', due }))
+    }
+    t.equal((await readModels.collection('some').find({}, { sort: { due: 1 } })).length, dues.length)
+    const where = 'f0 = ? AND f1 <= ? AND f1 > -9e999'
+    const plan = connection.database.prepare(`EXPLAIN QUERY PLAN SELECT id, doc FROM c1 WHERE ${where}`).all('a', 5)
+    t.match(plan, [{ detail: /USING INDEX c1_i1 \(f0=\? AND f1/ }])
+  },
+)
+
+t.test('rows of before, with the id in their text, are read as they are and written as rows are now', async (t) => {
+  const connection = new Connection(join(t.testdir(), 'read-models.db'))
+  const readModels = new EmbeddedReadModels(connection)
+  t.teardown(() => readModels.close())
+  const things = readModels.collection('things')
+  await things.put([{ _id: 'other' }])
+  const insert = connection.database.prepare('INSERT INTO c1(id, doc) VALUES (?, ?)')
+  insert.run('a "quoted" id', '{"_id":"a \\"quoted\\" id","n":1}')
+  t.strictSame(await things.texts('', 2), [
+    { _id: 'a "quoted" id', text: '{"_id":"a \\"quoted\\" id","n":1}' },
+    { _id: 'other', text: '{"_id":"other"}' },
+  ])
+  const update = { $inc: { n: 1 } }
+  await things.bulkWrite([{ updateOne: { filter: { _id: 'a "quoted" id', n: 1 }, update } }])
+  t.strictSame(await things.findOne({ _id: 'a "quoted" id' }), { _id: 'a "quoted" id', n: 2 })
+  t.equal(connection.database.prepare("SELECT doc FROM c1 WHERE id LIKE 'a%'").pluck().get(), '{"n":2}')
+  const last = { n: 3, _id: 'a "quoted" id' }
+  await things.put([last])
+  t.strictSame(await things.texts(undefined, 1), [{ _id: last._id, text: '{"_id":"a \\"quoted\\" id","n":3}' }])
+})

@@ -12,7 +12,7 @@ function logLines() {
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + 60_000
   while (!condition()) {
     if (Date.now() > deadline) throw new Error('it did not come about within 30 s')
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -27,8 +27,8 @@ async function thread(t: { teardown(work: () => unknown): unknown }, broken: () 
   const data: BackgroundThreadOptions['data'] = () => {
     const eventStore = stores.shareEventStore()
     // A key of the wrong length: the thread dies as it starts.
-    const masterKey = broken() ? Buffer.alloc(3) : stores.masterKey
-    return { data: { configuration, masterKey, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
+    const keyRing = broken() ? { current: Buffer.alloc(3) } : stores.keyRing
+    return { data: { configuration, keyRing, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
   }
   return { stores, data }
 }

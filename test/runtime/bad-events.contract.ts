@@ -15,8 +15,9 @@ import { passingOver } from '../../src/event-store/passing-over.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
+import { runCli } from '../cli/in-process.js'
 import { startTestEventsServer } from '../support/events-server.js'
-import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { merchantSettings } from '../support/test-service.js'
 
 const canary = 'canary-7731'
@@ -35,7 +36,14 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'hash-': 'HashCodeSeen',
   'wallet-': 'WalletAccountDebited',
   'walletemail-': 'WalletEmailReserved',
+  'user-': 'UserDisabled',
+  'useremail-': 'UserEmailReserved',
+  'usersignins-': 'UserSignInFailed',
   'problems-': 'EventPassedOver',
+  'masterkeys-': 'DigestKeySealed',
+  'integrity-': 'PayoutsResumed',
+  'privacy-': 'CustomerErased',
+  'directory-': 'StreamsListed',
 }
 
 /** The three ways in which an event may be bad. */

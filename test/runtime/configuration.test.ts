@@ -17,7 +17,13 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 
 t.test('an empty environment is a working configuration', async (t) => {
   const configuration = readConfiguration({})
-  t.match(configuration, { host: '127.0.0.1', port: 3000, publicUrl: undefined, masterKey: undefined, sandbox: 'auto' })
+  t.match(configuration, {
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: undefined,
+    masterKey: { from: 'data directory' },
+    sandbox: 'auto',
+  })
   t.strictSame(configuration.eventStore, { engine: 'embedded', directory: resolve('data') })
   t.equal(configuration.dataDirectory, resolve('data'))
   t.same(configuration.readModels, { engine: 'embedded', directory: resolve('data') })
@@ -47,6 +53,8 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     EVENT_STORE_URL: './data',
     READ_MODEL_URL: 'embedded:',
     TRANSFERD_MASTER_KEY: 'short',
+    AUDIT_COPY_TO: 'http://copies.example/log',
+    AUDIT_WITNESSES: 'https://witness.example key',
     TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
     MAX_CONNECTIONS: '0',
     MAX_CONNECTIONS_PER_ADDRESS: 'many',
@@ -63,11 +71,13 @@ t.test('every problem is named at once, each with its variable', async (t) => {
     SMS_URL: 'https://sms.example/?key=secret',
     SMS_TOKEN: 'ı',
     CURRENCY: 'lira',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://ada:secret@collector',
+    OTEL_SDK_DISABLED: 'perhaps',
   })
   t.same(
     problems.map((problem) => problem.split(' ')[0]),
-    // Any path will do as a directory.
-    Object.keys(environmentSchema.properties).filter((name) => name !== 'DATA_DIRECTORY'),
+    // Any path will do as a directory, and any text as a command.
+    Object.keys(environmentSchema.properties).filter((name) => !/DIRECTORY$|COMMAND$/.test(name)),
   )
 })
 
@@ -119,12 +129,35 @@ t.test('a directory that reads as relative and would be absolute is refused', as
 t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated in a problem', async (t) => {
   const hex = 'ab'.repeat(32)
   const bytes = Buffer.from(hex, 'hex')
-  t.same(readConfiguration({ TRANSFERD_MASTER_KEY: hex }).masterKey, bytes)
-  t.same(readConfiguration({ TRANSFERD_MASTER_KEY: bytes.toString('base64') }).masterKey, bytes)
-  for (const wrong of [hex.slice(2), `${hex}00`, bytes.toString('base64').slice(4), `${hex.slice(1)}g`]) {
+  const keysOf = (text: string) => readConfiguration({ TRANSFERD_MASTER_KEY: text }).masterKey
+  t.same(keysOf(hex), { from: 'environment', keys: [bytes] })
+  t.same(keysOf(bytes.toString('base64')), { from: 'environment', keys: [bytes] })
+  const second = 'cd'.repeat(32)
+  t.same(keysOf(`${hex}\n${second}`), { from: 'environment', keys: [bytes, Buffer.from(second, 'hex')] })
+  const wrongs = [
+    hex.slice(2),
+    `${hex}00`,
+    bytes.toString('base64').slice(4),
+    `${hex.slice(1)}g`,
+    `${hex} ${second.slice(1)}`,
+  ]
+  for (const wrong of wrongs) {
     const problems = problemsOf({ TRANSFERD_MASTER_KEY: wrong })
     t.equal(problems.length, 1)
     t.notOk(problems.join().includes(wrong))
+  }
+})
+
+t.test('the master key comes from one place', async (t) => {
+  const places = {
+    TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    TRANSFERD_MASTER_KEY_DIRECTORY: '/run/keys',
+    TRANSFERD_MASTER_KEY_COMMAND: 'print-the-key',
+  }
+  for (const without of Object.keys(places)) {
+    const problems = problemsOf({ ...places, [without]: undefined })
+    t.match(problems, [/only one of them may be set/])
+    t.notMatch(problems.join(), /abab/)
   }
 })
 
@@ -261,12 +294,32 @@ t.test('proxies that are everybody are refused, as anybody could then say who ca
   t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
 })
 
+t.test('where the tree is kept, copied to and cosigned', async (t) => {
+  const witness = `witness.example+0123abcd+B${'A'.repeat(43)}`
+  const { audit } = readConfiguration({
+    EVENT_STORE_URL: 'embedded:/srv/log',
+    AUDIT_COPY_TO: 'https://us%65r:p%40ss@copies.example/log/',
+    AUDIT_WITNESSES: `https://witness.example/w/ ${witness}, http://127.0.0.1:9 ${witness}`,
+  })
+  t.same(audit, {
+    directory: '/srv/log/audit',
+    copyTo: { kind: 'url', url: 'https://copies.example/log', authorization: `Basic ${btoa('user:p@ss')}` },
+    witnesses: [
+      { url: 'https://witness.example/w', verifierKey: witness },
+      { url: 'http://127.0.0.1:9', verifierKey: witness },
+    ],
+  })
+  t.same(readConfiguration({ AUDIT_COPY_TO: '/mnt/log' }).audit.copyTo, { kind: 'directory', directory: '/mnt/log' })
+  t.notMatch(problemsOf({ AUDIT_COPY_TO: 'ftp://user:hunter2@copies.example' }).join(), /hunter2/)
+})
+
 t.test('every secret may come from a file, without the newline at its end; both at once are refused', async (t) => {
   const directory = t.testdir()
   const values = {
     EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
     READ_MODEL_URL: 'mongodb://user:hunter2@db.example/transferd',
     TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    AUDIT_COPY_TO: 'https://user:hunter2@copies.example/log',
     WALLET_TOKEN: 'hunter2-wallet',
     SMTP_URL: 'smtps://user:hunter2@mail.example',
     SMS_TOKEN: 'hunter2-sms',

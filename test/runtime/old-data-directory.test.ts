@@ -6,9 +6,10 @@ import { readConfiguration } from '../../src/runtime/configuration.js'
 import { openStores } from '../../src/runtime/stores.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { startReceiver } from '../callbacks/receiver.js'
+import { cliJson } from '../cli/in-process.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 // Opens what an earlier version wrote; test/fixtures/data-directory-v1/README.md says what is in it.
 

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { Customer, type Message } from '../../examples/customer.js'
-import { cliJson, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson } from '../cli/in-process.js'
+import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
 
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
@@ -18,7 +20,7 @@ function adapted(blocks: readonly string[], servicePort: number, receiverPort: n
       .replaceAll('127.0.0.1:3000', `127.0.0.1:${servicePort}`)
       .replaceAll('listen(4000)', `listen(${receiverPort})`)
       .replaceAll(':4000', `:${receiverPort}`)
-      .replaceAll('npx transferd', `node ${join(process.cwd(), 'dist/src/cli/main.js')}`),
+      .replaceAll('npx transferd', `node ${program}`),
   )
 }
 
@@ -59,7 +61,7 @@ t.test('the five-minute tour works as pasted, to a deposit that was paid and a w
   const service = await startServiceProcess(t, { directory })
   const blocks = adapted(shellBlocks(readme), service.port, await freePort())
   t.equal(blocks.length, 6)
-  const transferd = `node ${join(process.cwd(), 'dist/src/cli/main.js')}`
+  const transferd = `node ${program}`
   // Where the reader goes to the browser the script waits; at the end, for the callbacks to have been printed.
   blocks.splice(3, 0, 'until [ -e paid ]; do sleep 0.1; done')
   const delivered = `${transferd} callbacks list --status delivered --json | grep -o webhookId | wc -l`

@@ -3,10 +3,11 @@ import t from 'tap'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
+import { cliJson } from '../cli/in-process.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
-import { cliJson, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
-const generousMs = 60_000
+const generousMs = 120_000
 
 t.test('each node does what its roles say and nothing else; together they are the service', async (t) => {
   const directory = temporaryDirectory(t)
@@ -26,13 +27,17 @@ t.test('each node does what its roles say and nothing else; together they are th
     return Object.fromEntries(leases.map(({ _id, holder }) => [_id, Number(String(holder).split('/')[1])]))
   }
   const names = [
+    'audit-tree',
+    'privacy:erasures',
     'expiry',
     'payments',
     'projection:callbacks',
     'projection:problems',
     'projection:totals',
     'projection:transfer-events',
+    'projection:transfer-terms',
     'projection:transfers',
+    'stream-list',
   ]
   await until(async () => Object.keys(await holders()).length === names.length + 1, generousMs)
   const expected = Object.fromEntries(names.map((name) => [name, projections.pid]))

@@ -2,30 +2,52 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
-import {
-  cliItems,
-  cliJson,
-  type ServiceProcess,
-  startServiceProcess,
-  temporaryDirectory,
-} from '../support/processes.js'
+import { banner } from '../../src/runtime/banner.js'
+import { cliItems, cliJson } from '../cli/in-process.js'
+import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {
   return new MerchantClient(baseUrl, sandbox!)
 }
 
+const outboxOf = async ({ baseUrl }: ServiceProcess, token: string) =>
+  (await fetch(`${baseUrl}/sandbox/outbox?token=${token}`)).status
+
 t.test(
-  'an empty directory starts in sandbox mode, and a start on the same one again has the same merchant',
+  'an empty directory starts in sandbox mode, and a start on the same one again has the same merchant, users and customer',
   async (t) => {
     const directory = temporaryDirectory(t)
     const first = await startServiceProcess(t, { directory })
     t.equal((await clientOf(first).hostedDeposit('first', '100.00')).status, 200)
+    const { outboxToken, wallet } = first.sandbox!
+    t.match(wallet, { email: 'customer@example.com', password: /^\d{6}$/, balance: 10_000 })
+    t.match(await cliJson(directory, 'wallets', 'show', String(wallet!.accountNumber)), {
+      sandbox: true,
+      balance: 10_000,
+      trustedDevices: [],
+    })
+    t.match(outboxToken, /^[A-Za-z0-9_-]{43}$/)
+    t.equal(await outboxOf(first, outboxToken), 200)
+    for (const wrong of ['', 'x', outboxToken.slice(1), `${outboxToken}A`]) {
+      t.equal(await outboxOf(first, wrong), 404, 'the outbox opens with the token of the banner, and with nothing else')
+    }
+    const shown = banner({ ...first, currency: { code: 'TRY', decimals: 2 }, roles: ['api'], sandbox: first.sandbox })
+    t.match(shown, `/sandbox/outbox?token=${outboxToken}`)
     t.equal(await first.end('SIGTERM'), 0)
     const second = await startServiceProcess(t, { directory })
     t.same(second.sandbox, first.sandbox)
+    t.same(
+      first.sandbox?.users.map(({ role }) => role),
+      ['viewer', 'operator', 'approver', 'auditor', 'operations', 'administrator'],
+    )
     t.equal((await clientOf(second).hostedDeposit('second', '100.00')).status, 200)
     t.equal(await second.end('SIGINT'), 0)
+    t.notOk(first.log().includes(outboxToken))
     t.equal(statSync(join(directory, 'data', 'sandbox.json')).mode & 0o777, 0o600)
+    const core = { WALLET_URL: 'https://wallet.example', WALLET_TOKEN: 't' }
+    const third = await startServiceProcess(t, { directory, environment: core })
+    t.equal(third.sandbox?.wallet, undefined, 'a wallet core has customers of its own')
+    await third.end('SIGTERM')
   },
 )
 
@@ -86,7 +108,9 @@ t.test(
     const { webApiKey, secretKey, webhookSecret } = service.sandbox!
     const stores = readdirSync(join(directory, 'data')).filter((name) => name.includes('.db'))
     t.ok(stores.length >= 2)
-    for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey]) {
+    const passwords = service.sandbox!.users.map(({ password }) => password)
+    t.equal(passwords.length, 6)
+    for (const secret of [webApiKey, secretKey, webhookSecret.slice('whsec_'.length), masterKey, ...passwords]) {
       t.notOk(service.log().includes(secret))
       for (const name of stores) t.notOk(readFileSync(join(directory, 'data', name)).includes(secret), name)
     }

@@ -5,7 +5,8 @@ import t from 'tap'
 import { readConfiguration } from '../../src/runtime/configuration.js'
 import { openStores } from '../../src/runtime/stores.js'
 import { createWallet } from '../../src/runtime/wallet.js'
-import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { cliJson, runCli } from '../cli/in-process.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 const password = '730914'
 const wrongPassword = '580263'
@@ -62,24 +63,4 @@ t.test('after all that is done with a wallet its secrets are in no file, log lin
   search(metrics, 'the metrics')
   search(service.log(), 'the log lines')
   search(again.stderr, 'an error of the command line')
-})
-
-t.test('the sandbox has a customer, the same at every start, unless a wallet core has the customers', async (t) => {
-  const directory = temporaryDirectory(t)
-  const first = await startServiceProcess(t, { directory })
-  const { wallet } = first.sandbox!
-  t.match(wallet, { email: 'customer@example.com', password: /^\d{6}$/, balance: 10_000 })
-  t.match(await cliJson(directory, 'wallets', 'show', String(wallet!.accountNumber)), {
-    sandbox: true,
-    balance: 10_000,
-    trustedDevices: [],
-  })
-  await first.end('SIGTERM')
-  const second = await startServiceProcess(t, { directory })
-  t.same(second.sandbox?.wallet, wallet)
-  await second.end('SIGTERM')
-  const core = { WALLET_URL: 'https://wallet.example', WALLET_TOKEN: 't' }
-  const third = await startServiceProcess(t, { directory, environment: core })
-  t.equal(third.sandbox?.wallet, undefined, 'a wallet core has customers of its own')
-  await third.end('SIGTERM')
 })

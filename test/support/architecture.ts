@@ -20,6 +20,13 @@ export const areas: Areas = {
   domain: { areas: [], packages: [], node: false },
   // TypeBox as one file.
   schema: { areas: [], packages: [typebox] },
+  // The formats of a transparency log: nothing in it knows what a leaf is.
+  'audit/tree': { areas: [], packages: [] },
+  'audit/proofs': { areas: ['audit/integrity', 'audit/tree', 'domain', 'event-store'], packages: [] },
+  'audit/integrity': {
+    areas: ['audit/tree', 'commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
+    packages: ['pino'],
+  },
   'event-store': { areas: ['domain', 'schema'], packages: [eventLog, typebox] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
@@ -28,38 +35,65 @@ export const areas: Areas = {
   'read-models': { areas: ['domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
-  security: { areas: [], packages: ['fast-jwt'] },
+  security: { areas: [], packages: ['@node-rs/argon2', 'fast-jwt', 'otpauth'] },
   // The ports: wallets and the messages they send.
   wallet: { areas: ['domain'], packages: [] },
   'wallet/built-in': {
     areas: ['commands', 'domain', 'event-store', 'security', 'wallet'],
-    packages: ['@node-rs/argon2'],
+    packages: [],
   },
   'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: [typebox] },
   'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
+  // What is personal in events, under keys that can be forgotten.
+  privacy: {
+    areas: ['commands', 'domain', 'event-store', 'projections', 'queries', 'read-models', 'security', 'subscriptions'],
+    packages: ['lru-cache', 'pino'],
+  },
+  'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
+  // Traces, and labels that do not grow.
+  watching: {
+    areas: ['domain', 'event-store'],
+    packages: [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-http',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace-base',
+    ],
+  },
   commands: {
-    areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet'],
+    areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet', 'watching'],
     packages: ['ipaddr.js', 'lru-cache'],
   },
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   projections: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
-    packages: ['pino'],
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions', 'watching'],
+    packages: ['lru-cache', 'pino'],
   },
   callbacks: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions'],
-    packages: ['ipaddr.js', 'lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
+    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions', 'watching'],
+    packages: ['lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
   },
   // What acts by itself when something has happened, or has not for too long.
   processes: {
     areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions', 'wallet'],
     packages: ['pino'],
   },
-  // What http and cli ask of read models.
-  queries: { areas: ['commands', 'domain', 'event-store', 'read-models'], packages: [] },
+  // What http and cli ask of read models, and are told of the log.
+  queries: { areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'], packages: [] },
+  // What auditors ask of the log.
+  'audit/history': {
+    areas: ['domain', 'event-store', 'projections', 'queries', 'read-models'],
+    packages: [],
+  },
   http: {
-    areas: ['commands', 'domain', 'event-store', 'queries', 'read-models', 'schema', 'security', 'wallet'],
+    areas: [
+      ...['audit/history', 'audit/integrity', 'audit/tree', 'commands', 'domain', 'event-store', 'privacy', 'queries'],
+      ...['read-models', 'schema', 'security', 'wallet', 'watching'],
+    ],
     packages: [
+      '@fastify/ajv-compiler',
+      '@fastify/cookie',
+      '@fastify/fast-json-stringify-compiler',
       '@fastify/swagger',
       '@fastify/swagger-ui',
       'fastify',
@@ -71,14 +105,22 @@ export const areas: Areas = {
       '@fastify/type-provider-typebox',
     ],
   },
+  // Copies of what has files here, as they fit together.
+  backup: {
+    areas: ['read-models', 'schema'],
+    packages: [eventLog, typebox, 'age-encryption', 'better-sqlite3'],
+  },
   // Composes everything, so it may import every area; still no driver.
   runtime: {
     areas: [
+      ...['audit/integrity', 'audit/proofs', 'audit/tree', 'backup'],
       ...['callbacks', 'commands', 'domain', 'event-store', 'event-store/eventstoredb'],
       'http',
+      ...['privacy', 'privacy/embedded'],
       ...[
         'processes',
         'projections',
+        'queries',
         'read-models',
         'read-models/embedded',
         'read-models/mongodb',
@@ -86,18 +128,21 @@ export const areas: Areas = {
         'security',
         'subscriptions',
       ],
-      ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages'],
+      ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages', 'watching'],
     ],
     packages: ['@transferd/event-log-server', eventLog, 'fastify', 'pino', 'prom-client', typebox],
   },
   // Adapters reach it through runtime; transfers are shown as the API shows them.
   cli: {
     areas: [
+      ...['audit/proofs', 'audit/tree'],
+      'audit/history',
       'callbacks',
       'commands',
       'domain',
       'event-store',
       'http',
+      'privacy',
       'projections',
       'queries',
       'read-models',

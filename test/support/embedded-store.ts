@@ -27,7 +27,7 @@ export function settableClock(start: string) {
 }
 
 /** Asked again until it holds, as what follows the log is a little behind it. */
-export async function eventually(holds: () => boolean, timeoutMs = 10_000): Promise<void> {
+export async function eventually(holds: () => boolean, timeoutMs = 60_000): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs
   while (!holds()) {
     if (Date.now() > giveUpAt) throw new Error(`did not hold within ${timeoutMs} ms: ${holds}`)

@@ -2,8 +2,6 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
-import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { startTestEventsServer } from './events-server.js'
 
 const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
 
@@ -13,6 +11,9 @@ const overProtocol = process.env.TEST_EVENT_STORE === 'protocol'
  */
 export async function openTestEventStore(directory: string): Promise<EventStore> {
   if (!overProtocol) return openEmbeddedEventStore({ directory })
+  // Client and server are loaded by who needs them: most tests do not, and each would load them.
+  const { openEventStoreDb } = await import('../../src/event-store/eventstoredb/eventstoredb-event-store.js')
+  const { startTestEventsServer } = await import('./events-server.js')
   const urlFile = join(directory, 'events.url')
   if (existsSync(urlFile)) return openEventStoreDb({ url: readFileSync(urlFile, 'utf8') })
   const server = await startTestEventsServer(directory)

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { type EventsServer, startEventsServer } from '../../src/runtime/events-server.js'
-
-const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+import { program } from './program.js'
 
 const account = { login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }
 
@@ -45,7 +43,7 @@ export async function startEventsServerProcess(
 ): Promise<EventsServerProcess> {
   const args = ['events', 'serve', '--data', directory, '--writable', '--allow-service-streams', '--json']
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
-  const child = spawn(process.execPath, [main, ...args, '--port', String(port)], {
+  const child = spawn(process.execPath, [program, ...args, '--port', String(port)], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,7 +1,9 @@
 import * as callback from '../../src/domain/callback/callback.js'
 import type { CallbackEvent } from '../../src/domain/callback/events.js'
+import { searchable } from '../../src/domain/text.js'
 import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
+import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import {
@@ -29,6 +31,7 @@ export function expectedDocuments(log: readonly RecordedEvent[]): Documents {
     callbacks: callbackDocuments(callbacks),
     totals: totalDocuments(transfers),
     transfer_events: feedDocuments(transfers),
+    transfer_terms: termDocuments(transfers),
   })
 }
 
@@ -46,7 +49,7 @@ export async function wholeLog(store: EventStore): Promise<RecordedEvent[]> {
 
 /** What the read models do hold. */
 export async function storedDocuments(readModels: ReadModels): Promise<Documents> {
-  const names = ['transfers', 'callbacks', 'totals', 'transfer_events']
+  const names = ['transfers', 'callbacks', 'totals', 'transfer_events', 'transfer_terms']
   const found = await Promise.all(names.map((name) => readModels.collection(name).find({})))
   return canonical(Object.fromEntries(names.map((name, n) => [name, found[n]!])))
 }
@@ -84,23 +87,32 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
     const state = stream.reduce((state, { event }) => transfer.evolve(state, event), transfer.initialState)
     if (state.kind === 'none') throw new Error('a transfer without events')
     const { trackingId, ...rest } = state
-    const { funds, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...untouched, ...rest }
+    const { funds, payout, autoCancelledAmountMinor, cancelReason, reopened, ...fields } = { ...untouched, ...rest }
+    const completion = stream.find(({ event }) => event.type === 'TransferCompleted')
     return {
       _id: trackingId,
       ...(asNumbers(fields) as object),
       ...(funds.receivedMinor > 0n && { funds: asNumbers(funds) }),
+      ...(payout.steps > 0 && { payout: asNumbers(payout) }),
       ...(autoCancelledAmountMinor !== null && { autoCancelledAmountMinor: Number(autoCancelledAmountMinor) }),
       ...(cancelReason !== null && { cancelReason }),
       ...(reopened && { reopened }),
-      ...(transfer.needsAttention(state) && { attention: 'open' }),
+      ...(completion && { completedAt: completion.event.data.at }),
+      ...(transfer.needsAttention(state) && { attention: 'open', attentionOf: state.merchantId }),
       ...(state.kind === 'deposit' && state.status === 'Pending' && { openUntil: state.expiresAt }),
       revision: stream.at(-1)!.recorded.revision,
     }
   })
 }
 
-/** Of what withdrawals do not have. */
-const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
+/** Of what the other kind does not have. */
+const untouched = {
+  funds: noFunds,
+  payout: untouchedPayout,
+  autoCancelledAmountMinor: null,
+  cancelReason: null,
+  reopened: false,
+}
 
 function asNumbers(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)))
@@ -146,29 +158,79 @@ const statusReached: { readonly [type in TransferEvent['type']]: transfer.Status
   LateFundsReceived: null,
   FundsReturned: null,
   AttentionResolved: null,
+  WithdrawalClaimed: null,
+  WithdrawalReleased: null,
+  WithdrawalApproved: null,
+  PersonalDataErased: null,
 }
 
 function totalDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
-  const counted = events.filter(({ event }) => statusReached[event.type] !== null)
-  const groups = groupBy(counted, ({ event: { type, data } }) =>
-    [data.merchantId, data.kind, statusReached[type], data.at.slice(0, 10)].join('|'),
+  const counted = events.flatMap((one) => {
+    const { type, data } = one.event
+    const status = statusReached[type]
+    const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
+    const names = [...(status ? [status] : []), ...(type in namedBeside ? [namedBeside[type]!] : [])]
+    return names.map((name) => ({ ...one, name, amountMinor }))
+  })
+  const periods = counted.flatMap((one) =>
+    [one.event.data.merchantId, '*'].flatMap((owner) =>
+      [13, 10, 7].map((length) => ({ ...one, key: [owner, length, one.event.data.at.slice(0, length)].join('|') })),
+    ),
   )
+  const groups = groupBy(periods, ({ key, name, event }) => [key, event.data.kind, name].join('|'))
   return Object.entries(groups).map(([_id, group = []]) => {
-    const [merchantId, kind, status, day] = _id.split('|')
-    const sum = (amountOf: (event: TransferEvent) => bigint) =>
-      Number(group.reduce((total, { event }) => total + amountOf(event), 0n))
+    const [, , , kind, counted] = _id.split('|')
+    const sum = (amountOf: (one: (typeof group)[number]) => bigint) =>
+      Number(group.reduce((total, one) => total + amountOf(one), 0n))
     return {
       _id,
-      merchantId,
       kind,
-      status,
-      day,
+      counted,
       count: group.length,
-      amountMinor: sum(({ data }) => data.amountMinor),
-      transactionAmountMinor: sum(({ data }) => ('transactionAmountMinor' in data ? data.transactionAmountMinor : 0n)),
+      amountMinor: sum(({ amountMinor }) => amountMinor),
+      transactionAmountMinor: sum(({ event: { data } }) =>
+        'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n,
+      ),
       position: Number(group.at(-1)!.recorded.position.commit),
     }
   })
+}
+
+/** What is counted beside a status. */
+const namedBeside: { readonly [type in TransferEvent['type']]?: string } = {
+  TransferReopened: 'Reopened',
+  FundsReturned: 'Returned',
+}
+
+function termDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {
+  const erased = new Set(
+    events.flatMap(({ event: { type, data } }) => (type === 'PersonalDataErased' ? data.trackingId : [])),
+  )
+  const documents = events.flatMap(({ event: { type, data } }) => {
+    if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return []
+    const termsOf = (texts: readonly string[]) => {
+      const folded = texts.map((text) => Array.from(searchable(text)).slice(0, 60).join(''))
+      return folded.filter(Boolean).map((text) => `t${text}`)
+    }
+    const [ofReference] = termsOf([data.referenceId])
+    const account = 'accountNumber' in data ? data.accountNumber : ''
+    const known = erased.has(data.trackingId) ? [] : termsOf([data.userId, data.name, account])
+    const personal = [...new Set(known)].filter((term) => term !== ofReference).sort()
+    const countdown = (253_402_300_799_999 - Date.parse(data.at)).toString(36)
+    const [merchant, transfer] = [data.merchantId, data.trackingId].map((id) => id.replaceAll('-', ''))
+    const begin = base64Url(merchant!.match(/../g)!.map((byte) => Number.parseInt(byte, 16)))
+    const idOf = (term: string) => `${begin}|${data.kind[0]}${term}\t${countdown}${transfer}`
+    const texts = [ofReference!, ...personal].map((term) => ({ _id: idOf(term) }))
+    return [{ _id: idOf(`m${data.paymentMethod}`), personal }, ...texts]
+  })
+  return documents
+}
+
+function base64Url(bytes: readonly number[]): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }
 
 function feedDocuments(events: readonly Recorded<TransferEvent>[]): Document[] {

@@ -21,6 +21,7 @@ export async function createDeposit(
   credentials: Credentials,
   referenceId: string = randomUUID(),
   amount = '100.00',
+  userId = '42',
 ): Promise<Answer> {
   const hashCode = createHash('md5')
     .update(`${credentials.secretKey}${amount}${referenceId}`)
@@ -30,7 +31,7 @@ export async function createDeposit(
     method: 'POST',
     headers: { 'content-type': 'application/json-patch+json', WebApiKey: credentials.webApiKey },
     body:
-      `{"amount":${amount},"userId":"42","name":"Ada Lovelace","username":"ada","referenceId":"${referenceId}",` +
+      `{"amount":${amount},"userId":"${userId}","name":"Ada Lovelace","username":"ada","referenceId":"${referenceId}",` +
       `"transactionType":1,"paymentMethod":1,"hashCode":"${hashCode}"}`,
   })
   return {

@@ -1,5 +1,3 @@
-import { MongoClient } from 'mongodb'
-
 /** The server the tests may use; they make databases of their own on it, called transferd_test_…. */
 const testMongodbUrl = process.env.TEST_MONGODB_URL?.trim() || undefined
 
@@ -23,6 +21,8 @@ export type OtherServer = 'FerretDB 1' | 'mongo-java-server'
 
 /** Undefined of MongoDB, which says what commit it was built of. */
 export async function otherServer(url: string): Promise<OtherServer | undefined> {
+  // A test that has no server does not load the driver, which takes a while.
+  const { MongoClient } = await import('mongodb')
   const client = new MongoClient(url)
   try {
     const buildInfo = await client.db().command({ buildInfo: 1 })

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Credentials } from '../../examples/merchant/receiver.js'
+import type { SandboxUser } from '../../src/runtime/sandbox-users.js'
 import type { SandboxWallet } from '../../src/runtime/sandbox-wallet.js'
+import { program } from './program.js'
 
-const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
-const startsWithinMs = 30_000
+const startsWithinMs = 120_000
 
 /** Anything with tap's `teardown`. */
 interface Teardown {
@@ -31,6 +31,7 @@ export interface Announced {
     readonly merchantId: string
     readonly outboxToken: string
     readonly wallet?: SandboxWallet
+    readonly users: readonly SandboxUser[]
   }
   readonly notices: readonly string[]
 }
@@ -54,13 +55,15 @@ export interface ServiceOptions {
   readonly roles?: string
   /** The program; this repository's when absent. */
   readonly main?: string
+  /** With made-up transfers. */
+  readonly seed?: boolean
 }
 
 /** Starts the built service as its own process and waits until it is ready. Killed after the test if it still runs. */
 export async function startServiceProcess(t: Teardown, options: ServiceOptions): Promise<ServiceProcess> {
-  const { directory, port = 0, environment = {}, roles, main: program = main } = options
-  const args = roles === undefined ? [] : ['--roles', roles]
-  const child = spawn(process.execPath, [program, 'serve', '--json', ...args], {
+  const { directory, port = 0, environment = {}, roles, main = program, seed = false } = options
+  const args = [...(roles === undefined ? [] : ['--roles', roles]), ...(seed ? ['--seed'] : [])]
+  const child = spawn(process.execPath, [main, 'serve', '--json', ...args], {
     cwd: directory,
     env: { ...cleanEnvironment(), PORT: String(port), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -128,7 +131,7 @@ export async function runCli(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
 ): Promise<Finished> {
-  const child = spawn(process.execPath, [main, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: directory,
     env: { ...cleanEnvironment(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

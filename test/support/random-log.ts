@@ -71,6 +71,12 @@ export function logOf(history: readonly Step[]): RecordedEvent[] {
   return log
 }
 
+/** The longest of many, and always the same for a seed. */
+export function longLog(seed: number): RecordedEvent[] {
+  const logs = fc.sample(steps, { numRuns: 200, seed }).map(logOf)
+  return logs.reduce((longest, each) => (each.length > longest.length ? each : longest))
+}
+
 function transferCommand({ transfer, what, amount }: Step, trackingId: string, at: string): TransferCommand {
   const message = what % 2 === 0 ? null : 'a message'
   const request = { trackingId, merchantId: merchants[transfer % 2]!, referenceId: `r${transfer}`, at } as const
@@ -82,6 +88,7 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
     told: amount % 2 === 0,
     amountMinor: BigInt(amount),
   }
+  const by = { by: `user:${amount % 7}`, underClaim: false }
   const mismatchPolicy = { toleranceMinor: 0n, autoCancel: amount % 2 === 0 }
   switch (what) {
     case 0:
@@ -103,20 +110,25 @@ function transferCommand({ transfer, what, amount }: Step, trackingId: string, a
         message,
         reason: 'so it was',
         mismatchPolicy,
+        approvalAboveMinor: amount % 5 === 0 ? 10_000_00n : null,
+        ...by,
         at,
       }
     case 3:
       if (amount % 3 === 0) return { type: 'Reopen', reason: 'it came', at }
-      return { type: 'SendToManualControl', message, at }
+      if (amount % 3 === 1) return { type: amount % 2 === 0 ? 'Claim' : 'Release', by: by.by, at }
+      return { type: 'SendToManualControl', message, ...by, at }
     case 4:
       if (amount % 4 === 0) return { type: 'ResolveAttention', reason: 'it is settled', at }
       if (amount % 4 === 1) {
         const receiptUrl = `https://bank.example/${amount}`
         return { type: 'ReturnFunds', amountMinor: 50n, receiptUrl, toleranceMinor: 0n, at }
       }
-      return { type: 'Cancel', message, at }
+      return { type: 'Cancel', message, ...by, at }
     default:
-      return { type: amount % 2 === 0 ? 'Expire' : 'Fail', message, at }
+      if (amount % 2 === 0) return { type: 'Expire', at }
+      if (amount % 3 === 0) return { type: 'Approve', by: by.by, approvalAboveMinor: 10_000_00n, at }
+      return { type: 'Fail', message, ...by, at }
   }
 }
 

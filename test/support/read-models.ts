@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
-import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { mongodbUrl, otherServer } from './mongodb.js'
 
@@ -22,6 +21,8 @@ export const withoutAtomicUpdates = onFerretDb1 && 'FerretDB 1 updates without a
 export async function openTestReadModels(directory: string): Promise<ReadModels> {
   if (server === undefined) return openEmbeddedReadModels({ directory })
   const hash = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 24)
+  // Its driver is loaded by who needs it: most tests do not, and each would load it.
+  const { openMongodbReadModels } = await import('../../src/read-models/mongodb/mongodb-read-models.js')
   return openMongodbReadModels({ url: mongodbUrl(server, `transferd_test_${hash}`) })
 }
 

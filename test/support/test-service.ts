@@ -5,11 +5,16 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { createHostResolver } from '../../src/callbacks/deliver/resolve-host.js'
+import { TestEvents } from '../../src/callbacks/deliver/test-event.js'
 import { CallbackCommands } from '../../src/commands/callbacks.js'
 import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
 import { SecretKeyUse } from '../../src/commands/secret-key-use.js'
+import { SignIns } from '../../src/commands/sign-ins.js'
 import { TransferCommands } from '../../src/commands/transfers.js'
+import { UserDirectory } from '../../src/commands/user-directory.js'
+import { UserCommands } from '../../src/commands/users.js'
 import { WalletCollections } from '../../src/commands/wallet/collections.js'
 import { WalletLogIns } from '../../src/commands/wallet/log-ins.js'
 import { WalletPayments } from '../../src/commands/wallet/payments.js'
@@ -18,11 +23,16 @@ import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
 import { passingOver } from '../../src/event-store/passing-over.js'
 import { buildApp, type HttpDependencies } from '../../src/http/app.js'
+import { CustomerKeys } from '../../src/privacy/customer-keys.js'
+import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { sealing } from '../../src/privacy/sealing-store.js'
 import { startProjections } from '../../src/projections/start.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
+import { createProjectionControls } from '../../src/runtime/projection-controls.js'
 import { createSecurityLog } from '../../src/runtime/security-log.js'
 import { hashCode } from '../../src/security/hash-code.js'
-import { createSecretBox } from '../../src/security/secret-box.js'
+import { createPasswords } from '../../src/security/passwords.js'
+import { createSecretBox, type SecretBox } from '../../src/security/secret-box.js'
 import type { Wallet } from '../../src/wallet/wallet.js'
 import { openTestEventStore } from './event-store.js'
 import { MemoryWallet } from './memory-wallet.js'
@@ -57,6 +67,7 @@ export const merchantSettings: MerchantSettings = {
   autoCancelMismatch: false,
   mismatchToleranceMinor: 0n,
   manualControlAboveMinor: null,
+  approvalAboveMinor: null,
   rateLimitPerSecond: 10_000,
   depositExpiryMinutes: 30,
   minAmountMinor: 1n,
@@ -89,6 +100,10 @@ export interface TestService {
   readonly readModels: ReadModels
   readonly directory: MerchantDirectory
   readonly merchants: MerchantCommands
+  readonly userDirectory: UserDirectory
+  readonly users: UserCommands
+  readonly clock: () => string
+  readonly secretBox: SecretBox
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
   readonly walletPayments: WalletPayments
@@ -118,6 +133,8 @@ export interface TestServiceOptions {
   /** Seconds until the account may be sent another code. */
   readonly takeCode?: (accountNumber: number) => number
   readonly clock?: () => string
+  /** Personal data is sealed, as in a real service. */
+  readonly sealed?: boolean
   /** Runs the projections, which lists and feeds need. */
   readonly projections?: boolean
 }
@@ -126,14 +143,18 @@ export interface TestServiceOptions {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const path = options.path ?? mkdtempSync(join(tmpdir(), 'transferd-http-'))
   const masterKey = options.masterKey ?? randomBytes(32)
-  const engine = passingOver(await openTestEventStore(path))
-  const store = options.wrapStore?.(engine) ?? engine
+  const raw = await openTestEventStore(path)
   const readModels = await openTestReadModels(path)
   const clock = options.clock ?? (() => new Date().toISOString())
   const secretBox = createSecretBox(masterKey)
+  const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: path }), secretBox)
+  const engine = passingOver(options.sealed ? sealing(raw, keys) : raw)
+  const store = options.wrapStore?.(engine) ?? engine
   const merchants = new MerchantCommands(engine, clock, secretBox)
   const directory = new MerchantDirectory(engine, secretBox, clock, () => {})
   await directory.start()
+  const userDirectory = new UserDirectory(engine, () => {})
+  await userDirectory.start()
   const transfers = new TransferCommands(store, clock, async (id) => directory.byId(id)?.settings)
   const callbacks = new CallbackCommands(store, clock)
   const settingsOf = async (id: string) => directory.byId(id)?.settings
@@ -156,13 +177,32 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     takeCode: options.takeCode ?? (() => 0),
   })
   const metrics = options.overrides?.metrics ?? new Registry()
+  const testEvents = new TestEvents({ merchants: directory, resolve: createHostResolver(), timeoutMs: 2_000, clock })
+  const users = new UserCommands({
+    ...{ store, clock, directory: userDirectory, box: secretBox, passwords: createPasswords() },
+    isMerchant: (id) => directory.byId(id) !== undefined,
+  })
   const dependencies: HttpDependencies = {
     transfers,
     callbacks,
     walletPayments,
     directory,
+    userDirectory,
+    users,
+    signIns: new SignIns(store, secretBox, clock, users),
+    inSandbox: () => directory.all().every(({ settings }) => settings.sandbox),
+    store,
+    merchants,
+    testEndpoint: (merchantId) => testEvents.send(merchantId),
     secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
+    privacy: { store, raw, keys, readModels, transfers, clock },
+    eventStore: store,
+    projectionLags: async () => [],
+    auditCheckpoint: async () => 'a signed checkpoint',
+    projectionControls: createProjectionControls({ store, readModels }, clock, () =>
+      directory.problems().map(({ problem }) => problem),
+    ),
     secretBox,
     currency: { code: 'TRY', decimals: 2 },
     paymentMethods,
@@ -176,16 +216,19 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     metrics,
     readiness: async () => [],
     details: async () => [],
+    checks: async () => [],
     merchantsServed: true,
+    traced: false,
     outbox: async () => undefined,
+    proofOf: async () => ({ outcome: 'unknown' }),
     ...options.overrides,
   }
   const app = await buildApp(dependencies)
   const otherNodes: FastifyInstance[] = []
   const projections = options.projections && startProjections({ store, readModels, clock, logger })
   const until = async (condition: () => boolean) => {
-    for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
-    if (!condition()) throw new Error('waited 5 s in vain')
+    for (let i = 0; i < 6_000 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10))
+    if (!condition()) throw new Error('waited a minute in vain')
   }
   return {
     app,
@@ -193,6 +236,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     readModels,
     directory,
     merchants,
+    userDirectory,
+    users,
+    clock,
+    secretBox,
     transfers,
     callbacks,
     walletPayments,
@@ -219,8 +266,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       for (const each of [app, ...otherNodes]) await each.close()
       if (projections) await projections.stop()
       await directory.stop()
+      await userDirectory.stop()
       await readModels.close()
       await engine.close()
+      await keys.close()
     },
   }
 }

@@ -1,16 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import {
-  InvalidWalletAccountError,
-  type Passwords,
-  TooManyPasswordsError,
-  WalletAccounts,
-} from '../../src/commands/wallet/accounts.js'
+import { InvalidWalletAccountError, WalletAccounts } from '../../src/commands/wallet/accounts.js'
 import { walletAccountStream } from '../../src/domain/streams.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { createPasswords, type Passwords, TooManyPasswordsError } from '../../src/security/passwords.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { createBuiltInWallet } from '../../src/wallet/built-in/built-in-wallet.js'
-import { createPasswords } from '../../src/wallet/built-in/passwords.js'
 import { MessageNotSentError, type Messages } from '../../src/wallet/messages.js'
 import { WalletOutcomeUnknownError, WalletUnavailableError } from '../../src/wallet/wallet.js'
 import { context, openTestStore } from '../support/embedded-store.js'

@@ -1,4 +1,5 @@
 export { type Backup, BackupFailedError, backUpLog } from './file/backup.js'
+export { checkLogFile } from './file/check-log-file.js'
 export { CannotOpenLogError, logPath } from './file/log-file.js'
 export * from './types.js'
 
@@ -50,6 +51,7 @@ function withGroups(log: Log, closeWriter: () => Promise<void>): EventLog {
   return {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
     appendInOrder: (appends) => log.appendInOrder(appends),
+    ordersInOneMoment: true,
     readStream: (stream, options) => log.readStream(stream, options),
     readAll: (options) => log.readAll(options),
     subscribeToAll: (options) => log.subscribeToAll(options),

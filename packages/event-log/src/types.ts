@@ -25,6 +25,8 @@ export interface RecordedEvent extends NewEvent {
   readonly position: Position
   /** Milliseconds since the epoch, by the clock of the store. */
   readonly recordedAtMs: number
+  /** The event's bytes, where they are not just the JSON of what is shown here; only where it was asked for ({@link ReadAllOptions.asStored}). */
+  readonly stored?: readonly Uint8Array[]
 }
 
 export interface Append {
@@ -57,6 +59,8 @@ export interface ReadAllOptions {
   readonly streamPrefixes?: readonly string[]
   /** Events in the page, at least 1. */
   readonly maxCount: number
+  /** Nothing that is stored goes unseen: what cannot be read as an event is shown with `stored`, and is no error. */
+  readonly asStored?: true
 }
 
 /** A page of the global order. */
@@ -178,9 +182,13 @@ export interface EventLog {
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
   /**
    * Several appends one after the other, stopping at the first refusal (which is thrown); those before it stay.
-   * One round trip where the engine can; not atomic across streams.
+   * One round trip where the engine can; not atomic across streams. An append of no events only asks whether the stream is as expected. `atOnce`:
+   * where it cannot, none waits for the answer to the one before it, and what stands behind a refusal may be stored as well; for who reads back
+   * what is stored. The refusal is thrown when all have ended.
    */
-  appendInOrder(appends: readonly Append[]): Promise<readonly AppendResult[]>
+  appendInOrder(appends: readonly Append[], options?: { readonly atOnce?: boolean }): Promise<readonly AppendResult[]>
+  /** {@link appendInOrder} looks at all of its streams in one moment, and writes in the same: nobody else writes in between. */
+  readonly ordersInOneMoment?: true
   /** A stream that does not exist reads as empty. */
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>

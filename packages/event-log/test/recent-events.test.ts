@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { openEventLog } from '../src/event-log.js'
 import { RecentEvents } from '../src/reader/recent-events.js'
-import type { RecordedEvent } from '../src/types.js'
+import type { Position, RecordedEvent } from '../src/types.js'
+import { tempDirectory } from './support/temp-directory.js'
 
 const eventAt = (place: number): RecordedEvent => ({
   id: `id-${place}`,
@@ -77,3 +80,43 @@ t.test('what is remembered has a limit, and the youngest stays', async (t) => {
   recent.add('f', { after: 30_000, through: 30_001, events: [eventAt(30_001)], size: 9 * 1024 * 1024 })
   t.same(recent.behind('f', 30_000, 10).events, [])
 })
+
+t.test(
+  'who reads some streams of those that another reads shares what was read, and sees every event of its own once',
+  async (t) => {
+    const log = await openEventLog({ directory: tempDirectory(t) })
+    t.teardown(() => log.close())
+    const prefixes = { some: ['a-'], more: ['a-', 'b-'] }
+    const read = { some: [] as RecordedEvent[], more: [] as RecordedEvent[] }
+    const readOn = async (who: 'some' | 'more', maxCount: number) => {
+      const after = checkpoint[who]
+      const page = await log.readAll({ streamPrefixes: prefixes[who], maxCount, ...(after && { after }) })
+      read[who].push(...page.events)
+      checkpoint[who] = page.checkpoint
+      return page.atEnd
+    }
+    const checkpoint: { [who: string]: Position | undefined } = {}
+    for (let round = 0; round < 40; round++) {
+      const appends = ['a', 'b', 'c', 'a'].map((name, n) => ({
+        stream: `${name}-${round}-${n}`,
+        expectedRevision: 'no_stream' as const,
+        events: [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }],
+      }))
+      await log.appendInOrder(appends)
+      // In turn who comes first, and how far.
+      for (const who of round % 3 === 0 ? (['more', 'some'] as const) : (['some', 'more'] as const))
+        await readOn(who, 1 + (round % 7))
+    }
+    for (const who of ['some', 'more'] as const) while (!(await readOn(who, 100))) {}
+    t.same(
+      read.some.map(({ stream }) => stream),
+      read.more.map(({ stream }) => stream).filter((name) => name.startsWith('a-')),
+    )
+    t.equal(read.some.length, 80)
+    const shared = new Set<RecordedEvent>(read.more)
+    t.ok(
+      read.some.some((event) => shared.has(event)),
+      'an event is parsed once for both',
+    )
+  },
+)

@@ -23,7 +23,6 @@ t.test('hashes are spread over 48 bits', async (t) => {
 })
 
 async function create(store: EventLog, names: readonly string[]): Promise<void> {
-  // A merge takes 64 commits: as few to a commit that the names behind the first 65,536 make more than those.
   for (let i = 0; i < names.length; i += 250) {
     await Promise.all(
       names.slice(i, i + 250).map((name) => {
@@ -35,7 +34,7 @@ async function create(store: EventLog, names: readonly string[]): Promise<void> 
 
 t.test('every stream is found, before its name is merged into the index, meanwhile and afterwards', async (t) => {
   const directory = tempDirectory(t)
-  const names = Array.from({ length: 90_000 }, () => `transfer-${randomUUID()}`)
+  const names = Array.from({ length: 12_000 }, () => `transfer-${randomUUID()}`)
   const store = await openEventLog({ directory })
   // It has looked at the log once, early, and never since.
   const idle = await openEventLog({ directory })
@@ -43,9 +42,9 @@ t.test('every stream is found, before its name is merged into the index, meanwhi
   t.equal((await idle.readStream(names[50]!)).length, 1)
   await create(store, names.slice(100))
   const db = new Database(join(directory, 'events.db'), { readonly: true })
-  t.ok(Number(db.prepare('SELECT indexed_through FROM log_state').pluck().get()) >= 65_536, 'names were merged')
+  t.ok(Number(db.prepare('SELECT count(*) FROM stream_names').pluck().get()) > 8_192, 'names were merged')
   db.close()
-  const sample = names.filter((_, i) => i % 97 === 0)
+  const sample = names.filter((_, i) => i % 37 === 0)
   const reopened = await openEventLog({ directory })
   for (const one of [store, idle, reopened]) {
     for (const name of sample) t.equal((await one.readStream(name)).length, 1)

@@ -1,11 +1,12 @@
 import pRetry from 'p-retry'
-import type { CallbackCommands } from '../../commands/callbacks.js'
-import { type Loaded, TooMuchContentionError } from '../../commands/handle-command.js'
+import type { CallbackCommands, LoadedLane } from '../../commands/callbacks.js'
+import { TooMuchContentionError } from '../../commands/handle-command.js'
 import type { MerchantDirectory } from '../../commands/merchant-directory.js'
 import type { MerchantCommands } from '../../commands/merchants.js'
 import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback/callback.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { annotate, inSpanOf } from '../../watching/tracing.js'
 import type { CallbackMetrics } from '../metrics.js'
 import type { Endpoint } from './endpoint.js'
 import { isGone, outcomeOf } from './schedule.js'
@@ -25,8 +26,10 @@ export interface Attempted {
   readonly endpoint: Endpoint
   readonly merchant: Merchant
   readonly trackingId: string
-  readonly lane: Loaded<Lane>
+  readonly lane: LoadedLane
   readonly delivery: Delivery
+  /** Called when the endpoint's answer is known, or that there is none: another may go out to it. Resolves when it may be written down. */
+  readonly answered: () => Promise<void>
 }
 
 /**
@@ -34,11 +37,35 @@ export interface Attempted {
  * send the callback again and again while the log cannot be written.
  * @throws the signal's reason when it aborts: what is not written down then will be sent again
  */
-export async function attempt(
+export function attempt(deps: AttemptDependencies, attempted: Attempted, signal: AbortSignal): Promise<Attempt> {
+  const { trackingId, lane, delivery, merchant } = attempted
+  const cause = lane.causes.get(delivery.webhookId)
+  const start = () => {
+    const attributes = {
+      'transferd.tracking_id': trackingId,
+      'transferd.merchant_id': merchant.merchantId,
+      'transferd.callback.attempt': delivery.attempts + 1,
+      ...(cause && { 'transferd.correlation_id': cause.$correlationId }),
+    }
+    return { name: 'callback deliver', kind: 'client', attributes } as const
+  }
+  return inSpanOf(cause && { metadata: cause }, start, async () => {
+    const done = await sendAndReport(deps, attempted, signal)
+    annotate(() => ({ 'transferd.callback.outcome': done.outcome.result }))
+    return done
+  })
+}
+
+interface Attempt {
+  readonly outcome: AttemptOutcome
+  readonly lane: Lane
+}
+
+async function sendAndReport(
   deps: AttemptDependencies,
-  { endpoint, merchant, trackingId, lane, delivery }: Attempted,
+  { endpoint, merchant, trackingId, lane, delivery, answered }: Attempted,
   signal: AbortSignal,
-): Promise<{ readonly outcome: AttemptOutcome; readonly lane: Lane }> {
+): Promise<Attempt> {
   const { commands, metrics, clock, random } = deps
   const { webhookId } = delivery
   const begunMs = Date.parse(clock())
@@ -50,18 +77,25 @@ export async function attempt(
   if (answer.failure === null) endpoint.breaker.succeeded()
   else endpoint.breaker.failed(atMs)
 
-  // Before the report: nothing may go out to an endpoint that said it is gone.
-  if (isGone(answer)) await disable(deps, endpoint, 'the endpoint answered 410 Gone', signal)
+  const gone = isGone(answer)
+  // Nothing may go out to an endpoint that said it is gone.
+  if (gone) endpoint.holdUntilKnownDisabled(atMs)
+  const turn = answered()
+  // Before the report: what waits for the endpoint to be enabled is due then, and not while it is about to be disabled.
+  if (gone) await disable(deps, endpoint, 'the endpoint answered 410 Gone', signal)
+  await turn
   const { httpStatus, durationMs } = answer
   const report = { attempt: delivery.attempts + 1, httpStatus, durationMs, outcome }
-  const context = { actor: 'system:callbacks', $correlationId: webhookId, $causationId: webhookId }
+  const $correlationId = lane.causes.get(webhookId)?.$correlationId ?? webhookId
+  const context = { actor: 'system:callbacks', $correlationId, $causationId: webhookId }
   const { state } = await untilWritten(
     () => commands.reportAttempt(trackingId, webhookId, report, context, lane),
     signal,
   )
-  metrics.attempted(outcome.result, durationMs)
-  if (outcome.result === 'delivered') await untilWritten(() => endpoint.health.succeeded(), signal)
-  else if (await untilWritten(() => endpoint.health.failed(atMs), signal)) {
+  metrics.attempted(merchant.merchantId, outcome.result, durationMs)
+  if (outcome.result === 'delivered') {
+    if (!endpoint.health.isKnownWell) await untilWritten(() => endpoint.health.succeeded(), signal)
+  } else if (await untilWritten(() => endpoint.health.failed(atMs), signal)) {
     await disable(deps, endpoint, 'nothing but failures for 120 hours', signal)
   }
   return { outcome, lane: state }
@@ -76,9 +110,19 @@ async function disable(deps: AttemptDependencies, endpoint: Endpoint, reason: st
 }
 
 /** Retries while the log is unavailable. @throws whatever else `write` throws, and the signal's reason */
-function untilWritten<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+async function untilWritten<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted()
+  try {
+    return await write()
+  } catch (error) {
+    if (!isRetried(error)) throw error
+  }
   return pRetry(write, {
     ...{ retries: Number.POSITIVE_INFINITY, minTimeout: 250, maxTimeout: 10_000, signal },
-    shouldRetry: ({ error }) => error instanceof StoreUnavailableError || error instanceof TooMuchContentionError,
+    shouldRetry: ({ error }) => isRetried(error),
   })
+}
+
+function isRetried(error: unknown): boolean {
+  return error instanceof StoreUnavailableError || error instanceof TooMuchContentionError
 }

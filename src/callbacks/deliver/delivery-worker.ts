@@ -10,6 +10,7 @@ import { type AttemptDependencies, attempt } from './attempt.js'
 import { Endpoint, maxAttemptsPerEndpoint } from './endpoint.js'
 import { EndpointHealth } from './endpoint-health.js'
 import type { ResolveHost } from './guard.js'
+import { ReportTurns } from './report-turns.js'
 import { EndpointConnection } from './send.js'
 import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
@@ -24,6 +25,8 @@ export interface DeliveryDependencies extends AttemptDependencies {
 /** Attempts in flight; beyond it each endpoint may still have one, so that endpoints that hang cannot take every place. */
 const maxAttempts = 512
 const maxAttemptsWithReserve = 1_024
+/** Attempts in flight and those answered and not written down yet: what a crash may send again while the log takes nothing. */
+const maxUnwritten = 4_096
 const tickMs = 200
 const searchEveryMs = 1_000
 const merchantsPerSearch = 500
@@ -40,6 +43,11 @@ export class DeliveryWorker {
   readonly #attempts = new Set<Promise<void>>()
   readonly #searches = new Set<string>()
   readonly #crowdedOut = new Set<Endpoint>()
+  readonly #reports = new ReportTurns()
+  /** Attempts whose answer is not known yet, of all endpoints. */
+  #sending = 0
+  /** Endpoints to which another attempt may go out, by the end of the turn of the event loop. */
+  readonly #freed = new Set<Endpoint>()
   /** Where the next search continues among the merchants. */
   #searchFrom = 0
 
@@ -141,6 +149,8 @@ export class DeliveryWorker {
     while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
       const trackingId = endpoint.lanes.take()
       if (trackingId === undefined) break
+      endpoint.sending++
+      this.#sending++
       const running = this.#serve(endpoint, trackingId).finally(() => this.#attempts.delete(running))
       this.#attempts.add(running)
     }
@@ -154,20 +164,29 @@ export class DeliveryWorker {
   #mayAttempt(endpoint: Endpoint): boolean {
     if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt(this.#nowMs())) return false
     if (!this.#deliverable(endpoint.merchantId)) return false
-    const limit = endpoint.lanes.inFlightCount === 0 ? maxAttemptsWithReserve : maxAttempts
-    const free = this.#attempts.size < limit
+    const limit = endpoint.sending === 0 ? maxAttemptsWithReserve : maxAttempts
+    const free = this.#sending < limit && this.#attempts.size < maxUnwritten
     if (!free) this.#crowdedOut.add(endpoint)
     return free
   }
 
-  /** Endpoints that found no place come first, or the one whose attempt has ended would always take it again. */
-  #pumpAfter(endpoint: Endpoint): void {
-    const [first] = this.#crowdedOut
-    if (first) {
-      this.#crowdedOut.delete(first)
-      this.#pump(first)
+  /** Once for all that end in the same turn of the event loop. */
+  #pumpSoon(endpoint: Endpoint): void {
+    if (this.#freed.size === 0) setImmediate(() => this.#pumpFreed())
+    this.#freed.add(endpoint)
+  }
+
+  /** Endpoints that found no place come first, or those whose attempts have ended would always take them again. */
+  #pumpFreed(): void {
+    const freed = [...this.#freed]
+    this.#freed.clear()
+    for (const endpoint of [...this.#crowdedOut]) {
+      this.#crowdedOut.delete(endpoint)
+      this.#pump(endpoint)
+      // No place is left: it waits for the next one behind the others.
+      if (this.#crowdedOut.has(endpoint)) break
     }
-    this.#pump(endpoint)
+    for (const endpoint of freed) this.#pump(endpoint)
   }
 
   /** The merchant, unless its callbacks are held back. */
@@ -179,23 +198,31 @@ export class DeliveryWorker {
   /** One turn of a lane: at most one attempt, then the next lane. Never rejects. */
   async #serve(endpoint: Endpoint, trackingId: string): Promise<void> {
     const { lanes } = endpoint
+    let isSending = true
+    const sent = () => {
+      if (!isSending) return
+      isSending = false
+      endpoint.sending--
+      this.#sending--
+      this.#pumpSoon(endpoint)
+    }
     let again = false
     try {
-      again = await this.#sendNext(endpoint, trackingId)
+      again = await this.#sendNext(endpoint, trackingId, sent)
     } catch (error) {
       if (!this.abort.aborted) {
         this.deps.logger.error({ err: error, trackingId }, 'callbacks: a callback could not be attempted')
         lanes.postpone(trackingId, this.#nowMs() + afterErrorMs)
       }
     }
+    sent()
     lanes.release(trackingId)
     if (again) lanes.offer(trackingId)
-    // After this promise has left the set of attempts, or it would still count towards the limit.
-    setImmediate(() => this.#pumpAfter(endpoint))
+    this.#pumpSoon(endpoint)
   }
 
-  /** True when the lane may have something more to send now. */
-  async #sendNext(endpoint: Endpoint, trackingId: string): Promise<boolean> {
+  /** True when the lane may have something more to send now. `sent` is called when the endpoint has answered. */
+  async #sendNext(endpoint: Endpoint, trackingId: string, sent: () => void): Promise<boolean> {
     const { commands } = this.deps
     const loaded = await commands.load(trackingId)
     const delivery = nextDelivery(loaded.state)
@@ -206,7 +233,11 @@ export class DeliveryWorker {
       endpoint.lanes.postpone(trackingId, dueMs)
       return false
     }
-    const attempted = { endpoint, merchant, trackingId, lane: loaded, delivery }
+    const answered = () => {
+      sent()
+      return this.#reports.next(this.#sending)
+    }
+    const attempted = { endpoint, merchant, trackingId, lane: loaded, delivery, answered }
     const { outcome, lane } = await attempt(this.deps, attempted, this.abort)
     if (outcome.result !== 'failed') return nextDelivery(lane) !== undefined
     endpoint.lanes.postpone(trackingId, Date.parse(outcome.nextAttemptAt))

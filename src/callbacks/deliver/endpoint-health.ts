@@ -25,6 +25,11 @@ export class EndpointHealth {
     return this.#failingSinceMs !== undefined
   }
 
+  /** A success changes nothing. */
+  get isKnownWell(): boolean {
+    return this.#noted === false && !this.isFailing
+  }
+
   /** @throws StoreUnavailableError, TooMuchContentionError */
   async succeeded(): Promise<void> {
     if (this.#noted === undefined) await this.#load()

@@ -5,6 +5,8 @@ import type { EndpointConnection } from './send.js'
 import type { WaitingCallbacks } from './waiting-callbacks.js'
 
 export const maxAttemptsPerEndpoint = 16
+/** Answered and not written down yet, by a log that is slow: as many at most may be sent again after a crash. */
+const maxUnreported = 240
 
 /** The directory follows the log within milliseconds. */
 const directoryLagMs = 1_000
@@ -16,6 +18,8 @@ const restartEveryMs = 100
 export class Endpoint {
   readonly lanes = new LaneQueue()
   readonly breaker = new Breaker(maxAttemptsPerEndpoint)
+  /** Attempts whose answer is not known yet. Their lanes are in flight for longer: until the answer is written down. */
+  sending = 0
   #heldUntilMs = 0
   #refilledMs = Number.NEGATIVE_INFINITY
 
@@ -27,7 +31,8 @@ export class Endpoint {
   ) {}
 
   mayAttempt(nowMs: number): boolean {
-    return nowMs >= this.#heldUntilMs && this.breaker.allows(this.lanes.inFlightCount, nowMs)
+    if (nowMs < this.#heldUntilMs || !this.breaker.allows(this.sending, nowMs)) return false
+    return this.lanes.inFlightCount < maxAttemptsPerEndpoint + maxUnreported
   }
 
   /** There is more in the read model than in memory, by a monotonic clock. */

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { callbackUrlProblem, isCallbackAddress, isLocalName, literalAddress } from '../../commands/callback-url.js'
 
 /** All addresses of a host name, IPv4 and IPv6. @throws when it has none */
 export type ResolveHost = (hostname: string) => Promise<readonly string[]>
@@ -6,34 +6,6 @@ export type ResolveHost = (hostname: string) => Promise<readonly string[]>
 /** The URL, or an address behind it, is none that callbacks may go to. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
-}
-
-const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
-
-/** Public by number, but the machine's own cloud behind it: Azure's WireServer hands out credentials. */
-const cloudMetadata = '168.63.129.16'
-
-const maxUrlLength = 2_048
-
-/**
- * Why a callback URL cannot be used, as a sentence; undefined when it can. Looks at the text only: names are resolved, and
- * their addresses checked, at every attempt.
- */
-export function callbackUrlProblem(text: string, sandbox: boolean): string | undefined {
-  if (text.length > maxUrlLength) return `The callback URL is longer than ${maxUrlLength} characters.`
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url) return 'The callback URL is not a URL.'
-  if (url.protocol !== 'https:' && !(sandbox && url.protocol === 'http:')) {
-    return sandbox
-      ? 'The callback URL must start with https:// or http://.'
-      : 'The callback URL must start with https://.'
-  }
-  if (url.username || url.password) return 'The callback URL must not carry a user name or password.'
-  const literal = literalAddress(url)
-  if (literal !== undefined ? !isAllowed(literal, sandbox) : isLocalName(url.hostname) && !sandbox) {
-    return 'The callback URL must lead to a public address.'
-  }
-  return undefined
 }
 
 /**
@@ -49,30 +21,8 @@ export async function checkedAddresses(text: string, sandbox: boolean, resolve: 
   if (literal !== undefined) return [literal]
   const addresses = isLocalName(url.hostname) ? ['127.0.0.1', '::1'] : [...(await resolve(url.hostname))]
   // One bad address among good ones is refused too: which of them is connected to is not ours to say.
-  if (addresses.length === 0 || !addresses.every((address) => isAllowed(address, sandbox))) {
+  if (addresses.length === 0 || !addresses.every((address) => isCallbackAddress(address, sandbox))) {
     throw new AddressRefusedError('The callback URL leads to an address that is not public.')
   }
   return addresses
-}
-
-/** WHATWG URLs have turned 2130706433, 0x7f.1 and 0177.0.0.1 into 127.0.0.1 already. */
-function literalAddress(url: URL): string | undefined {
-  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
-  return ipaddr.isValid(host) ? host : undefined
-}
-
-/** RFC 6761: always loopback, never asked of a name server. */
-function isLocalName(hostname: string): boolean {
-  return /^(.+\.)?localhost\.?$/i.test(hostname)
-}
-
-/** Public unicast, or loopback for a sandbox merchant. */
-function isAllowed(address: string, sandbox: boolean): boolean {
-  if (!ipaddr.isValid(address)) return false
-  // `::ffff:10.0.0.1` is 10.0.0.1 to the operating system.
-  const parsed = ipaddr.process(address)
-  if (sandbox && parsed.range() === 'loopback') return true
-  if (parsed.range() !== 'unicast' || parsed.toString() === cloudMetadata) return false
-  // ipaddr.js calls everything it has no name for unicast, `::127.0.0.1` for one.
-  return parsed.kind() === 'ipv4' || (parsed as ipaddr.IPv6).match(globalUnicast)
 }

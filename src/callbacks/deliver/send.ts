@@ -1,5 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type LookupFunction } from 'node:net'
-import { type Dispatcher, errors, Pool } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { AddressRefusedError, checkedAddresses, type ResolveHost } from './guard.js'
 
 const maxAnswerBytes = 65_536
@@ -25,9 +26,118 @@ export interface Answer {
   readonly durationMs: number
 }
 
+/**
+ * One request and what is read of its answer, straight from the client's dispatcher: no stream, controller and promise for each of its
+ * parts, which cost as much as the request.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<Answer>
+  readonly #startedMs = performance.now()
+  readonly #signal: AbortSignal
+  readonly #onAbort = () => this.#cutOff()
+  #timer: NodeJS.Timeout
+  #timedOut = false
+  #controller: Dispatcher.DispatchController | undefined
+  #head: Omit<Answer, 'durationMs'> | undefined
+  #bytes = 0
+  #ended = false
+  #resolve: (answer: Answer) => void = () => undefined
+  #reject: (reason: unknown) => void = () => undefined
+
+  constructor(timeoutMs: number, signal: AbortSignal) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.#signal = signal
+    this.#timer = setTimeout(() => {
+      this.#timedOut = true
+      this.#cutOff()
+    }, timeoutMs)
+    signal.addEventListener('abort', this.#onAbort)
+    if (signal.aborted) this.#cutOff()
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#ended) controller.abort(new CutOffError())
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // 1xx: the answer is still to come.
+    if (status < 200) return
+    if (status < 300) this.#head = { httpStatus: status, failure: null }
+    else {
+      const retryAfter = status === 429 || status === 503 ? headers['retry-after'] : undefined
+      const failure = `http ${status}`
+      this.#head = { httpStatus: status, failure, ...(typeof retryAfter === 'string' && { retryAfter }) }
+    }
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(this.#onAbort, maxAnswerReadMs)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > maxAnswerBytes) this.#cutOff()
+  }
+
+  onResponseEnd(): void {
+    this.#end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.failed(error)
+  }
+
+  failed(error: unknown): void {
+    this.#end(error)
+  }
+
+  /** The connection with it: what it may still send is nobody's. */
+  #cutOff(): void {
+    this.#end(new CutOffError())
+    this.#controller?.abort(new CutOffError())
+  }
+
+  #end(error?: unknown): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#onAbort)
+    const durationMs = Math.round(performance.now() - this.#startedMs)
+    // The status counts, whatever became of the rest.
+    if (this.#head) this.#resolve({ ...this.#head, durationMs })
+    else if (this.#signal.aborted) this.#reject(this.#signal.reason)
+    else if (isMistake(error)) this.#reject(error)
+    else {
+      const failure = this.#timedOut ? 'timeout' : failureCode(error)
+      this.#resolve({ httpStatus: null, failure, durationMs })
+    }
+  }
+}
+
+class CutOffError extends Error {
+  override readonly name = 'CutOffError'
+}
+
+interface Target {
+  readonly url: string
+  readonly sandbox: boolean
+  readonly addresses: readonly string[]
+  readonly origin: string
+  readonly path: string
+}
+
 /** The connections to one merchant's endpoint, bound to the addresses that were checked. */
 export class EndpointConnection {
+  #undici: typeof import('undici') | undefined
   #pool: { readonly key: string; readonly pool: Pool } | undefined
+  /** The last target, where no name server was asked: checked again it would be the same. */
+  #unresolved: Target | undefined
 
   constructor(
     private readonly options: {
@@ -38,78 +148,59 @@ export class EndpointConnection {
     },
   ) {}
 
-  /** @throws the signal's reason when it aborts: nothing is known then; every other failure is an answer */
+  /** @throws the signal's reason when it aborts: nothing is known then; and mistakes of the program. Every other failure is an answer. */
   async send(request: CallbackRequest, signal: AbortSignal): Promise<Answer> {
-    const startedMs = performance.now()
-    const elapsedMs = () => Math.round(performance.now() - startedMs)
-    // Not AbortSignal.any, which leaves something behind in a signal that lives as long as the worker.
-    const ending = new AbortController()
-    const onAbort = () => ending.abort()
-    const timer = setTimeout(onAbort, this.options.timeoutMs)
-    signal.addEventListener('abort', onAbort)
-    if (signal.aborted) onAbort()
-    try {
-      return { ...(await this.#exchange(request, ending.signal)), durationMs: elapsedMs() }
-    } catch (error) {
-      signal.throwIfAborted()
-      // undici wraps or renames the reason now and then; the signal knows which it was.
-      const failure = ending.signal.aborted ? 'timeout' : failureCode(error)
-      return { httpStatus: null, failure, durationMs: elapsedMs() }
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-    }
+    const exchange = new Exchange(this.options.timeoutMs, signal)
+    this.#begin(exchange, request).catch((error) => exchange.failed(error))
+    return await exchange.answer
   }
 
   async close(): Promise<void> {
     await this.#pool?.pool.destroy()
   }
 
-  async #exchange(request: CallbackRequest, signal: AbortSignal): Promise<Omit<Answer, 'durationMs'>> {
-    const { url, sandbox, headers, body } = request
-    const addresses = await unlessAborted(checkedAddresses(url, sandbox, this.options.resolve), signal)
-    const { origin, pathname, search } = new URL(url)
-    const response = await this.#poolOf(origin, addresses).request({
-      method: 'POST',
-      path: `${pathname}${search}`,
-      headers,
-      body,
-      signal,
+  async #begin(exchange: Exchange, { url, sandbox, headers, body }: CallbackRequest): Promise<void> {
+    // By an endpoint's first callback: a megabyte of source that a service without any need not read.
+    this.#undici ??= await import('undici')
+    const { origin, path, addresses } = await this.#target(url, sandbox)
+    // Name servers take no signal.
+    if (!exchange.hasEnded) this.#poolOf(origin, addresses).dispatch({ method: 'POST', path, headers, body }, exchange)
+  }
+
+  async #target(url: string, sandbox: boolean): Promise<Target> {
+    const known = this.#unresolved
+    if (known?.url === url && known.sandbox === sandbox) return known
+    let isResolved = false
+    const addresses = await checkedAddresses(url, sandbox, (hostname) => {
+      isResolved = true
+      return this.options.resolve(hostname)
     })
-    const { statusCode } = response
-    await discard(response.body)
-    if (statusCode >= 200 && statusCode < 300) return { httpStatus: statusCode, failure: null }
-    const retryAfter = statusCode === 429 || statusCode === 503 ? response.headers['retry-after'] : undefined
-    return {
-      httpStatus: statusCode,
-      failure: `http ${statusCode}`,
-      ...(typeof retryAfter === 'string' && { retryAfter }),
-    }
+    const { origin, pathname, search } = new URL(url)
+    const target = { url, sandbox, addresses, origin, path: `${pathname}${search}` }
+    this.#unresolved = isResolved ? undefined : target
+    return target
   }
 
   /** Connections are kept while the name leads to the same addresses, so that none outlives the check it passed. */
   #poolOf(origin: string, addresses: readonly string[]): Pool {
-    const key = `${origin} ${[...addresses].sort().join(' ')}`
+    const key = addresses.length === 1 ? `${origin} ${addresses[0]}` : `${origin} ${[...addresses].sort().join(' ')}`
     if (this.#pool?.key === key) return this.#pool.pool
     // Lets what is in flight end.
     this.#pool?.pool.close().catch(() => undefined)
     const { timeoutMs, maxConnections } = this.options
-    const pool = new Pool(origin, {
+    const pool = new this.#undici!.Pool(origin, {
       connections: maxConnections,
       maxHeaderSize: maxAnswerHeaderBytes,
       // Ours ends before theirs: a request on a connection that the endpoint is closing would be a failed attempt.
       keepAliveTimeout: 2_000,
+      // An exchange has its own end.
+      headersTimeout: 0,
+      bodyTimeout: 0,
       connect: { lookup: pinned(addresses), timeout: timeoutMs },
     })
     this.#pool = { key, pool }
     return pool
   }
-}
-
-async function discard(body: Dispatcher.ResponseData['body']): Promise<void> {
-  const timer = setTimeout(() => body.destroy(), maxAnswerReadMs)
-  await body.dump({ limit: maxAnswerBytes }).catch(() => undefined)
-  clearTimeout(timer)
 }
 
 function pinned(addresses: readonly string[]): LookupFunction {
@@ -118,16 +209,6 @@ function pinned(addresses: readonly string[]): LookupFunction {
     if (options.all) callback(null, all)
     else callback(null, all[0]!.address, all[0]!.family)
   }
-}
-
-/** Name servers take no signal. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 const failureCodes: readonly (readonly [RegExp, string])[] = [
@@ -141,10 +222,15 @@ const failureCodes: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** A short code and never the message, which may quote the answer. */
+/** Not the endpoint's doing, so no attempt: what the network, undici and URLs throw has a code. */
+function isMistake(error: unknown): boolean {
+  return (error instanceof TypeError || error instanceof ReferenceError) && codeOf(error) === ''
+}
+
 function failureCode(error: unknown): string {
   if (error instanceof AddressRefusedError) return 'address refused'
   // Has a code now and then only.
-  if (error instanceof errors.HTTPParserError) return 'bad answer'
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'bad answer'
   const code = codeOf(error)
   return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection failed'
 }

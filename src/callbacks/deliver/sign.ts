@@ -14,7 +14,7 @@ export async function signedCallback(
   merchants: MerchantDirectory,
   known: Merchant,
   trackingId: string,
-  { webhookId, transferRevision, payload }: Delivery,
+  { webhookId, transferRevision, payload }: Pick<Delivery, 'webhookId' | 'transferRevision' | 'payload'>,
   atMs: number,
 ): Promise<CallbackRequest> {
   const at = new Date(atMs).toISOString()

@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { CallbackCommands } from '../../commands/callbacks.js'
-import type { Loaded } from '../../commands/handle-command.js'
-import type { Lane } from '../../domain/callback/callback.js'
+import { type Loaded, unread } from '../../commands/handle-command.js'
+import { callbackDecider, type Lane } from '../../domain/callback/callback.js'
 import { transferDecider } from '../../domain/transfer/decide.js'
 import type { TransferEvent } from '../../domain/transfer/events.js'
 import { statusCodes, type Transfer, type TransferState } from '../../domain/transfer/transfer.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readEvent } from '../../event-store/read-event.js'
+import { streamAttributes } from '../../watching/traced-store.js'
+import { inSpanOf } from '../../watching/tracing.js'
 
 interface Change {
   readonly event: RecordedEvent
@@ -22,12 +24,17 @@ const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
   'LateFundsReceived',
   'FundsReturned',
   'AttentionResolved',
+  'WithdrawalClaimed',
+  'WithdrawalReleased',
+  'WithdrawalApproved',
+  'PersonalDataErased',
 ])
 
 /** Records the callbacks that a transfer's status changes call for: once each, and in order. */
 export class ChangeRecorder {
   /** By event id: everything up to there is recorded. */
-  private readonly done = new LRUCache<string, true>({ max: maxRemembered })
+  // By size: `max` would take the memory for all of them at once.
+  private readonly done = new LRUCache<string, true>({ maxSize: maxRemembered, sizeCalculation: () => 1 })
 
   constructor(
     private readonly store: EventStore,
@@ -46,18 +53,25 @@ export class ChangeRecorder {
   /**
    * Records what is not recorded yet of the transfer's changes up to and including `event`. The earlier ones too: events
    * may reach us in another order, and a callback that is recorded late would be sent late.
+   * `isNew`: nobody has recorded it as far as is known, and the lane of a first callback need not be read to append to it.
    * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
-  async recordUpTo(event: RecordedEvent): Promise<number> {
-    const missing = await this.recordMissing(await this.changesUpTo(event))
+  async recordUpTo(event: RecordedEvent, { isNew = false } = {}): Promise<number> {
+    const start = () => {
+      const attributes = { ...streamAttributes(event.stream), 'transferd.event_type': event.type }
+      return { name: 'callback record', kind: 'consumer', attributes } as const
+    }
+    const missing = await inSpanOf(event, start, async () => this.recordMissing(await this.changesUpTo(event), isNew))
     this.done.set(event.id, true)
     return missing
   }
 
-  private async recordMissing(changes: readonly Change[]): Promise<number> {
+  private async recordMissing(changes: readonly Change[], isNew: boolean): Promise<number> {
     const [first] = changes
     if (!first) return 0
-    let lane = await this.commands.load(first.transfer.trackingId)
+    // Should there be a lane after all, the append is refused or done already, and it is read then.
+    let lane: Loaded<Lane> =
+      isNew && changes.length === 1 ? unread(callbackDecider) : await this.commands.load(first.transfer.trackingId)
     const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
     const missing = changes.filter((change) => !recorded.has(change.event.id))
     for (const change of missing) lane = await this.record(change, lane)

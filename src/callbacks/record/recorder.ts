@@ -100,7 +100,7 @@ export class Recorder {
 
   /** Never rejects. */
   private async record(
-    { event, ackId }: PersistentDelivery,
+    { event, ackId, retryCount }: PersistentDelivery,
     consumer: PersistentConsumer,
     acks: AckBatch,
     signal: AbortSignal,
@@ -108,7 +108,7 @@ export class Recorder {
     const { changes, metrics, logger } = this.deps
     const where = `${event.stream}@${event.revision}`
     try {
-      metrics.recorded('subscription', await changes.recordUpTo(event))
+      metrics.recorded('subscription', await changes.recordUpTo(event, { isNew: retryCount === 0 }))
       acks.add(ackId)
     } catch (error) {
       const broken = error instanceof UnreadableEventError

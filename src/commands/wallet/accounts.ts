@@ -2,6 +2,8 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { type Refusal, refuse } from '../../domain/decision.js'
+import { normalEmail } from '../../domain/email.js'
+import { erasedAccountNumber } from '../../domain/personal-data.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import {
   debitOf,
@@ -11,10 +13,11 @@ import {
   type WalletAccountState,
   walletAccountDecider,
 } from '../../domain/wallet/account.js'
-import { isEasyPassword, isPassword, isPhone, maxAccountNumber, normalEmail } from '../../domain/wallet/credentials.js'
+import { isEasyPassword, isPassword, isPhone } from '../../domain/wallet/credentials.js'
 import { emailReservationDecider } from '../../domain/wallet/email-reservation.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { Passwords } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import {
   type Clock,
@@ -24,7 +27,7 @@ import {
   loadStream,
   TooMuchContentionError,
 } from '../handle-command.js'
-import { KeyedQueue } from './keyed-queue.js'
+import { KeyedQueue } from '../keyed-queue.js'
 
 export interface OpenWalletAccount {
   readonly email: string
@@ -41,19 +44,6 @@ export interface OpenWalletAccount {
 export type WalletAccountResult =
   | { readonly accepted: true; readonly account: WalletAccount; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
-
-/** Slow on purpose, and off the main thread. Those it is done for take turns (`queuedFor`). */
-export interface Passwords {
-  /** A PHC string (`$argon2id$…`) with a salt of its own. @throws TooManyPasswordsError */
-  hash(secret: string, queuedFor: string): Promise<string>
-  /** @throws TooManyPasswordsError */
-  verify(phc: string, secret: string, queuedFor: string): Promise<boolean>
-}
-
-/** More log-ins at once than can be handled in reasonable time. */
-export class TooManyPasswordsError extends Error {
-  override readonly name = 'TooManyPasswordsError'
-}
 
 /** What is wrong with an e-mail, a password or a phone, in a sentence without them. */
 export class InvalidWalletAccountError extends Error {
@@ -84,7 +74,7 @@ export class WalletAccounts {
     private readonly box: SecretBox,
     private readonly passwords: Passwords,
     /** The number of a new account; a guess meets one of n accounts with a chance of n in 9 · 10^11. */
-    private readonly newNumber: () => number = () => randomInt(100_000_000_000, maxAccountNumber + 1),
+    private readonly newNumber: () => number = () => randomInt(100_000_000_000, erasedAccountNumber),
   ) {}
 
   /**
@@ -160,8 +150,8 @@ export class WalletAccounts {
   /** @throws SecretBoxError with another master key */
   contact({ accountNumber, email, phone }: WalletAccount): { readonly email: string; readonly phone: string } {
     return {
-      email: this.box.open(email, owner(accountNumber, 'email')),
-      phone: this.box.open(phone, owner(accountNumber, 'phone')),
+      email: this.box.open(email, walletContactOwner(accountNumber, 'email')),
+      phone: this.box.open(phone, walletContactOwner(accountNumber, 'phone')),
     }
   }
 
@@ -204,8 +194,8 @@ export class WalletAccounts {
         type: 'Open',
         accountNumber,
         emailMac,
-        email: this.box.seal(normal, owner(accountNumber, 'email')),
-        phone: this.box.seal(phone, owner(accountNumber, 'phone')),
+        email: this.box.seal(normal, walletContactOwner(accountNumber, 'email')),
+        phone: this.box.seal(phone, walletContactOwner(accountNumber, 'phone')),
         passwordHash,
         sandbox,
         openingBalanceMinor,
@@ -268,6 +258,6 @@ function opened(state: WalletAccountState, changed: boolean) {
 }
 
 /** Associated data of what is sealed: it opens for this account and purpose only. */
-function owner(accountNumber: number, what: 'email' | 'phone'): string {
+export function walletContactOwner(accountNumber: number, what: 'email' | 'phone'): string {
   return `wallet:${accountNumber}:${what}`
 }

@@ -26,10 +26,10 @@ import {
 import { type LogIn, type PaymentTold, type Wallet, WalletUnavailableError } from '../../wallet/wallet.js'
 import { type Clock, type CommandContext, handleCommand, type Loaded, loadStream } from '../handle-command.js'
 import { deviceIdOf } from '../ids.js'
+import { KeyedQueue } from '../keyed-queue.js'
 import type { TransferCommands } from '../transfers.js'
 import { type WalletCollections, whyNotPayable } from './collections.js'
 import { type WalletFailure, walletFailure } from './failure.js'
-import { KeyedQueue } from './keyed-queue.js'
 import type { WalletLogIns } from './log-ins.js'
 
 /** One step of one deposit. */
@@ -268,11 +268,14 @@ export class WalletPayments {
     code: string,
     context: CommandContext,
   ): Promise<Result<{ readonly isTrusted: boolean; readonly verified: Loaded<Payment> }>> {
-    const { store, wallet, clock, collections } = this.deps
+    const { store, wallet, clock, collections, box } = this.deps
     const { trackingId, merchantId } = transfer
-    const stream = walletCodesStream(accountNumber)
+    const stream = walletCodesStream(box.mac('wallet account', String(accountNumber)))
     const wrongCodes = await loadStream(store, codeCapDecider, stream)
-    const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.#nowMs())
+    // Of the day before an upgrade: the stream had the number itself in its name.
+    const older = await loadStream(store, codeCapDecider, walletCodesStream(String(accountNumber)))
+    const lockedUntilMs =
+      codesLockedUntilMs(wrongCodes.state, this.#nowMs()) ?? codesLockedUntilMs(older.state, this.#nowMs())
     if (lockedUntilMs !== undefined) {
       return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.#nowMs()) / 1000) })
     }

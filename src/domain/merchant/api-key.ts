@@ -1,5 +1,10 @@
 /** What a key may be used for. Each route of src/http says which of them it asks for. */
-export const scopes = ['read', 'deposits', 'withdrawals'] as const
+export const scopes = ['read', 'deposits', 'withdrawals', 'settlement'] as const
+/**
+ * Those that a key has which nobody gave others. Settlement is not among them: whoever holds the key that creates withdrawals must not be
+ * able to say that they were paid.
+ */
+export const usualScopes: readonly Scope[] = ['read', 'deposits', 'withdrawals']
 
 export type Scope = (typeof scopes)[number]
 
@@ -29,7 +34,7 @@ export function isApiKeyValid({ validUntil }: ApiKey, at: string): boolean {
 }
 
 export function mainKey(sha256: string, createdAt: string): ApiKey {
-  return { sha256, name: mainKeyName, scopes, validUntil: null, createdAt }
+  return { sha256, name: mainKeyName, scopes: usualScopes, validUntil: null, createdAt }
 }
 
 /** The main key before stays valid until `previousValidUntil`, the ones before that no longer. */

@@ -1,7 +1,7 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
-import type { MerchantEvent } from './events.js'
+import type { MerchantEvent, SealedSecret } from './events.js'
 import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
 import { callbackSecretKey } from './secret-keys.js'
 import type { MerchantSettings } from './settings.js'
@@ -10,7 +10,7 @@ type Data<Type extends MerchantEvent['type']> = DataOf<MerchantEvent, Type>
 type OfMerchant<Type extends MerchantEvent['type']> = Omit<Data<Type>, 'merchantId'>
 
 export type MerchantCommand =
-  | ({ readonly type: 'Register' } & Omit<Data<'MerchantRegistered'>, 'requestsClaimed'>)
+  | ({ readonly type: 'Register' } & Data<'MerchantRegistered'>)
   | ({ readonly type: 'ChangeSettings' } & OfMerchant<'MerchantSettingsChanged'>)
   | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
   | ({ readonly type: 'CreateApiKey'; readonly at: string } & Omit<ApiKey, 'createdAt'>)
@@ -18,6 +18,8 @@ export type MerchantCommand =
   | ({ readonly type: 'RotateSecretKey' } & Omit<OfMerchant<'SecretKeyRotated'>, 'gradual'>)
   | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
   | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
+  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
   | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
   | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
 
@@ -27,7 +29,7 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
   if (command.type === 'Register') {
     const { type: _, ...data } = command
     return state.merchantId === null
-      ? accept({ type: 'MerchantRegistered', data: { ...data, requestsClaimed: true } })
+      ? accept({ type: 'MerchantRegistered', data })
       : refuse('conflict', 'This merchant is registered already.')
   }
   if (state.merchantId === null) return refuse('not-found', 'There is no such merchant.')
@@ -65,6 +67,8 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
       const { type: _, ...rotation } = command
       return accept({ type: 'WebhookSecretRotated', data: { merchantId, ...rotation } })
     }
+    case 'Reseal':
+      return reseal(command, state)
     case 'Suspend':
       return state.suspended ? accept() : accept({ type: 'MerchantSuspended', data: { merchantId, at } })
     case 'Resume':
@@ -78,6 +82,21 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     default:
       return command satisfies never
   }
+}
+
+function reseal(
+  { resealed, at }: Extract<MerchantCommand, { type: 'Reseal' }>,
+  { merchantId, secretKeys, webhookSecret: { current, previous } }: Merchant,
+): Decision<MerchantEvent> {
+  const sealed = [...secretKeys.all.map((key) => key.sealed), current, ...(previous ? [previous.value] : [])]
+  if (!sealed.some((text) => resealed.has(text))) return accept()
+  const anew = (text: SealedSecret) => resealed.get(text) ?? text
+  const data = {
+    secretKeys: secretKeys.all.map((key) => ({ number: key.number, secretKey: anew(key.sealed) })),
+    webhookSecret: anew(current),
+    previousWebhookSecret: previous ? anew(previous.value) : null,
+  }
+  return accept({ type: 'MerchantSecretsResealed', data: { merchantId, ...data, at } })
 }
 
 function createApiKey(

@@ -28,7 +28,7 @@ interface MerchantData {
     requestsClaimed: boolean
   }
   MerchantSettingsChanged: Common & { changes: Partial<MerchantSettings> }
-  /** Of the main key, the one a merchant is registered with: it has all scopes and no expiry. */
+  /** Of the main key, the one a merchant is registered with: it has the usual scopes and no expiry. */
   ApiKeyRotated: Rotation & { apiKeySha256: string }
   /** Another key beside those there are. */
   ApiKeyCreated: Common & {
@@ -52,6 +52,14 @@ interface MerchantData {
    */
   SecretKeyTakenUp: Common & { number: number }
   WebhookSecretRotated: Rotation & { webhookSecret: SealedSecret }
+  /** The same secrets under another master key; nothing else changes. */
+  MerchantSecretsResealed: Common & {
+    /** Of those there are; `number` as in SecretKeyTakenUp. */
+    secretKeys: readonly { readonly number: number; readonly secretKey: SealedSecret }[]
+    webhookSecret: SealedSecret
+    /** Null where there is none before it. */
+    previousWebhookSecret: SealedSecret | null
+  }
   MerchantSuspended: Common
   MerchantResumed: Common
   CallbackEndpointDisabled: Common & { reason: string }

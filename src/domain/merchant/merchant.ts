@@ -1,6 +1,7 @@
+import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './api-key.js'
 import type { MerchantEvent, SealedSecret } from './events.js'
-import { firstSecretKey, rotateSecretKey, type SecretKeys } from './secret-keys.js'
+import { firstSecretKey, resealSecretKeys, rotateSecretKey, type SecretKeys } from './secret-keys.js'
 import type { MerchantSettings } from './settings.js'
 
 /** A credential and, while it is being rotated, the one before it. */
@@ -62,6 +63,8 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
       return { ...state, secretKeys: { ...state.secretKeys, takenUp: event.data.number } }
     case 'WebhookSecretRotated':
       return { ...state, webhookSecret: rotate(state.webhookSecret, event.data.webhookSecret, event.data) }
+    case 'MerchantSecretsResealed':
+      return { ...state, ...resealed(state, event.data) }
     case 'MerchantSuspended':
       return { ...state, suspended: true }
     case 'MerchantResumed':
@@ -72,6 +75,18 @@ export function evolve(state: MerchantState, event: MerchantEvent): MerchantStat
       return { ...state, callbacksDisabled: null }
     default:
       return event satisfies never
+  }
+}
+
+function resealed(
+  { secretKeys, webhookSecret: { previous } }: Merchant,
+  data: DataOf<MerchantEvent, 'MerchantSecretsResealed'>,
+) {
+  const { webhookSecret: current, previousWebhookSecret } = data
+  const anew = previous && { ...previous, value: previousWebhookSecret ?? previous.value }
+  return {
+    secretKeys: resealSecretKeys(secretKeys, data.secretKeys),
+    webhookSecret: { current, ...(anew && { previous: anew }) },
   }
 }
 

@@ -46,6 +46,16 @@ export function rotateSecretKey(
   return { all: [current, previous, ...kept], takenUp }
 }
 
+/** The same keys under another master key. */
+export function resealSecretKeys(
+  { all: [first, ...others], takenUp }: SecretKeys,
+  resealed: readonly { readonly number: number; readonly secretKey: SealedSecret }[],
+): SecretKeys {
+  const sealedOf = new Map(resealed.map(({ number, secretKey }) => [number, secretKey]))
+  const anew = (key: SecretKey) => ({ ...key, sealed: sealedOf.get(key.number) ?? key.sealed })
+  return { all: [anew(first), ...others.map(anew)], takenUp }
+}
+
 /** The newest first. */
 export function validSecretKeys({ all }: SecretKeys, at: string): readonly SecretKey[] {
   // Most of the time nothing is being rotated.

@@ -1,3 +1,4 @@
+import { formatTwoDecimals } from '../money.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
 import { hiddenCharacters, isVisible } from '../text.js'
 
@@ -15,6 +16,8 @@ export interface MerchantSettings {
   readonly mismatchToleranceMinor: bigint
   /** A deposit of more is not completed before a person has looked at it; null: none. */
   readonly manualControlAboveMinor: bigint | null
+  /** A withdrawal of more is completed only when another person than the one who pays has approved it; null: none. */
+  readonly approvalAboveMinor: bigint | null
   readonly rateLimitPerSecond: number
   readonly depositExpiryMinutes: number
   readonly minAmountMinor: bigint
@@ -48,6 +51,16 @@ export const rateLimitPerSecond = { min: 1, max: 100_000 } as const
 export const depositExpiryMinutes = { min: 15, max: 1440 } as const
 /** How long a rotated credential stays valid beside the new one; 0 revokes it at once. */
 export const overlapMinutes = { min: 0, max: 525_600, usual: 1440 } as const
+/** What an amount of an event can hold. */
+const maxSettingMinor = 99_999_999_999_999n
+/** Settings that are amounts. */
+export const amountSettings = [
+  'mismatchToleranceMinor',
+  'manualControlAboveMinor',
+  'approvalAboveMinor',
+  'minAmountMinor',
+  'maxAmountMinor',
+] as const satisfies readonly (keyof MerchantSettings)[]
 const maxUrlLength = 2048
 /** All of them are in one header. */
 const maxFrameAncestors = 20
@@ -61,6 +74,7 @@ export function defaultSettings(sandbox: boolean) {
     autoCancelMismatch: false,
     mismatchToleranceMinor: 0n,
     manualControlAboveMinor: null,
+    approvalAboveMinor: null,
     rateLimitPerSecond: 100,
     depositExpiryMinutes: 30,
     minAmountMinor: 1_00n,
@@ -75,22 +89,55 @@ export function defaultSettings(sandbox: boolean) {
   } as const
 }
 
+/** A setting that is refused, and why as a sentence. */
+export interface SettingProblem {
+  readonly setting: keyof MerchantSettings
+  readonly message: string
+}
+
+/** What is wrong with settings that are given, each taken by itself: those that are kept were once given. */
+export function givenSettingsProblem(given: Partial<MerchantSettings>): SettingProblem | undefined {
+  const { name } = given
+  if (name !== undefined && (name.trim() === '' || name.length > maxNameLength)) {
+    return { setting: 'name', message: `The name must be 1 to ${maxNameLength} characters.` }
+  }
+  for (const setting of ['name', 'callbackUrl', 'returnUrl'] as const) {
+    if (!isVisible(given[setting] ?? '')) return { setting, message: `It ${hiddenCharacters}.` }
+  }
+  for (const [setting, { min, max }] of Object.entries({ rateLimitPerSecond, depositExpiryMinutes })) {
+    const value = given[setting as 'rateLimitPerSecond' | 'depositExpiryMinutes']
+    if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) continue
+    return { setting: setting as keyof MerchantSettings, message: `It must be a whole number from ${min} to ${max}.` }
+  }
+  for (const setting of amountSettings) {
+    const value = given[setting]
+    if (value === undefined || value === null) continue
+    const mayBeNone = setting === 'mismatchToleranceMinor'
+    if (value < (mayBeNone ? 0n : 1n)) {
+      return { setting, message: mayBeNone ? 'It must not be below 0.' : 'It must be above 0.' }
+    }
+    if (value > maxSettingMinor)
+      return { setting, message: `It must be at most ${formatTwoDecimals(maxSettingMinor)}.` }
+  }
+  return undefined
+}
+
 /**
- * What is wrong with a merchant's settings as a sentence, undefined when they will do. Addresses are not looked at: what the callback URL
- * and the allow-list may name is src/callbacks/deliver/guard.ts and src/commands/address-index.ts.
+ * What is wrong with a merchant's settings together, undefined when they will do. Addresses are not looked at: what the callback URL
+ * and the allow-list may name is src/commands/callback-url.ts and src/commands/address-index.ts.
  */
-export function settingsProblem(settings: MerchantSettings): string | undefined {
+export function settingsProblem(settings: MerchantSettings): SettingProblem | undefined {
   const { returnUrl, frameAncestors, sandbox, minAmountMinor, maxAmountMinor } = settings
-  if (returnUrl !== null) {
-    const problem = returnUrlProblem(returnUrl, sandbox)
-    if (problem) return problem
+  const returning = returnUrl === null ? undefined : returnUrlProblem(returnUrl, sandbox)
+  if (returning) return { setting: 'returnUrl', message: returning }
+  const framing = frameAncestors.map((origin) => frameAncestorProblem(origin, sandbox)).find(Boolean)
+  if (framing) return { setting: 'frameAncestors', message: framing }
+  if (frameAncestors.length > maxFrameAncestors) {
+    return { setting: 'frameAncestors', message: `At most ${maxFrameAncestors} origins may frame the page.` }
   }
-  for (const origin of frameAncestors) {
-    const problem = frameAncestorProblem(origin, sandbox)
-    if (problem) return problem
+  if (minAmountMinor > maxAmountMinor) {
+    return { setting: 'minAmountMinor', message: 'The smallest amount must not be above the largest.' }
   }
-  if (frameAncestors.length > maxFrameAncestors) return `At most ${maxFrameAncestors} origins may frame the page.`
-  if (minAmountMinor > maxAmountMinor) return 'The smallest amount must not be above the largest.'
   return undefined
 }
 

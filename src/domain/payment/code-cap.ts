@@ -11,7 +11,7 @@ interface WrongCode {
   readonly at: string
 }
 
-/** A wrong code for a wallet account, whichever merchant's deposit it was for (`walletcodes-<accountNumber>`). */
+/** A wrong code for a wallet account, whichever merchant's deposit it was for (`walletcodes-<keyed digest>`). */
 export type WalletCodeRefused = EventsOf<{ WalletCodeRefused: WrongCode }>
 
 /** Wrong codes for one account in {@link codeCapWindowMs}: a guesser who has the password hits one in 50,000 days. */

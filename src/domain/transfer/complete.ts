@@ -4,6 +4,7 @@ import type { Complete } from './commands.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferEvent } from './events.js'
 import { availableMinor, heldMinor } from './funds.js'
+import { approvalRefusal, claimRefusal, stopRefusal } from './paying.js'
 import { isTerminal, type Status, type Transfer } from './transfer.js'
 
 /** What is booked, and how it is judged. */
@@ -17,11 +18,14 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
   if (isCancelledFor(amountMinor, state)) return accept()
   if (isTerminal(state.status)) return isFinal(state, 'Completed')
+  const unpaid = stopRefusal(command, state) ?? claimRefusal(command, state)
+  if (unpaid) return unpaid
   if (amountMinor === undefined) {
     return refuse('conflict', 'Nothing is left of what was received: to complete, name the amount.')
   }
   const objection = withoutReason(command, amountMinor, state) ?? unlikely(command, amountMinor, state)
-  return objection ? refuse('conflict', objection) : book({ ...command, amountMinor }, state)
+  if (objection) return refuse('conflict', objection)
+  return approvalRefusal(command, state, amountMinor) ?? book({ ...command, amountMinor }, state)
 }
 
 /** Completes, or cancels where the amount is not the requested one and the merchant wants none of those. */

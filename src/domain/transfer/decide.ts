@@ -1,14 +1,24 @@
 import { accept, type Decider, type Decision, refuse } from '../decision.js'
 import { formatTwoDecimals } from '../money.js'
-import type { CreateDeposit, CreateWithdrawal, ReceiveFunds, ReturnFunds, Settle, TransferCommand } from './commands.js'
+import type {
+  CreateDeposit,
+  CreateWithdrawal,
+  ReceiveFunds,
+  ReturnFunds,
+  Settle,
+  Settler,
+  TransferCommand,
+} from './commands.js'
 import { book, complete, isFinal, isMismatch } from './complete.js'
 import { cancelled, common } from './event-data.js'
 import type { TransferCreated, TransferEvent } from './events.js'
 import { heldMinor } from './funds.js'
+import { approve, claim, claimRefusal, release } from './paying.js'
 import {
   type Deposit,
   evolve,
   initialState,
+  isErased,
   isTerminal,
   needsAttention,
   type Status,
@@ -26,17 +36,23 @@ export function decide(command: TransferCommand, state: TransferState): Decision
     case 'Complete':
       return complete(command, state)
     case 'SendToManualControl':
-      return moveTo('ManualControl', state, {
+      return moveTo('ManualControl', command, state, {
         type: 'TransferSentToManualControl',
         data: { ...common(state, command.at), message: command.message },
       })
     case 'Cancel':
-      return moveTo('Cancelled', state, cancelled(state, command.at, 'requested', command.message))
+      return moveTo('Cancelled', command, state, cancelled(state, command.at, 'requested', command.message))
     case 'Fail':
-      return moveTo('Failed', state, {
+      return moveTo('Failed', command, state, {
         type: 'TransferFailed',
         data: { ...common(state, command.at), message: command.message },
       })
+    case 'Claim':
+      return claim(command, state)
+    case 'Release':
+      return release(command, state)
+    case 'Approve':
+      return approve(command, state)
     case 'Expire':
       if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
       return accept(cancelled(state, command.at, 'expired', 'expired'))
@@ -48,6 +64,10 @@ export function decide(command: TransferCommand, state: TransferState): Decision
       return resolveAttention(command, state)
     case 'Reopen':
       return reopen(command, state)
+    case 'ErasePersonalData': {
+      const { paymentMethod, createdAt } = state
+      return accept({ type: 'PersonalDataErased', data: { ...common(state, command.at), paymentMethod, createdAt } })
+    }
     default:
       return command satisfies never
   }
@@ -63,11 +83,11 @@ function create(command: CreateDeposit | CreateWithdrawal, state: TransferState)
 
 function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
   if (command.type === 'CreateDeposit') {
-    const { type: _, ...data } = command
-    return { type: 'DepositCreated', data: { kind: 'deposit', ...data } }
+    const { type: _, hashId = null, ...data } = command
+    return { type: 'DepositCreated', data: { kind: 'deposit', ...data, hashId } }
   }
-  const { type: _, ...data } = command
-  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data } }
+  const { type: _, hashId = null, ...data } = command
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, hashId } }
 }
 
 function sameRequest(a: Transfer, b: Transfer): boolean {
@@ -75,12 +95,18 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
     a.merchantId === b.merchantId &&
     a.referenceId === b.referenceId &&
     a.amountMinor === b.amountMinor &&
-    a.userId === b.userId &&
-    a.name === b.name &&
-    a.username === b.username &&
-    a.paymentMethod === b.paymentMethod
+    a.paymentMethod === b.paymentMethod &&
+    isSameCustomer(a, b)
   if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
-  return same && b.kind === 'withdrawal' && a.accountNumber === b.accountNumber && a.identityNumber === b.identityNumber
+  return same && b.kind === 'withdrawal'
+}
+
+/** A merchant may repeat the request of a customer who was erased since: nobody knows any more that it is another's. */
+function isSameCustomer(a: Transfer, b: Transfer): boolean {
+  if (isErased(b)) return true
+  const same = a.userId === b.userId && a.name === b.name && a.username === b.username
+  if (a.kind === 'deposit' || b.kind === 'deposit') return same
+  return same && a.accountNumber === b.accountNumber && a.identityNumber === b.identityNumber
 }
 
 function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
@@ -152,8 +178,8 @@ function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent
 }
 
 /** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
-function moveTo(status: Status, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
+function moveTo(status: Status, by: Settler, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
   if (state.status === status) return accept()
   if (isTerminal(state.status)) return isFinal(state, status)
-  return accept(event)
+  return claimRefusal(by, state) ?? accept(event)
 }

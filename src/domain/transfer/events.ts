@@ -22,6 +22,8 @@ interface Creation extends Common {
   readonly paymentMethod: number
   /** The merchant gets a callback of the creation: as it wanted then, whatever it wants later. */
   readonly told: boolean
+  /** Names the hashCode that it was accepted with, where no claim does; null where there was none. */
+  readonly hashId: string | null
 }
 
 interface WithMessage extends Common {
@@ -75,8 +77,21 @@ interface TransferData {
     resolvedAmountMinor: bigint
     reason: string
   }
+  /** Somebody pays this withdrawal, and until then nobody else. */
+  WithdrawalClaimed: Common & { by: string; until: string }
+  /** They do not, after all. That a claim's time is over is no event. */
+  WithdrawalReleased: Common & { by: string }
+  /** Another person agreed that so much is paid to this account. */
+  WithdrawalApproved: Common & {
+    by: string
+    accountNumber: string
+    /** Minor units. */
+    approvedAmountMinor: bigint
+  }
   /** A cancelled or failed deposit is in ManualControl again. */
   TransferReopened: Common & { reason: string }
+  /** Nothing is known any more of who the customer was. What the transfer is found by is repeated, as its creation cannot be read. */
+  PersonalDataErased: Common & { paymentMethod: number; createdAt: string }
 }
 
 export type TransferEvent = EventsOf<TransferData>

@@ -1,6 +1,8 @@
 import type { DataOf } from '../event.js'
+import { erasedText } from '../personal-data.js'
 import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './events.js'
 import { availableMinor, type Funds, heldMinor, noFunds, withMissing } from './funds.js'
+import { type Payout, untouchedPayout } from './payout.js'
 
 /** The specification's status values and names (Resources, "Status values of a transfer"). */
 export const statusCodes = { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 } as const
@@ -44,6 +46,7 @@ export interface Withdrawal extends Existing {
   readonly kind: 'withdrawal'
   readonly accountNumber: string
   readonly identityNumber: string | null
+  readonly payout: Payout
 }
 
 export type Transfer = Deposit | Withdrawal
@@ -60,7 +63,7 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
     }
     case 'WithdrawalCreated': {
       const { accountNumber, identityNumber } = event.data
-      return { kind: 'withdrawal', accountNumber, identityNumber, ...created(event.data) }
+      return { kind: 'withdrawal', accountNumber, identityNumber, payout: untouchedPayout, ...created(event.data) }
     }
     case 'TransferCompleted':
       return completed(existing(state), event.data)
@@ -99,6 +102,21 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
       const reopened = { reopened: true, autoCancelledAmountMinor: null, cancelReason: null } as const
       return { ...deposit(state), status: 'ManualControl', message, updatedAt: at, ...reopened }
     }
+    case 'WithdrawalClaimed': {
+      const { by, at, until } = event.data
+      const { claimants, steps } = withdrawal(state).payout
+      const all = claimants.includes(by) ? claimants : [...claimants, by]
+      return paid(state, at, { claim: { by, at, until }, claimants: all, steps: steps + 1 })
+    }
+    case 'WithdrawalReleased':
+      return paid(state, event.data.at, { claim: null })
+    case 'WithdrawalApproved': {
+      const { by, at, accountNumber, approvedAmountMinor: amountMinor } = event.data
+      const { steps } = withdrawal(state).payout
+      return paid(state, at, { approval: { by, at, accountNumber, amountMinor }, steps: steps + 1 })
+    }
+    case 'PersonalDataErased':
+      return erased(existing(state), event.data.at)
     default:
       throw new Error(`unexpected event ${(event satisfies never as TransferEvent).type}`)
   }
@@ -174,6 +192,37 @@ function deposit(state: TransferState): Deposit {
   const before = existing(state)
   if (before.kind !== 'deposit') throw new Error('money came in for a withdrawal')
   return before
+}
+
+function withdrawal(state: TransferState): Withdrawal {
+  const before = existing(state)
+  if (before.kind !== 'withdrawal') throw new Error('a deposit was claimed or approved')
+  return before
+}
+
+/** The same whether the events before it could still be read or not. */
+function erased(before: Transfer, updatedAt: string): Transfer {
+  const nobody = { userId: erasedText, name: erasedText, username: erasedText, updatedAt }
+  if (before.kind === 'deposit') return { ...before, ...nobody }
+  const { identityNumber, payout } = before
+  return {
+    ...before,
+    ...nobody,
+    accountNumber: erasedText,
+    identityNumber: identityNumber === null ? null : erasedText,
+    payout: { ...payout, approval: payout.approval && { ...payout.approval, accountNumber: erasedText } },
+  }
+}
+
+/** Who the customer was is not known any more. */
+export function isErased({ userId }: Transfer): boolean {
+  return userId === erasedText
+}
+
+/** Its status stays as it is. */
+function paid(state: TransferState, updatedAt: string, changes: Partial<Payout>): Withdrawal {
+  const before = withdrawal(state)
+  return { ...before, updatedAt, payout: { ...before.payout, ...changes } }
 }
 
 function existing(state: TransferState): Transfer {

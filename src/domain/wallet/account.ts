@@ -50,6 +50,8 @@ export type WalletAccountCommand =
       readonly description: string
       readonly at: string
     }
+  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
   | { readonly type: 'TrustDevice'; readonly device: string; readonly at: string }
 
 const initialState: WalletAccountState = { accountNumber: null }
@@ -82,6 +84,12 @@ function decide(command: WalletAccountCommand, state: WalletAccountState): Decis
     case 'TrustDevice':
       if (state.trustedDevices.includes(command.device)) return accept()
       return accept({ type: 'WalletDeviceTrusted', data: { accountNumber, device: command.device, at } })
+    case 'Reseal': {
+      const { email, phone } = state
+      const resealed = { email: command.resealed.get(email) ?? email, phone: command.resealed.get(phone) ?? phone }
+      if (resealed.email === email && resealed.phone === phone) return accept()
+      return accept({ type: 'WalletContactResealed', data: { accountNumber, ...resealed, at } })
+    }
     default:
       return command satisfies never
   }
@@ -150,6 +158,10 @@ function evolve(state: WalletAccountState, event: WalletAccountEvent): WalletAcc
       const { trackingId: key, amountMinor, description, at } = event.data
       const movement = { kind: 'refused debit', key, amountMinor, description, at, previous: state.movement } as const
       return { ...state, movement }
+    }
+    case 'WalletContactResealed': {
+      const { email, phone } = event.data
+      return { ...state, email, phone }
     }
     case 'WalletDeviceTrusted':
       return { ...state, trustedDevices: [...state.trustedDevices, event.data.device].slice(-maxTrustedDevices) }

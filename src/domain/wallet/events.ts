@@ -34,6 +34,8 @@ interface WalletAccountData {
   /** A debit was asked for that the balance did not cover. It may be asked for again. */
   WalletDebitRefused: Payment
   WalletDeviceTrusted: Common & { device: string }
+  /** The same e-mail and phone under another master key; nothing else changes. */
+  WalletContactResealed: Common & { email: string; phone: string }
 }
 
 export type WalletAccountEvent = EventsOf<WalletAccountData>

@@ -1,7 +1,7 @@
 import { copiedStream, verifiedStream } from '../../domain/streams.js'
 import { endOfLog } from '../end-of-log.js'
 import { type EventStore, type Position, type RecordedEvent, WrongExpectedRevisionError } from '../event-store.js'
-import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize } from './compare-logs.js'
+import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize, type Rewording } from './compare-logs.js'
 import { CopyRecord } from './copy-record.js'
 
 /** The copy cannot be made, or go on, as things are; the message says what to change. */
@@ -38,28 +38,34 @@ export interface CopyOptions {
   readonly target: EventStore
   readonly signal: AbortSignal
   readonly onProgress: (progress: CopyProgress) => void
+  /** Everything is copied as it is when absent. */
+  readonly rewording?: Rewording
 }
 
 /**
  * Copies a log into another one, in the global order, one append an event: ids, types, data, metadata, streams and revisions stay,
- * positions and the time of recording are the target's. System streams (`$…`) are the engine's own and are left out. May be ended
+ * positions and the time of recording are the target's, and `data` is what {@link Rewording} makes of it. System streams (`$…`) are the engine's own and are left out. May be ended
  * at any moment and begun again: it goes on behind the last event that the target has. Several at once do no harm.
  * @throws CopyRefusedError, LogsDifferError when the target holds anything but the beginning of the source, StoreUnavailableError
  */
-export async function copyLog({ source, target, signal, onProgress }: CopyOptions): Promise<CopyReport> {
+export async function copyLog({ source, target, signal, onProgress, rewording }: CopyOptions): Promise<CopyReport> {
   const end = await endOfLog(source)
   const tell = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
     onProgress({ doing, events, at, end: end ?? at })
 
   const record = await CopyRecord.load(target, copiedStream)
   const from = await resumeAt(source, record)
-  const before = await compareLogs(source, target, from, { signal, onProgress: tell('comparing') })
-  const after = await copyRest({ source, target, record, before, signal, onProgress: tell('copying') })
+  const before = await compareLogs(source, target, from, { signal, rewording, onProgress: tell('comparing') })
+  const after = await copyRest({ source, target, record, before, signal, rewording, onProgress: tell('copying') })
   stopIfAsked(signal)
   // What an earlier run has copied was perhaps never read back; what one has verified was, and a log only grows.
   const verifiedRecord = await CopyRecord.load(target, verifiedStream)
   const verifiedBefore = await resumeAt(source, verifiedRecord)
-  const verified = await compareLogs(source, target, verifiedBefore, { signal, onProgress: tell('verifying') })
+  const verified = await compareLogs(source, target, verifiedBefore, {
+    signal,
+    rewording,
+    onProgress: tell('verifying'),
+  })
   stopIfAsked(signal)
   if (verified.events < after.events) {
     throw new LogsDifferError(`the target ends after ${verified.events} events, but ${after.events} were copied`)
@@ -98,15 +104,16 @@ async function copyRest(options: {
   readonly record: CopyRecord
   readonly before: EqualUpTo
   readonly signal: AbortSignal
+  readonly rewording: Rewording | undefined
   readonly onProgress: (events: number, at: Position) => void
 }): Promise<EqualUpTo> {
-  const { source, target, record, before, signal, onProgress } = options
+  const { source, target, record, before, signal, rewording, onProgress } = options
   let reached = before
   while (!signal.aborted) {
     const page = await source.readAll({ maxCount: pageSize, ...(reached.source && { after: reached.source }) })
     const last = page.events.at(-1)
     if (last) {
-      const position = await append(target, page.events)
+      const position = await append(target, (await rewording?.reworded(page.events)) ?? page.events)
       const streams = reached.streams + page.events.filter(({ revision }) => revision === 0).length
       const events = reached.events + page.events.length
       reached = { events, streams, last, source: last.position, target: position }
@@ -121,7 +128,10 @@ async function copyRest(options: {
   return reached
 }
 
-/** One append an event: a part of a list that is stored is never completed by appending the list again. */
+/**
+ * One append an event: a part of a list that is stored is never completed by appending the list again. All of them at once, as a round trip for
+ * each was most of what a copy to a server took; what a refusal leaves out of order is found when the target is read back.
+ */
 async function append(target: EventStore, events: readonly RecordedEvent[]): Promise<Position | undefined> {
   const appends = events.map(({ stream, revision, id, type, data, metadata }) => ({
     stream,
@@ -129,7 +139,7 @@ async function append(target: EventStore, events: readonly RecordedEvent[]): Pro
     events: [{ id, type, data, metadata }],
   }))
   try {
-    return (await target.appendInOrder(appends)).at(-1)?.position
+    return (await target.appendInOrder(appends, { atOnce: true })).at(-1)?.position
   } catch (error) {
     if (!(error instanceof WrongExpectedRevisionError)) throw error
     throw new CopyRefusedError(

@@ -1,7 +1,7 @@
 import type { Status } from '@eventstore/db-client/generated/status_pb.js'
-import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { ClientDuplexStream } from '@grpc/grpc-js'
 import {
+  type Append,
   AppendTooLargeError,
   type ExpectedRevision,
   type NewEvent,
@@ -9,17 +9,19 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
+import type { Answer } from './append-wire.js'
 import type { Connection } from './connection.js'
 import { shared } from './generated.js'
 import { DeadlineError } from './incoming.js'
 import { type ProposedAppend, proposeAppend } from './proposed-append.js'
 import type { RawClient } from './raw-client.js'
-import { idOf, positionOf } from './recorded-event.js'
 
 const what = 'appending'
 /** Appends and bytes that wait for their answers; more are refused. */
 const maxPending = 20_000
 const maxPendingBytes = 128 * 1024 * 1024
+/** One of those that go at once must not be refused for want of room while a smaller one behind it is sent. */
+const maxAtOnceBytes = 8 * 1024 * 1024
 /** How often overdue answers are looked for. */
 const overdueEveryMs = 500
 /** An append that the server answered with "timeout" is retried: two identical ones at the same moment are enough for that. */
@@ -43,9 +45,15 @@ interface Pending {
 /** The server gave up; whether the append was done is unknown. */
 class ServerTimeout extends StoreUnavailableError {}
 
+interface Opening {
+  readonly client: RawClient
+  readonly ready: Promise<BatchCall>
+  opened?: BatchCall
+}
+
 /** Sends all appends through one endless call, any number in flight; each is answered under its own id. */
 export class Appender {
-  #call: { readonly client: RawClient; readonly ready: Promise<BatchCall> } | undefined
+  #call: Opening | undefined
   #pending = 0
   #pendingBytes = 0
   #whenIdle: (() => void) | undefined
@@ -56,7 +64,7 @@ export class Appender {
   async append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#once(stream, expected, events)
+        return await this.#sent(stream, expected, this.#proposed({ stream, expectedRevision: expected, events }))
       } catch (error) {
         // Appended a second time, the same events are answered as the first time: the revision is exact.
         if (!(error instanceof ServerTimeout) || tries === maxTries) throw error
@@ -72,17 +80,42 @@ export class Appender {
     })
   }
 
-  async #once(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+  /**
+   * In this order, and as many in flight as fit: a server stores what comes through one call in the order in which it comes. None is tried again,
+   * as those behind it are under way. @throws the first error, when all of them have ended
+   */
+  async appendAll(appends: readonly Append[]): Promise<readonly Appended[]> {
+    const results: Appended[] = []
+    for (let next = 0; next < appends.length; ) {
+      const sent: Promise<Appended>[] = []
+      for (let bytes = 0; next < appends.length && bytes < maxAtOnceBytes; next++) {
+        const append = appends[next]!
+        const proposed = this.#proposed(append)
+        bytes += proposed.size
+        sent.push(this.#sent(append.stream, append.expectedRevision, proposed))
+      }
+      for (const outcome of await Promise.allSettled(sent)) {
+        if (outcome.status === 'rejected') throw outcome.reason
+        results.push(outcome.value)
+      }
+    }
+    return results
+  }
+
+  #proposed({ stream, expectedRevision, events }: Append): ProposedAppend {
+    return proposeAppend(stream, expectedRevision, events, this.connection.deadlineMs)
+  }
+
+  async #sent(stream: string, expectedRevision: ExpectedRevision, proposed: ProposedAppend): Promise<Appended> {
     const { connection } = this
     const { deadlineMs, client } = connection
-    const proposed = proposeAppend(stream, expectedRevision, events, deadlineMs)
     const { size } = proposed
     if (this.#pending >= maxPending || this.#pendingBytes + size > maxPendingBytes)
       throw new StoreUnavailableError(`${this.#pending} appends wait for the event store already`)
     this.#pending += 1
     this.#pendingBytes += size
     try {
-      const call = await connection.call(what, () => this.#callOn(client))
+      const call = this.#openedOn(client) ?? (await connection.call(what, () => this.#callOn(client)))
       return await new Promise<Appended>((resolve, reject) => {
         const overdueAtMs = performance.now() + deadlineMs
         call.send(proposed, { stream, expectedRevision, size, overdueAtMs, resolve, reject })
@@ -94,11 +127,22 @@ export class Appender {
     }
   }
 
+  /** Without the timer and the promises of waiting for it. */
+  #openedOn(client: RawClient): BatchCall | undefined {
+    return this.#call?.client === client ? this.#call.opened : undefined
+  }
+
   #callOn(client: RawClient): Promise<BatchCall> {
     if (this.#call?.client === client) return this.#call.ready
     const ready = client.batchAppend().then((stream) => new BatchCall(stream, (error) => this.#ended(client, error)))
-    this.#call = { client, ready }
-    ready.catch((error) => this.#ended(client, error))
+    const call: Opening = { client, ready }
+    this.#call = call
+    ready.then(
+      (opened) => {
+        call.opened = opened
+      },
+      (error) => this.#ended(client, error),
+    )
     return ready
   }
 
@@ -116,10 +160,10 @@ class BatchCall {
   #failure: Error | undefined
 
   constructor(
-    private readonly stream: ClientDuplexStream<BatchAppendReq, BatchAppendResp>,
+    private readonly stream: ClientDuplexStream<Buffer, Answer>,
     private readonly onEnded: (error: unknown) => Error,
   ) {
-    stream.on('data', (response: BatchAppendResp) => this.#settle(response))
+    stream.on('data', (answer: Answer) => this.#settle(answer))
     stream.on('error', (error: Error) => this.#end(error))
     stream.on('end', () => this.#end(new StoreUnavailableError('the server ended the call')))
   }
@@ -135,21 +179,16 @@ class BatchCall {
     for (const message of messages) this.stream.write(message)
   }
 
-  #settle(response: BatchAppendResp): void {
-    const id = idOf(response.getCorrelationId())
-    const pending = this.#pending.get(id)
+  #settle(answer: Answer): void {
+    const { correlationId } = answer
+    const pending = this.#pending.get(correlationId)
     // A server may answer again after it has answered "timeout".
     if (pending === undefined) return
-    this.#pending.delete(id)
+    this.#pending.delete(correlationId)
     if (this.#pending.size === 0) this.#stopTimer()
-    const [error, success] = [response.getError(), response.getSuccess()]
-    const position = success?.getPosition()
-    if (error !== undefined) pending.reject(refusal(error, pending))
-    else if (success === undefined) pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
-    else {
-      const revision = Number(success.getCurrentRevision())
-      pending.resolve({ revision, ...(position && { position: positionOf(position) }) })
-    }
+    if ('error' in answer) pending.reject(refusal(answer.error, pending))
+    else if ('isEmpty' in answer) pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
+    else pending.resolve({ revision: answer.revision, ...(answer.position && { position: answer.position }) })
   }
 
   /** They were sent in order, so the first is the oldest. */

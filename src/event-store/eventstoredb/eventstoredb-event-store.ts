@@ -7,7 +7,7 @@ import {
   type ReadAllOptions,
   type SubscribeToAllOptions,
 } from '../event-store.js'
-import { Appender } from './appender.js'
+import { type Appended, Appender } from './appender.js'
 import { Connection } from './connection.js'
 import { parseConnectionUrl } from './connection-url.js'
 import { Feed, lastPosition } from './feed.js'
@@ -27,18 +27,21 @@ const maxPrefixes = 100
 export function openEventStoreDb(options: { readonly url: string; readonly deadlineMs?: number }): EventStore {
   const connection = new Connection(parseConnectionUrl(options.url), options.deadlineMs ?? defaultDeadlineMs)
   const appender = new Appender(connection)
-  const append: EventStore['append'] = async (stream, expectedRevision, events) => {
-    const { revision, position } = await appender.append(stream, expectedRevision, events)
+  const resultOf = async ({ revision, position }: Appended): Promise<AppendResult> => {
     // Events appended before, and hidden since by the stream's metadata: they are somewhere before the end.
     return { revision, position: position ?? (await endOf(connection)) ?? { commit: 0n, prepare: 0n } }
   }
+  const append: EventStore['append'] = async (stream, expectedRevision, events) =>
+    resultOf(await appender.append(stream, expectedRevision, events))
   return {
     append,
-    /** One after the other: there is no way to have the server stop at the first refusal. */
-    async appendInOrder(appends) {
+    /** One after the other, unless all may go at once: there is no way to have the server stop at the first refusal. */
+    async appendInOrder(appends, { atOnce = false } = {}) {
       const results: AppendResult[] = []
-      for (const { stream, expectedRevision, events } of appends)
-        results.push(await append(stream, expectedRevision, events))
+      if (atOnce) for (const appended of await appender.appendAll(appends)) results.push(await resultOf(appended))
+      else
+        for (const { stream, expectedRevision, events } of appends)
+          results.push(await append(stream, expectedRevision, events))
       return results
     },
     readStream: (stream, read) => readStream(connection, stream, read),
@@ -53,7 +56,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
 }
 
 async function readAll(connection: Connection, options: ReadAllOptions): Promise<Page> {
-  const { after, maxCount, streamPrefixes } = options
+  const { after, maxCount, streamPrefixes, asStored } = options
   checkCount('maxCount', maxCount, 1)
   const filter = filterOf(streamPrefixes)
   return connection.use('reading the log', async (client) => {
@@ -64,7 +67,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
       const checkpoint = isBehind ? after : end
       return { events: [], atEnd: true, ...(checkpoint && { checkpoint }) }
     }
-    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount })
+    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount, asStored })
     try {
       const page = await feed.next()
       if (page === undefined) throw new Error('the server ended the call')

@@ -2,7 +2,7 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import { comparePositions, type Page, type Position, type RecordedEvent } from '../event-store.js'
 import type { Incoming } from './incoming.js'
 import type { RawClient } from './raw-client.js'
-import { positionOf, sizeOf, toRecordedEvent, type WireEvent } from './recorded-event.js'
+import { positionOf, sizeOf, toRecordedAsStored, toRecordedEvent, type WireEvent } from './recorded-event.js'
 import { lastEventRequest, subscribeRequest } from './requests.js'
 import type { StreamFilter } from './stream-filter.js'
 
@@ -26,6 +26,7 @@ export interface FeedOptions {
   readonly end: Position | undefined
   readonly filter: StreamFilter
   readonly pageSize: number
+  readonly asStored?: true | undefined
 }
 
 /**
@@ -87,7 +88,7 @@ export class Feed {
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
     this.#checkpoint = position
-    const recorded = toRecordedEvent(event)
+    const recorded = this.options.asStored ? toRecordedAsStored(event) : toRecordedEvent(event)
     return this.options.filter.matches(recorded.stream) ? recorded : undefined
   }
 

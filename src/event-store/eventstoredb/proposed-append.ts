@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { BatchAppendReq } from '@eventstore/db-client/generated/streams_pb.js'
 import { AppendTooLargeError, type ExpectedRevision, maxAppendBytes, type NewEvent } from '../event-store.js'
-import { protobufEmpty, protobufTimestamp, shared, streams } from './generated.js'
-import { identifierOf } from './requests.js'
+import { encodeAppend, type Proposed } from './append-wire.js'
 
 /** Of everything in one append, metadata and types too. */
 const maxAppendSize = 16 * 1024 * 1024
@@ -17,7 +15,7 @@ const loneSurrogate = /\p{Surrogate}/u
 /** An append as it is sent. */
 export interface ProposedAppend {
   readonly correlationId: string
-  readonly messages: readonly BatchAppendReq[]
+  readonly messages: readonly Buffer[]
   /** Bytes, about. */
   readonly size: number
 }
@@ -30,30 +28,29 @@ export function proposeAppend(
   deadlineMs: number,
 ): ProposedAppend {
   checkText('a stream name', stream)
+  checkRevision(expectedRevision)
   const correlationId = randomUUID()
-  const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifierOf(stream))
-  options.setDeadline(protobufTimestamp.Timestamp.fromDate(new Date(Date.now() + deadlineMs)))
-  if (expectedRevision === 'no_stream') options.setNoStream(new protobufEmpty.Empty())
-  else options.setStreamPosition(revisionText(expectedRevision))
-
-  const next = () => new streams.BatchAppendReq().setCorrelationId(new shared.UUID().setString(correlationId))
-  const messages = [next().setOptions(options)]
-  let [size, dataBytes, inMessage] = [stream.length, 0, 0]
+  const parts: Proposed[][] = [[]]
+  let [size, dataBytes, inPart] = [stream.length, 0, 0]
   for (const event of events) {
-    const { message, data, bytes } = propose(event)
-    if (inMessage + bytes > messageBytes && inMessage > 0) {
-      messages.push(next())
-      inMessage = 0
+    const { proposed, data, bytes } = propose(event)
+    if (inPart + bytes > messageBytes && inPart > 0) {
+      parts.push([])
+      inPart = 0
     }
-    messages.at(-1)?.addProposedMessages(message)
-    inMessage += bytes
+    parts.at(-1)?.push(proposed)
+    inPart += bytes
     size += bytes
     dataBytes += data
   }
   if (dataBytes > maxAppendBytes)
     throw new AppendTooLargeError(`${stream}: ${dataBytes} bytes of event data; ${maxAppendBytes} are the limit`)
   if (size > maxAppendSize) throw new AppendTooLargeError(`${stream}: more than ${maxAppendSize} with metadata`)
-  messages.at(-1)?.setIsFinal(true)
+  const options = { stream, expectedRevision, deadlineAtMs: Date.now() + deadlineMs }
+  const messages = parts.map((part, n) => {
+    const isFinal = n === parts.length - 1
+    return encodeAppend({ correlationId, events: part, isFinal, ...(n === 0 && { options }) })
+  })
   return { correlationId, messages, size }
 }
 
@@ -62,19 +59,17 @@ function propose(event: NewEvent) {
   checkText('an event type', event.type)
   if (typeof event.data !== 'object' || typeof event.metadata !== 'object')
     throw new TypeError(`${event.type}: data and metadata must be objects`)
-  const data = Buffer.from(JSON.stringify(event.data))
-  const metadata = Buffer.from(JSON.stringify(event.metadata))
-  const message = new streams.BatchAppendReq.ProposedMessage()
-    .setId(new shared.UUID().setString(event.id))
-    .setData(data)
-    .setCustomMetadata(metadata)
-  message.getMetadataMap().set('type', event.type).set('content-type', 'application/json')
-  return { message, data: data.length, bytes: data.length + metadata.length + event.type.length + eventOverhead }
+  const proposed: Proposed = {
+    ...{ id: event.id, type: event.type },
+    ...{ data: JSON.stringify(event.data), metadata: JSON.stringify(event.metadata) },
+  }
+  const data = Buffer.byteLength(proposed.data)
+  return { proposed, data, bytes: data + Buffer.byteLength(proposed.metadata) + event.type.length + eventOverhead }
 }
 
-function revisionText(revision: number): string {
-  if (!Number.isSafeInteger(revision) || revision < 0) throw new TypeError(`${revision} is no revision`)
-  return `${revision}`
+function checkRevision(revision: ExpectedRevision): void {
+  if (revision !== 'no_stream' && (!Number.isSafeInteger(revision) || revision < 0))
+    throw new TypeError(`${revision} is no revision`)
 }
 
 /** Lone surrogates would be stored as U+FFFD: two names would become one. */

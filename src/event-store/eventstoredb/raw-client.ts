@@ -5,14 +5,16 @@ import type {
   ReadReq as ConsumeRequest,
   ReadResp as ConsumeResponse,
 } from '@eventstore/db-client/generated/persistent_pb.js'
-import type { BatchAppendReq, BatchAppendResp, ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
+import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
+import { type Answer, decodeAnswer } from './append-wire.js'
 import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './connection-url.js'
 import { persistentServices, streamsServices } from './generated.js'
 import { Incoming, within } from './incoming.js'
 import type { WireEvent } from './recorded-event.js'
 
 const endsWithinMs = 1_000
+const batchAppendPath = '/event_store.client.streams.Streams/BatchAppend'
 
 export type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
 
@@ -71,9 +73,9 @@ export class RawClient extends EventStoreDBClient {
     }
   }
 
-  batchAppend(): Promise<ClientDuplexStream<BatchAppendReq, BatchAppendResp>> {
+  batchAppend(): Promise<ClientDuplexStream<Buffer, Answer>> {
     return this.GRPCStreamCreator(streamsServices.StreamsClient, 'batchAppend', (client) =>
-      client.batchAppend(...this.#endless()),
+      client.makeBidiStreamRequest(batchAppendPath, (message: Buffer) => message, decodeAnswer, ...this.#endless()),
     )()
   }
 

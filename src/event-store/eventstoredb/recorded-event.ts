@@ -23,6 +23,20 @@ export function toRecordedEvent(event: WireEvent): RecordedEvent {
   }
 }
 
+/** As {@link toRecordedEvent}, with the bytes of what is not just the JSON of what is shown. */
+export function toRecordedAsStored(event: WireEvent): RecordedEvent {
+  const recorded = toRecordedEvent(event)
+  const [data, metadata] = [event.getData_asU8(), event.getCustomMetadata_asU8()]
+  const contentType = event.getMetadataMap().get('content-type') ?? ''
+  const isJson = contentType === 'application/json'
+  if (isJson && isTextOf(recorded.data, data) && isTextOf(recorded.metadata, metadata)) return recorded
+  return { ...recorded, stored: [Buffer.from(contentType), data, metadata] }
+}
+
+function isTextOf(value: JsonObject, bytes: Uint8Array): boolean {
+  return Buffer.from(JSON.stringify(value)).equals(bytes)
+}
+
 /** Bytes it takes on the wire, without what is small. */
 export function sizeOf(event: WireEvent): number {
   return event.getData_asU8().length + event.getCustomMetadata_asU8().length

@@ -162,7 +162,7 @@ export class Creates {
     if (!result.accepted) {
       throw new RequestError(result.refusal.reason === 'hash-reused' ? 'hash-reused' : 'conflict')
     }
-    if (result.changed) this.app.countCreate(channel)
+    if (result.changed) this.app.countCreate(channel, result.transfer.merchantId)
     return result.transfer
   }
 

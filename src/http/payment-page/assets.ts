@@ -23,7 +23,7 @@ let loaded: Assets | undefined
 
 /** Read once, at the first page. @throws Error when the program was compiled without them */
 export function loadAssets(): Assets {
-  loaded ??= readAssets(new URL('../../../web/payment-page/', import.meta.url))
+  loaded ??= readAssets(new URL('./', import.meta.resolve('#web/payment-page/page.js')))
   return loaded
 }
 

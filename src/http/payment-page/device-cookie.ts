@@ -23,7 +23,8 @@ function nameFor(publicUrl: string): string {
   return isLoopback(publicUrl) ? 'wallet-device' : '__Host-wallet-device'
 }
 
-function isLoopback(publicUrl: string): boolean {
+/** Without TLS, on this machine: where somebody tries the service out. */
+export function isLoopback(publicUrl: string): boolean {
   const { protocol, hostname } = new URL(publicUrl)
   return protocol === 'http:' && loopbackHost.test(hostname)
 }

@@ -15,7 +15,7 @@ export type Language = keyof typeof languages
 export const languageCodes = Object.keys(languages) as Language[]
 
 function readTexts(code: string) {
-  const file = new URL(`../../../web/payment-page/texts/${code}.json`, import.meta.url)
+  const file = new URL(import.meta.resolve(`#web/payment-page/texts/${code}.json`))
   const { page, script }: TextFile = JSON.parse(readFileSync(file, 'utf8'))
   const texts: Texts = { ...page, ...script }
   return { texts, scriptKeys: Object.keys(script) as (keyof TextFile['script'])[] }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { MerchantSettings } from '../../domain/merchant/settings.js'
+import { htmlHeaders } from '../html-headers.js'
 import { RequestError } from '../refusals.js'
 
 /** Any port of this machine: where somebody who tries the service out has their shop. */
@@ -11,31 +12,9 @@ export function framingOrigins({ frameAncestors, sandbox }: MerchantSettings): r
 }
 
 /** Of every page for customers. `framing`: sources for `frame-ancestors`. */
-export function pageHeaders(framing: readonly string[] = []): { readonly [name: string]: string } {
-  const policy = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "require-trusted-types-for 'script'",
-    `frame-ancestors ${framing.length === 0 ? "'none'" : framing.join(' ')}`,
-  ]
-  return {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store',
-    'content-security-policy': policy.join('; '),
-    // Not no-referrer: with that a browser sends `Origin: null` with forms, which could not be told from another site's.
-    'referrer-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-    'x-robots-tag': 'noindex, nofollow',
-    'permissions-policy':
-      'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), microphone=(), midi=(), payment=(), usb=()',
-    'cross-origin-opener-policy': 'same-origin',
-    vary: 'Accept-Language',
-  }
+export function pageHeaders(framing: readonly string[] = []): Readonly<Record<string, string>> {
+  const policy = framing.length === 0 ? {} : { 'frame-ancestors': framing.join(' ') }
+  return { ...htmlHeaders(policy), vary: 'Accept-Language' }
 }
 
 /**

@@ -7,6 +7,7 @@ import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
+import { TooManyPasswordsError } from '../../security/passwords.js'
 import type { SecurityLog } from '../../security/security-log.js'
 import { failureEnvelope } from '../envelope.js'
 import { type RefusalName, RequestError, refusals } from '../refusals.js'
@@ -56,6 +57,7 @@ export const failing = fp<FailingOptions>(
         merchantId: request.merchant?.merchantId ?? null,
         trackingId: trackingIdOf(request),
         claimedMerchantId: claimedMerchantId(request),
+        userId: request.visit?.user.userId ?? null,
       })
     })
     app.decorate('failWith', (error, request, reply) => {
@@ -84,12 +86,14 @@ export function answerFailure(
   reply.type('application/json; charset=utf-8').send(failureEnvelope(app.failWith(error, request, reply)))
 }
 
-function toRequestError(error: unknown): RequestError {
+/** What is thrown while a request is served, as it is answered. */
+export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   if (
     error instanceof StoreUnavailableError ||
     error instanceof ReadModelsUnavailableError ||
-    error instanceof TooMuchContentionError
+    error instanceof TooMuchContentionError ||
+    error instanceof TooManyPasswordsError
   ) {
     return new RequestError('unavailable', { retryAfterSeconds: unavailableRetryAfterSeconds })
   }

@@ -43,7 +43,7 @@ interface Scan {
   /** Outside strings: as many as there are keys written. */
   colons: number
   tooDeep: boolean
-  /** The last top-level field that was begun. */
+  /** The last top-level field that was begun, where it is too deep. */
   lastField: string
   amountText: string | undefined
 }
@@ -51,6 +51,7 @@ interface Scan {
 const quote = 0x22
 const backslash = 0x5c
 const colon = 0x3a
+const letterA = 0x61
 
 /** One pass over text that may not even be JSON: this runs on every request, so it looks at characters only. */
 function scan(text: string): Scan {
@@ -58,6 +59,8 @@ function scan(text: string): Scan {
   let depth = 0
   let stringStart = 0
   let stringEnd = 0
+  let lastStart = 0
+  let lastEnd = 0
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
     if (char === quote) {
@@ -67,12 +70,14 @@ function scan(text: string): Scan {
     } else if (char === colon) {
       result.colons++
       if (depth === 1) {
-        result.lastField = keyAt(text, stringStart, stringEnd)
-        if (result.lastField === 'amount') result.amountText = numberAt(text, i + 1)
+        lastStart = stringStart
+        lastEnd = stringEnd
+        if (isAmount(text, stringStart, stringEnd)) result.amountText = numberAt(text, i + 1)
       }
     } else if (char === 0x7b || char === 0x5b) {
       if (++depth > maxDepth) {
         result.tooDeep = true
+        if (lastEnd > 0) result.lastField = keyAt(text, lastStart, lastEnd)
         return result
       }
     } else if (char === 0x7d || char === 0x5d) depth--
@@ -82,12 +87,18 @@ function scan(text: string): Scan {
 
 /** The place of the closing quote; the end of the text when there is none. */
 function endOfString(text: string, from: number): number {
-  for (let i = from; i < text.length; i++) {
-    const char = text.charCodeAt(i)
-    if (char === quote) return i
-    if (char === backslash) i++
+  for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (before >= from && text.charCodeAt(before) === backslash) before--
+    if ((end - before) % 2 === 1) return end
   }
   return text.length
+}
+
+/** Most keys are told by their first character: only what begins like this one, or with an escape, is taken out of the text. */
+function isAmount(text: string, start: number, end: number): boolean {
+  const first = text.charCodeAt(start + 1)
+  return (first === letterA || first === backslash) && keyAt(text, start, end) === 'amount'
 }
 
 /** A key may be written with escapes: `"\u0061mount"` is `amount` too. */

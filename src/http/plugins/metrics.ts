@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import fp from 'fastify-plugin'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { BoundedLabel } from '../../watching/bounded-label.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Counts a transfer that was created now; a repeat of a create is not one. */
-    readonly countCreate: (channel: 'hosted' | 'native' | 'withdrawal') => void
+    readonly countCreate: (channel: 'hosted' | 'native' | 'withdrawal', merchantId: string) => void
     /** Records an answer to a request that has no route. */
     readonly observeUnknownRoute: (reply: FastifyReply) => void
   }
@@ -16,7 +17,7 @@ export interface MetricsOptions {
   readonly metrics: Registry
 }
 
-/** Durations by route and status, and creates. Labels are routes and statuses only: never an id. */
+/** Durations by route and status, and creates. No label is an id but that of merchants, of whom a bounded number has one. */
 export const metrics = fp<MetricsOptions>(
   async (app, { metrics: registry }) => {
     const registers = [registry]
@@ -33,6 +34,13 @@ export const metrics = fp<MetricsOptions>(
       labelNames: ['channel'],
       registers,
     })
+    const byMerchant = new Counter({
+      name: 'transferd_merchant_transfers_created_total',
+      help: 'The same by merchant: the first fifty of the process each, all others as one.',
+      labelNames: ['merchant'],
+      registers,
+    })
+    const merchants = new BoundedLabel()
     const observe = (route: string, reply: FastifyReply) =>
       durations.observe({ route, status: reply.statusCode }, reply.elapsedTime / 1000)
     // A hook of each route knows its label; asking the request for its route builds an object every time.
@@ -43,7 +51,10 @@ export const metrics = fp<MetricsOptions>(
       }
       route.onResponse = [...[route.onResponse ?? []].flat(), record]
     })
-    app.decorate('countCreate', (channel) => creates.inc({ channel }))
+    app.decorate('countCreate', (channel, merchantId) => {
+      creates.inc({ channel })
+      byMerchant.inc({ merchant: merchants.of(merchantId) })
+    })
     app.decorate('observeUnknownRoute', (reply) => observe('unknown', reply))
   },
   { name: 'metrics' },

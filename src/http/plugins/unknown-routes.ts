@@ -1,5 +1,7 @@
+import type { FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Scope } from '../../domain/merchant/api-key.js'
+import type { Permission } from '../../domain/user/permissions.js'
 import { RequestError } from '../refusals.js'
 
 declare module 'fastify' {
@@ -14,6 +16,9 @@ interface KnownRoute {
   readonly url: string
   /** Of the WebApiKey it takes. */
   readonly scope: Scope | undefined
+  /** Of the user, where it is a route of the dashboard. */
+  readonly permission: Permission | undefined
+  readonly schema: FastifySchema | undefined
   readonly pattern: RegExp
 }
 
@@ -28,12 +33,13 @@ export const unknownRoutes = fp(
   async (app) => {
     const routes: KnownRoute[] = []
     app.decorate('knownRoutes', routes)
-    app.addHook('onRoute', ({ method, url, config }) => {
+    app.addHook('onRoute', ({ method, url, config, schema }) => {
       const path = url
         .replaceAll(/[.+()]/g, '\\$&')
         .replaceAll(/:\w+/g, '[^/]+')
         .replace('*', '.*')
-      const route = { url, scope: config?.scope, pattern: new RegExp(`^${path}$`) }
+      const { scope, permission } = config ?? {}
+      const route = { url, scope, permission, schema, pattern: new RegExp(`^${path}$`) }
       for (const each of [method].flat()) routes.push({ method: each, ...route })
     })
     app.addHook('onRequest', (request, _reply, done) => {

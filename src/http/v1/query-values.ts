@@ -20,7 +20,7 @@ export function statusOf(text: string | undefined): Status | undefined {
 }
 
 /** In UTC with milliseconds, as stored; a date alone is its first moment in UTC. */
-export function timeOf(name: 'from' | 'to', text: string | undefined): string | undefined {
+export function timeOf(name: 'from' | 'to' | 'parkedSince', text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const moment = parseMoment(text)
   if (moment === undefined) throw invalid(name, 'must be an ISO 8601 date, or a time with its zone')

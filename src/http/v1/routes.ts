@@ -1,35 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
-import type { CallbackCommands } from '../../commands/callbacks.js'
 import type { TransferCommands } from '../../commands/transfers.js'
-import type { Requeued } from '../../domain/callback/callback.js'
 import { listFeed, parseFeedPlace } from '../../queries/feed.js'
 import { listByReferenceId, listTransfers } from '../../queries/transfers.js'
 import type { ReadModels } from '../../read-models/read-models.js'
-import { badRequest, bodyFailures, keyFailures, unknownTransfer } from '../envelope.js'
-import { contextOf } from '../plugins/gate.js'
+import { badRequest, keyFailures, unknownTransfer } from '../envelope.js'
 import { invalid, RequestError } from '../refusals.js'
-import { viewOfCallbacks } from './callback-view.js'
+import { type CallbackOptions, callbackRoutes } from './callback-routes.js'
+import { ownTransfer, streamId } from './own-transfer.js'
 import { cursorOf, limitOf, statusOf, timeOf } from './query-values.js'
 import {
-  CallbacksAnswer,
   FeedAnswer,
   FeedQuery,
   HistoryAnswer,
-  ResendAnswer,
-  ResendRequest,
   TransferAnswer,
   TransferParams,
   TransfersAnswer,
   TransfersQuery,
 } from './schemas.js'
+import { type SettlementOptions, settlementRoutes } from './settlement.js'
 import { viewOfDocument, viewOfEvent, viewOfHistory, viewOfTransfer } from './transfer-view.js'
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-export interface V1Options {
+export interface V1Options extends CallbackOptions, SettlementOptions {
   readonly transfers: TransferCommands
-  readonly callbacks: CallbackCommands
   readonly readModels: ReadModels
 }
 
@@ -38,6 +30,7 @@ export const v1: FastifyPluginAsyncTypebox<V1Options> = async (app, options) => 
   app.register(transferRoutes, options)
   app.register(eventRoutes, options)
   app.register(callbackRoutes, options)
+  app.register(settlementRoutes, options)
 }
 
 const tags = ['Queries']
@@ -139,74 +132,4 @@ const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfer
       return { items, next: page.next ?? after ?? null }
     },
   })
-}
-
-const callbackRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfers, callbacks }) => {
-  app.route({
-    method: 'GET',
-    url: '/v1/transfers/:trackingId/callbacks',
-    ...app.gate.requireKey('read'),
-    schema: {
-      tags,
-      operationId: 'getTransferCallbacks',
-      summary: 'Get the callbacks sent about a transfer',
-      params: TransferParams,
-      response: { 200: CallbacksAnswer, ...keyFailures, ...unknownTransfer },
-    },
-    handler: async (request) => {
-      const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
-      return { items: viewOfCallbacks(await callbacks.history(transfer.trackingId)) }
-    },
-  })
-  app.route({
-    method: 'POST',
-    url: '/v1/transfers/:trackingId/callbacks/resend',
-    ...app.gate.requireKey('read'),
-    schema: {
-      tags,
-      operationId: 'resendTransferCallbacks',
-      summary: 'Send callbacks again',
-      description:
-        'Without a webhookId: all that were given up, or the latest one when none was. Each a minute after it was sent again before, then 2, 4, and so on up to 60 minutes.',
-      params: TransferParams,
-      body: ResendRequest,
-      response: { 202: ResendAnswer, ...badRequest, ...keyFailures, ...unknownTransfer, ...bodyFailures },
-    },
-    handler: async (request, reply) => {
-      const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
-      const requeued = await resend(callbacks, request, transfer.trackingId, request.body?.webhookId?.toLowerCase())
-      return reply.code(202).send({ requeued })
-    },
-  })
-}
-
-/** How many will be sent again. @throws RequestError */
-async function resend(
-  callbacks: CallbackCommands,
-  request: FastifyRequest,
-  trackingId: string,
-  webhookId: string | undefined,
-): Promise<number> {
-  const sendAgain = async (which: Requeued) => {
-    const result = await callbacks.resend(trackingId, which, contextOf(request))
-    if (result.accepted) return result.count
-    const { retryAfterSeconds } = result
-    if (retryAfterSeconds === undefined) throw new RequestError('unknown-callback')
-    throw new RequestError('resent-too-often', { retryAfterSeconds })
-  }
-  if (webhookId !== undefined) return sendAgain({ webhookId })
-  return (await sendAgain('parked')) || sendAgain('latest')
-}
-
-/** From the log, so never behind. @throws RequestError also when it is another merchant's: the two look alike */
-async function ownTransfer(transfers: TransferCommands, request: FastifyRequest, trackingId: string) {
-  const found = await transfers.find(streamId(trackingId))
-  if (found?.transfer.merchantId !== request.merchant!.merchantId) throw new RequestError('unknown-transfer')
-  return found
-}
-
-function streamId(trackingId: string): string {
-  const lowerCase = trackingId.toLowerCase()
-  if (!uuid.test(lowerCase)) throw new RequestError('unknown-transfer')
-  return lowerCase
 }

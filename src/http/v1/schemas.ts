@@ -4,8 +4,8 @@ import { statusCodes } from '../../domain/transfer/transfer.js'
 import { Type } from '../../schema/typebox.js'
 import { NullableInteger, NullableString } from '../envelope.js'
 
-const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
-const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
+export const TrackingId = Type.String({ format: 'uuid', examples: ['0b7e9a52-3c1d-5f6e-8a90-1b2c3d4e5f60'] })
+export const Time = Type.String({ format: 'date-time', examples: ['2026-11-21T10:15:00.000Z'] })
 const Kind = Type.Unsafe<TransferKind>({ type: 'string', enum: ['deposit', 'withdrawal'], title: 'Kind' })
 const statusNames = Object.keys(statusCodes)
 export const StatusCode = Type.Unsafe<number>({
@@ -49,6 +49,12 @@ export const TransferAnswer = Type.Object(
     paymentMethod: Type.Integer(),
     accountNumber: NullableString({ description: 'Withdrawals only.' }),
     identityNumber: NullableString({ description: 'Withdrawals only.' }),
+    claimedBy: NullableString({ description: 'Withdrawals: who claimed it, while it is open.' }),
+    claimedUntil: NullableString({ format: 'date-time', description: 'It is free again then.' }),
+    approvedAmount: Type.Unsafe<number | null>({
+      type: ['number', 'null'],
+      description: 'Withdrawals: what a second person agreed to pay.',
+    }),
     createdAt: Time,
     updatedAt: Time,
     expiresAt: NullableString({ format: 'date-time', description: 'Deposits only.' }),
@@ -59,7 +65,7 @@ export const TransferAnswer = Type.Object(
 export type TransferView = Static<typeof TransferAnswer>
 
 /** A query is text and stays text: a number is recognised by its digits. */
-const Limit = (maximum: number) =>
+export const Limit = (maximum: number) =>
   Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,3}$', description: `1 to ${maximum}; 50 when absent.` }))
 const QueryTime = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
 
@@ -99,6 +105,7 @@ const EventData = Type.Partial(
     receivedAmount: Type.Number(),
     returnedAmount: Type.Number(),
     resolvedAmount: Type.Number(),
+    approvedAmount: Type.Number(),
     hasAmountMismatch: Type.Boolean(),
     receiptUrl: NullableString(),
     message: NullableString(),
@@ -110,6 +117,8 @@ const EventData = Type.Partial(
     accountNumber: Type.String(),
     identityNumber: NullableString(),
     expiresAt: Time,
+    by: Type.String({ description: 'Who claimed, released or approved it.' }),
+    until: Time,
   }),
   { title: 'EventData' },
 )
@@ -186,6 +195,30 @@ export const CallbacksAnswer = Type.Object(
   { title: 'Callbacks', description: 'Its callbacks, lowest transfer revision first.' },
 )
 export type CallbackView = Static<typeof CallbacksAnswer>['items'][number]
+
+const revision = Type.Integer({
+  minimum: 0,
+  description: 'Of the last event that you saw: if anything has happened since, nothing is done.',
+})
+const Text = (description: string) => Type.String({ minLength: 1, maxLength: 500, description })
+
+export const WithdrawalAction = Type.Object({ revision }, { title: 'WithdrawalAction' })
+export const WithdrawalCancellation = Type.Object(
+  { revision, message: Text('Why; it is in the callback.') },
+  { title: 'WithdrawalCancellation' },
+)
+export const WithdrawalCompletion = Type.Object(
+  {
+    revision,
+    amount: Type.Optional(Type.Number({ description: 'What was really paid; the requested amount when absent.' })),
+    confirmedAmount: Type.Optional(
+      Type.Number({ description: 'The same once more, where it is more than requested, or less than a tenth.' }),
+    ),
+    receiptUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Address of the receipt.' })),
+    message: Type.Optional(Text('For the callback.')),
+  },
+  { title: 'WithdrawalCompletion' },
+)
 
 /** The body may be left out. */
 export const ResendRequest = Type.Unsafe<{ readonly webhookId?: string } | null>({

@@ -2,7 +2,13 @@ import type { HistoryEntry } from '../../commands/history.js'
 import { toJsonNumber } from '../../domain/money.js'
 import type { TransferEvent } from '../../domain/transfer/events.js'
 import { noFunds, returnedMinor } from '../../domain/transfer/funds.js'
-import { needsAttention, statusCodes, type Transfer, unsettledMinor } from '../../domain/transfer/transfer.js'
+import {
+  isTerminal,
+  needsAttention,
+  statusCodes,
+  type Transfer,
+  unsettledMinor,
+} from '../../domain/transfer/transfer.js'
 import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
 import type { TransferView } from './schemas.js'
@@ -33,12 +39,24 @@ export function viewOfTransfer(transfer: Transfer, revision: number): TransferVi
     name: transfer.name,
     username: transfer.username,
     paymentMethod: transfer.paymentMethod,
+    ...payoutView(transfer),
     accountNumber: kind === 'withdrawal' ? transfer.accountNumber : null,
     identityNumber: kind === 'withdrawal' ? transfer.identityNumber : null,
     createdAt: transfer.createdAt,
     updatedAt: transfer.updatedAt,
     expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
     revision,
+  }
+}
+
+function payoutView(transfer: Transfer) {
+  if (transfer.kind === 'deposit') return { claimedBy: null, claimedUntil: null, approvedAmount: null }
+  const { claim, approval } = transfer.payout
+  const shown = isTerminal(transfer.status) ? null : claim
+  return {
+    claimedBy: shown ? shownActor(shown.by) : null,
+    claimedUntil: shown?.until ?? null,
+    approvedAmount: approval ? toJsonNumber(approval.amountMinor) : null,
   }
 }
 
@@ -58,7 +76,7 @@ export function viewOfHistory(entry: HistoryEntry<TransferEvent>) {
 }
 
 /** A merchant learns that an operator did it; who works here is ours to know. */
-function shownActor(actor: string): string {
+export function shownActor(actor: string): string {
   return actor.startsWith('cli:') ? 'operator' : actor
 }
 
@@ -66,7 +84,8 @@ function shownActor(actor: string): string {
 function viewOfData(data: object): { [field: string]: unknown } {
   const shown: { [field: string]: unknown } = {}
   for (const [field, value] of Object.entries(data)) {
-    if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
+    if (field === 'by') shown[field] = shownActor(String(value))
+    else if (typeof value === 'bigint') shown[field.slice(0, -'Minor'.length)] = toJsonNumber(value)
     else shown[field] = value
   }
   return shown

@@ -11,18 +11,20 @@ import {
 import type { Table } from './catalogue.js'
 import { type ColumnValue, decode, sameColumnValue, valueAt } from './columns.js'
 import type { Connection } from './connection.js'
+import { storedText, wholeText } from './document-text.js'
 import { meetsCondition } from './guard.js'
 import { applyUpdate, setPath } from './update.js'
 
-/** MongoDB's own limit. */
-const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
+/** SQLite takes 32,766 parameters a statement; more rows at once gain nothing. */
+const ROWS_MAX = 32
+
+type Replacement = Extract<WriteOperation, { replaceOne: unknown }>['replaceOne']
 
 /** A document as the bulk sees it: what is stored, and what it is to become. */
 interface Entry {
   readonly id: string
   /** Undefined when the table has no such document. */
-  readonly rowid: number | undefined
-  readonly storedColumns: readonly ColumnValue[]
+  readonly storedColumns: readonly ColumnValue[] | undefined
   exists: boolean
   /** Undefined until somebody needs more of the stored document than its columns. */
   document: Document | undefined
@@ -54,19 +56,35 @@ export function bulkWrite(
   return { result: bulk.counts, duplicate }
 }
 
+/** Inside the caller's transaction; looks at nothing that is stored. */
+export function putDocuments(connection: Connection, table: Table, documents: readonly Document[]): void {
+  inRows(documents, (some, rows) => {
+    const values: ColumnValue[] = []
+    for (const document of some) values.push(document._id, storedText(document), ...table.columnValues(document))
+    connection.statement(table.putSql(rows)).run(values)
+  })
+}
+
+/** As many at once as there are statements for: each size is one more to prepare. */
+function inRows<Item>(items: readonly Item[], write: (some: readonly Item[], rows: number) => void): void {
+  let at = 0
+  for (; at + ROWS_MAX <= items.length; at += ROWS_MAX) write(items.slice(at, at + ROWS_MAX), ROWS_MAX)
+  for (; at < items.length; at++) write(items.slice(at, at + 1), 1)
+}
+
 class Bulk {
   readonly counts = { insertedCount: 0, matchedCount: 0, modifiedCount: 0, upsertedCount: 0, deletedCount: 0 }
   readonly #connection: Connection
   readonly #table: Table
   readonly #entries = new Map<string, Entry>()
   readonly #load: Database.Statement<unknown[]>
-  readonly #insert: Database.Statement<unknown[]>
+  readonly #insertMissing: Database.Statement<unknown[]>
 
   constructor(connection: Connection, table: Table) {
     this.#connection = connection
     this.#table = table
     this.#load = connection.statement(table.loadSql)
-    this.#insert = connection.statement(table.insertSql)
+    this.#insertMissing = connection.statement(table.insertMissingSql)
   }
 
   apply(operation: WriteOperation): void {
@@ -78,6 +96,7 @@ class Bulk {
       else if (upsert === true) this.#upsert(entry, applyUpdate(equalitiesOf(filter), update))
     } else if ('replaceOne' in operation) {
       const { filter, replacement, upsert } = operation.replaceOne
+      if (upsert === true && !this.#entries.has(filter._id) && this.#isInserted(operation.replaceOne)) return
       const entry = this.#entry(filter._id)
       if (entry.exists) this.#matched(entry, filter, () => replacement)
       else if (upsert === true) this.#upsert(entry, replacement)
@@ -86,6 +105,18 @@ class Bulk {
 
   flush(): void {
     for (const entry of this.#entries.values()) if (entry.changed) this.#flushEntry(entry)
+  }
+
+  /** Most likely it is not there yet, which the insert finds out by itself: without a look before it costs half as much. */
+  #isInserted({ replacement }: Replacement): boolean {
+    const row = this.#row(replacement, storedText(replacement))
+    if (this.#insertMissing.run(row).changes === 0) return false
+    this.counts.upsertedCount++
+    return true
+  }
+
+  #row(document: Document, text: string): ColumnValue[] {
+    return [document._id, text, ...this.#table.columnValues(document)]
   }
 
   #insertOne(document: Document): void {
@@ -129,15 +160,14 @@ class Bulk {
   }
 
   #entry(id: string): Entry {
-    let entry = this.#entries.get(id)
-    if (entry !== undefined) return entry
-    const row = this.#load.get(id) as [number, string, ...ColumnValue[]] | undefined
-    entry = {
+    const known = this.#entries.get(id)
+    if (known !== undefined) return known
+    const row = this.#load.get(id) as [string, ...ColumnValue[]] | undefined
+    const entry: Entry = {
       id,
-      rowid: row?.[0],
-      storedColumns: row === undefined ? [] : (row.slice(2) as ColumnValue[]),
+      storedColumns: row?.slice(1) as ColumnValue[] | undefined,
       exists: row !== undefined,
-      text: row?.[1],
+      text: row?.[0],
       document: undefined,
       changed: false,
     }
@@ -146,16 +176,12 @@ class Bulk {
   }
 
   #document(entry: Entry): Document {
-    entry.document ??= JSON.parse(entry.text!) as Document
+    entry.document ??= JSON.parse(wholeText(entry.id, entry.text!)) as Document
     return entry.document
   }
 
   #text(entry: Entry): string {
-    if (entry.text === undefined) {
-      entry.text = JSON.stringify(entry.document)
-      if (entry.text.length > DOCUMENT_CHARACTERS_MAX)
-        throw new TypeError(`read models: document "${entry.id}" has ${entry.text.length} characters, too many`)
-    }
+    entry.text ??= storedText(entry.document!)
     return entry.text
   }
 
@@ -173,32 +199,32 @@ class Bulk {
     if (entry.document === undefined) {
       const n = this.#table.fields.indexOf(path)
       const tellsNullFromMissing = typeof condition === 'object' && condition !== null && '$exists' in condition
-      if (n >= 0 && !tellsNullFromMissing) return decode(entry.storedColumns[n]!)
+      if (n >= 0 && !tellsNullFromMissing) return decode(entry.storedColumns![n]!)
     }
     return valueAt(this.#document(entry), path.split('.'))
   }
 
-  #flushEntry(entry: Entry): void {
-    if (!entry.exists) {
-      if (entry.rowid !== undefined) this.#connection.statement(this.#table.deleteSql).run(entry.rowid)
+  #flushEntry({ id, exists, storedColumns, ...entry }: Entry): void {
+    const { sqlName, deleteSql } = this.#table
+    if (!exists) {
+      if (storedColumns) this.#connection.statement(deleteSql).run(id)
       return
     }
-    const values = this.#table.columnValues(entry.document)
-    const text = this.#text(entry)
-    if (entry.rowid === undefined) {
-      this.#insert.run(entry.id, text, ...values)
+    const text = entry.text ?? storedText(entry.document!)
+    if (!storedColumns) {
+      this.#connection.statement(this.#table.putSql(1)).run(this.#row(entry.document!, text))
       return
     }
     // Only columns that differ: SQLite rewrites the index entries of every column an UPDATE names, changed or not.
     let assignments = 'doc = ?'
     const parameters: unknown[] = [text]
-    values.forEach((value, n) => {
-      if (sameColumnValue(value, entry.storedColumns[n]!)) return
+    this.#table.columnValues(entry.document).forEach((value, n) => {
+      if (sameColumnValue(value, storedColumns[n]!)) return
       assignments += `, f${n} = ?`
       parameters.push(value)
     })
-    parameters.push(entry.rowid)
-    this.#connection.statement(`UPDATE ${this.#table.sqlName} SET ${assignments} WHERE rowid = ?`).run(...parameters)
+    parameters.push(id)
+    this.#connection.statement(`UPDATE ${sqlName} SET ${assignments} WHERE id = ?`).run(...parameters)
   }
 }
 

@@ -8,17 +8,20 @@ const INDEXES_MAX = 64
 
 interface StoredIndex {
   readonly key: readonly (readonly [string, 1 | -1])[]
+  readonly having?: string
 }
 
 /** One collection: its table `c<id>` with the columns `id`, `doc` and `f<n>` for the n-th indexed field. */
 export class Table {
   readonly sqlName: string
   readonly columns: readonly { readonly path: string; readonly name: string }[]
-  readonly insertSql: string
+  /** Leaves alone what is there. */
+  readonly insertMissingSql: string
   readonly loadSql: string
   readonly deleteSql: string
   readonly #segments: readonly (readonly string[])[]
   readonly #columnOfPath: ReadonlyMap<string, string>
+  readonly #sparse: ReadonlySet<string>
 
   constructor(
     readonly id: number,
@@ -31,9 +34,21 @@ export class Table {
     this.#segments = fields.map((path) => path.split('.'))
     this.#columnOfPath = new Map([['_id', 'id'], ...this.columns.map(({ path, name }) => [path, name] as const)])
     const names = this.columns.map((column) => column.name)
-    this.insertSql = `INSERT INTO ${this.sqlName}(${['id', 'doc', ...names]}) VALUES (?,?${',?'.repeat(names.length)})`
-    this.loadSql = `SELECT ${['rowid', 'doc', ...names]} FROM ${this.sqlName} WHERE id = ?`
-    this.deleteSql = `DELETE FROM ${this.sqlName} WHERE rowid = ?`
+    this.insertMissingSql = `INSERT OR IGNORE INTO ${this.#rowsSql(1)}`
+    this.loadSql = `SELECT ${['doc', ...names]} FROM ${this.sqlName} WHERE id = ?`
+    this.deleteSql = `DELETE FROM ${this.sqlName} WHERE id = ?`
+    this.#sparse = new Set(indexes.flatMap(({ having }) => (having === undefined ? [] : [having])))
+  }
+
+  /** Many rows with one statement: a call of SQLite for each costs as much as the row. */
+  putSql(rows: number): string {
+    const set = ['doc', ...this.columns.map(({ name }) => name)].map((column) => `${column} = excluded.${column}`)
+    return `INSERT INTO ${this.#rowsSql(rows)} ON CONFLICT(id) DO UPDATE SET ${set}`
+  }
+
+  /** What a query must say of a field beside its condition, so that SQLite sees that an index of those that have the field holds all there is. */
+  havingSql(path: string): string | undefined {
+    return this.#sparse.has(path) ? `${this.columnOf(path)} > ${NULL_SQL}` : undefined
   }
 
   /** @throws TypeError when no index covers the field */
@@ -41,6 +56,13 @@ export class Table {
     const column = this.#columnOfPath.get(path)
     if (column === undefined) throw new TypeError(`read models: field "${path}" of "${this.name}" is not indexed`)
     return column
+  }
+
+  #rowsSql(rows: number): string {
+    const names = this.columns.map(({ name }) => name)
+    const row = `(?,?${',?'.repeat(names.length)})`
+    const values = `${row},`.repeat(rows).slice(0, -1)
+    return `${this.sqlName}(${['id', 'doc', ...names]}) VALUES ${values}`
   }
 
   /** The indexed fields' values, in the order of the columns. @throws TypeError at an array or object. */
@@ -70,21 +92,40 @@ export class Catalogue {
     return this.#tables.get(name)
   }
 
-  /** Inside a write only. */
-  findOrCreate(name: string): Table {
+  /**
+   * Inside a write only. `inOrder`: rows stand in the order of `_id` themselves, which saves an index of it. Not where rows are large and ids
+   * in no order: then each new row would dirty a page of its own.
+   */
+  findOrCreate(name: string, inOrder = false): Table {
     const found = this.find(name)
     if (found !== undefined) return found
     this.#run("INSERT INTO collections(name, fields, indexes) VALUES (?, '[]', '[]')", name)
     this.#changed()
     const created = this.find(name)!
     // No declared types: a column affinity would turn 5 into '5' where the two must stay different.
-    this.#run(`CREATE TABLE ${created.sqlName}(id NOT NULL PRIMARY KEY, doc TEXT NOT NULL)`)
+    const order = inOrder ? ' WITHOUT ROWID' : ''
+    this.#run(`CREATE TABLE ${created.sqlName}(id NOT NULL PRIMARY KEY, doc TEXT NOT NULL)${order}`)
     return created
   }
 
   names(): readonly string[] {
     this.#refresh()
     return [...this.#tables.keys()].sort()
+  }
+
+  /** Inside a write only: the columns that the indexes need. @throws TypeError when a document holds no scalar there */
+  addColumns(name: string, indexes: readonly Index[]): void {
+    // What nobody asks for by anything but _id is small: places, terms, counters.
+    const table = this.findOrCreate(name, indexes.length === 0)
+    const fields = [...table.fields]
+    for (const path of indexes.flatMap(({ key }) => Object.keys(key))) {
+      if (path === '_id' || fields.includes(path)) continue
+      this.#addColumn(table, `f${fields.length}`, path)
+      fields.push(path)
+    }
+    if (fields.length === table.fields.length) return
+    this.#run('UPDATE collections SET fields = ? WHERE id = ?', json(fields), table.id)
+    this.#changed()
   }
 
   /** Inside a write only. @throws TypeError when a document holds no scalar there */
@@ -95,19 +136,16 @@ export class Catalogue {
     if (table.indexes.some((existing) => json(existing.key) === json(key))) return
     if (table.indexes.length >= INDEXES_MAX)
       throw new TypeError(`read models: "${name}" has ${INDEXES_MAX} indexes already`)
-    const fields = [...table.fields]
-    for (const [path] of key) {
-      if (path === '_id' || fields.includes(path)) continue
-      this.#addColumn(table, `f${fields.length}`, path)
-      fields.push(path)
-    }
-    const indexes = [...table.indexes, { key }]
-    this.#run('UPDATE collections SET fields = ?, indexes = ? WHERE id = ?', json(fields), json(indexes), table.id)
+    this.addColumns(name, [index])
+    const { having } = index
+    const indexes = [...table.indexes, { key, ...(having !== undefined && { having }) }]
+    this.#run('UPDATE collections SET indexes = ? WHERE id = ?', json(indexes), table.id)
     this.#changed()
     const grown = this.find(name)!
     const columns = key.map(([path, direction]) => `${grown.columnOf(path)}${direction === -1 ? ' DESC' : ''}`)
     const indexName = `${grown.sqlName}_i${indexes.length}`
-    this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})`)
+    const where = having === undefined ? '' : ` WHERE ${grown.columnOf(having)} > ${NULL_SQL}`
+    this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
   }
 
   /** Inside a write only. @throws TypeError when there is no `from` */
@@ -116,6 +154,21 @@ export class Catalogue {
     const source = this.find(from)
     if (source === undefined || from === to) throw new TypeError(`read models: cannot rename "${from}" to "${to}"`)
     this.drop(to)
+    this.#run('UPDATE collections SET name = ? WHERE id = ?', to, source.id)
+    this.#changed()
+  }
+
+  /** Inside a write only. @throws TypeError when there is no `from` */
+  replace(from: string, to: string, kept: string): void {
+    checkCollectionName(to)
+    checkCollectionName(kept)
+    const [source, served] = [this.find(from), this.find(to)]
+    if (source === undefined || from === to || to === kept)
+      throw new TypeError(`read models: cannot put "${from}" in the place of "${to}" and keep that as "${kept}"`)
+    if (from !== kept) this.drop(kept)
+    // Names are unique at every moment; no collection may be called so.
+    this.#run("UPDATE collections SET name = '' WHERE id = ?", source.id)
+    if (served) this.#run('UPDATE collections SET name = ? WHERE id = ?', kept, served.id)
     this.#run('UPDATE collections SET name = ? WHERE id = ?', to, source.id)
     this.#changed()
   }

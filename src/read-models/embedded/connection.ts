@@ -6,7 +6,7 @@ const STATEMENTS_MAX = 256
 const BUSY_DEADLINE_MS = 5_000
 /** Short: waiting inside SQLite blocks the event loop, so the longer wait is ours, between attempts. */
 const BUSY_IN_SQLITE_MS = 10
-const CACHE_KIB = 131_072
+const CACHE_KIB = 65_536
 /** Pages written again and again (the inner ones of every index) reach the file once per checkpoint: measured 20 % over 1,000. */
 const CHECKPOINT_PAGES = 16_000
 const WAL_BYTES_MAX = 128 * 1024 * 1024

@@ -1,11 +1,20 @@
 import Database from 'better-sqlite3'
 import { checkFindOptions } from '../conditions.js'
-import type { Collection, Document, Filter, FindOptions, WriteOperation, WriteResult } from '../read-models.js'
-import { checkWrites } from '../writes.js'
-import { bulkWrite } from './bulk-write.js'
+import type {
+  Collection,
+  Document,
+  DocumentText,
+  Filter,
+  FindOptions,
+  WriteOperation,
+  WriteResult,
+} from '../read-models.js'
+import { checkDocuments, checkWrites } from '../writes.js'
+import { bulkWrite, putDocuments } from './bulk-write.js'
 import type { Catalogue, Table } from './catalogue.js'
 import type { ColumnValue } from './columns.js'
 import type { Connection } from './connection.js'
+import { wholeText } from './document-text.js'
 import { filterToSql, sortToSql } from './filter-to-sql.js'
 
 /** A collection of the port over one table. It holds no state: the table may be created, renamed or dropped at any time. */
@@ -28,18 +37,24 @@ export class EmbeddedCollection implements Collection {
     const { sort, limit } = options
     checkFindOptions(options)
     const rows = await this.#select(filter, (table, where, parameters, columnOf) => {
-      let sql = `SELECT doc FROM ${table} WHERE ${where}${sortToSql(sort, columnOf)}`
+      let sql = `SELECT id, doc FROM ${table} WHERE ${where}${sortToSql(sort, columnOf)}`
       if (limit !== undefined) {
         sql += ' LIMIT ?'
         parameters.push(limit)
       }
       return sql
     })
-    return rows.map(([text]) => JSON.parse(text as string) as Document)
+    return rows.map(([id, text]) => JSON.parse(wholeText(id as string, text as string)) as Document)
   }
 
-  async countDocuments(filter: Filter): Promise<number> {
-    const rows = await this.#select(filter, (table, where) => `SELECT count(*) FROM ${table} WHERE ${where}`)
+  async countDocuments(filter: Filter, options: Pick<FindOptions, 'limit'> = {}): Promise<number> {
+    const { limit } = options
+    checkFindOptions(options)
+    const rows = await this.#select(filter, (table, where, parameters) => {
+      if (limit === undefined) return `SELECT count(*) FROM ${table} WHERE ${where}`
+      parameters.push(limit)
+      return `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${where} LIMIT ?)`
+    })
     return Number(rows[0]?.[0] ?? 0)
   }
 
@@ -52,6 +67,21 @@ export class EmbeddedCollection implements Collection {
     return result
   }
 
+  async put(documents: readonly Document[]): Promise<void> {
+    checkDocuments(documents)
+    await this.#connection.write(() =>
+      putDocuments(this.#connection, this.#catalogue.findOrCreate(this.#name), documents),
+    )
+  }
+
+  async texts(after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
+    const rows = await this.#select(after === undefined ? {} : { _id: { $gt: after } }, (table, where, parameters) => {
+      parameters.push(limit)
+      return `SELECT id, doc FROM ${table} WHERE ${where} ORDER BY id LIMIT ?`
+    })
+    return rows.map(([_id, text]) => ({ _id: _id as string, text: wholeText(_id as string, text as string) }))
+  }
+
   /** Rows of one SELECT; none when the collection does not exist, though its filter is checked all the same. */
   #select(
     filter: Filter,
@@ -59,8 +89,9 @@ export class EmbeddedCollection implements Collection {
   ): Promise<readonly unknown[][]> {
     const select = (table: Table | undefined): readonly unknown[][] => {
       const columnOf = (path: string): string => (table === undefined ? 'id' : table.columnOf(path))
+      const havingOf = (path: string) => table?.havingSql(path)
       const parameters: ColumnValue[] = []
-      const where = filterToSql(filter, columnOf, parameters)
+      const where = filterToSql(filter, { columnOf, havingOf }, parameters)
       const sql = sqlOf(table?.sqlName ?? '', where, parameters, columnOf)
       return table === undefined ? [] : (this.#connection.statement(sql).all(...parameters) as unknown[][])
     }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { checkCollectionName, checkIndex } from '../conditions.js'
 import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
 import { Catalogue } from './catalogue.js'
@@ -39,16 +40,29 @@ export class EmbeddedReadModels implements ReadModels {
   }
 
   async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
+    await this.createUnfilled(name, indexes)
+    // One at a time: each holds the lock of all writers for a second in a million documents.
+    for (const index of indexes) {
+      await this.#connection.write(() => this.#catalogue.createIndex(name, index))
+      await setImmediate()
+    }
+  }
+
+  async createUnfilled(name: string, indexes: readonly Index[]): Promise<void> {
     indexes.forEach(checkIndex)
-    await this.#connection.write(() => {
-      this.#catalogue.findOrCreate(name)
-      for (const index of indexes) this.#catalogue.createIndex(name, index)
-    })
+    await this.#connection.write(() => this.#catalogue.addColumns(name, indexes))
   }
 
   async rename(from: string, to: string): Promise<void> {
     await this.#connection.write(() => this.#catalogue.rename(from, to))
   }
+
+  async replace(from: string, to: string, kept: string): Promise<void> {
+    await this.#connection.write(() => this.#catalogue.replace(from, to, kept))
+  }
+
+  /** One transaction is never half done. */
+  async repairReplace(): Promise<void> {}
 
   async drop(name: string): Promise<void> {
     await this.#connection.write(() => this.#catalogue.drop(name))

@@ -9,41 +9,46 @@ import {
   SMALLEST_STRING_SQL,
 } from './columns.js'
 
-/** Names the column of an indexed field, or throws a TypeError that names the field. */
-export type ColumnOf = (path: string) => string
+interface Columns {
+  /** The column of an indexed field. @throws TypeError that names the field */
+  columnOf(path: string): string
+  /** What is to be said of it where it is compared with a value. */
+  havingOf(path: string): string | undefined
+}
 
 /**
  * A filter as a SQL expression; operands are appended to `parameters`, never part of the text.
  * @throws TypeError naming what cannot be compiled: a silently wrong answer is worse than none.
  */
-export function filterToSql(filter: Filter, columnOf: ColumnOf, parameters: ColumnValue[]): string {
+export function filterToSql(filter: Filter, columns: Columns, parameters: ColumnValue[]): string {
   if (!isPlainObject(filter)) throw new TypeError(`read models: a filter is an object, not ${kindOf(filter)}`)
   const terms: string[] = []
   for (const [key, value] of Object.entries(filter)) {
-    if (key === '$and' || key === '$or') terms.push(alternatives(key, value, columnOf, parameters))
+    if (key === '$and' || key === '$or') terms.push(alternatives(key, value, columns, parameters))
     else if (key.startsWith('$')) throw new TypeError(`read models: operator ${key} is not supported`)
-    else terms.push(conditionToSql(key, value as Condition, columnOf(key), parameters))
+    else terms.push(conditionToSql(key, value as Condition, columns, parameters))
   }
   return terms.length === 0 ? '1' : terms.join(' AND ')
 }
 
-export function sortToSql(sort: Sort | undefined, columnOf: ColumnOf): string {
+export function sortToSql(sort: Sort | undefined, columnOf: Columns['columnOf']): string {
   const terms = Object.entries(sort ?? {}).map(([path, direction]) => {
     return direction === 1 ? columnOf(path) : `${columnOf(path)} DESC`
   })
   return terms.length === 0 ? '' : ` ORDER BY ${terms.join(', ')}`
 }
 
-function alternatives(key: '$and' | '$or', value: unknown, columnOf: ColumnOf, parameters: ColumnValue[]): string {
+function alternatives(key: '$and' | '$or', value: unknown, columns: Columns, parameters: ColumnValue[]): string {
   if (!Array.isArray(value) || value.length === 0)
     throw new TypeError(`read models: ${key} takes a non-empty array of filters`)
-  const terms = value.map((filter) => `(${filterToSql(filter, columnOf, parameters)})`)
+  const terms = value.map((filter) => `(${filterToSql(filter, columns, parameters)})`)
   return `(${terms.join(key === '$and' ? ' AND ' : ' OR ')})`
 }
 
 const comparison = { $gt: '>', $gte: '>=', $lt: '<', $lte: '<=' } as const
 
-function conditionToSql(path: string, condition: Condition, column: string, parameters: ColumnValue[]): string {
+function conditionToSql(path: string, condition: Condition, columns: Columns, parameters: ColumnValue[]): string {
+  const column = columns.columnOf(path)
   const operators = operatorsOf(path, condition)
   const terms = operators.map(([operator, operand]) => {
     switch (operator) {
@@ -73,7 +78,13 @@ function conditionToSql(path: string, condition: Condition, column: string, para
         throw unsupportedOperator(operator, path)
     }
   })
-  return terms.join(' AND ')
+  const having = operators.some(asksForValue) ? columns.havingOf(path) : undefined
+  return [...terms, ...(having === undefined ? [] : [having])].join(' AND ')
+}
+
+/** Nothing meets it that does not have the field. */
+function asksForValue([operator, operand]: readonly [string, unknown]): boolean {
+  return ['$eq', '$gt', '$gte', '$lt', '$lte'].includes(operator) && operand !== null
 }
 
 /**

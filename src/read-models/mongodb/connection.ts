@@ -17,7 +17,8 @@ const clientOptions = {
   socketTimeoutMS: 20_000,
   maxPoolSize: 20,
   maxIdleTimeMS: 300_000,
-  writeConcern: { w: 'majority', wtimeoutMS: 10_000 },
+  /** A server on its own says majority before its journal is on disk: keys of customers, and receipts, are in no log. */
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 10_000 },
   /** A secondary may be behind: a checkpoint or a page of a feed would go back in time. */
   readPreference: 'primary',
   retryWrites: true,

@@ -1,5 +1,13 @@
 import { checkFindOptions } from '../conditions.js'
-import type { Collection, Document, Filter, FindOptions, WriteOperation, WriteResult } from '../read-models.js'
+import type {
+  Collection,
+  Document,
+  DocumentText,
+  Filter,
+  FindOptions,
+  WriteOperation,
+  WriteResult,
+} from '../read-models.js'
 import { bulkWrite } from './bulk-write.js'
 import type { Connection } from './connection.js'
 import { reading } from './errors.js'
@@ -35,10 +43,25 @@ export class MongodbCollection implements Collection {
     return reading(() => collection.find(wanted, driverOptions).toArray())
   }
 
-  async countDocuments(filter: Filter): Promise<number> {
+  async countDocuments(filter: Filter, options: Pick<FindOptions, 'limit'> = {}): Promise<number> {
+    const { limit } = options
+    checkFindOptions(options)
     const wanted = driverFilter(filter)
     const collection = await this.#connection.collection(this.#name)
-    return reading(() => collection.countDocuments(wanted))
+    return reading(() => collection.countDocuments(wanted, limit === undefined ? {} : { limit }))
+  }
+
+  async put(documents: readonly Document[]): Promise<void> {
+    await this.bulkWrite(
+      documents.map((replacement) => ({
+        replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
+      })),
+    )
+  }
+
+  async texts(after: string | undefined, limit: number): Promise<readonly DocumentText[]> {
+    const documents = await this.find(after === undefined ? {} : { _id: { $gt: after } }, { sort: { _id: 1 }, limit })
+    return documents.map((document) => ({ _id: document._id, text: JSON.stringify(document) }))
   }
 
   bulkWrite(operations: readonly WriteOperation[]): Promise<WriteResult> {

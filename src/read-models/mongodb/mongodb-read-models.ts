@@ -55,6 +55,30 @@ class MongodbReadModels implements ReadModels {
     })
   }
 
+  /** At once: to build an index over what is there may take longer than a call may. */
+  createUnfilled(name: string, indexes: readonly Index[]): Promise<void> {
+    return this.createIndexes(name, indexes)
+  }
+
+  async replace(from: string, to: string, kept: string): Promise<void> {
+    if (!(await this.#isThere(from)) || from === to || to === kept)
+      throw new TypeError(`read models: cannot put "${from}" in the place of "${to}" and keep that as "${kept}"`)
+    if (await this.#isThere(to)) await this.rename(to, replaced(to))
+    await this.rename(from, to)
+    await this.repairReplace(to, kept)
+  }
+
+  /** What was replaced has a name of its own until its replacement is there. */
+  async repairReplace(to: string, kept: string): Promise<void> {
+    if (!(await this.#isThere(replaced(to)))) return
+    await this.rename(replaced(to), (await this.#isThere(to)) ? kept : to)
+  }
+
+  async #isThere(name: string): Promise<boolean> {
+    const server = await this.#connection.server()
+    return reading(() => isThere(server, name))
+  }
+
   async drop(name: string): Promise<void> {
     checkCollectionName(name)
     const server = await this.#connection.server()
@@ -73,6 +97,10 @@ class MongodbReadModels implements ReadModels {
   close(): Promise<void> {
     return this.#connection.close()
   }
+}
+
+function replaced(name: string): string {
+  return `${name}__replaced`
 }
 
 /** For a server that cannot replace the target. Between the steps there is no collection, which reads as an empty one. */

@@ -1,11 +1,12 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, TooMuchContentionError } from '../../commands/handle-command.js'
-import { TooManyPasswordsError, type WalletAccounts } from '../../commands/wallet/accounts.js'
+import type { WalletAccounts } from '../../commands/wallet/accounts.js'
 import type { Currency } from '../../domain/currency.js'
 import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/account.js'
 import { isCode } from '../../domain/wallet/credentials.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { TooManyPasswordsError } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { MessageNotSentError, type Messages } from '../messages.js'
 import {

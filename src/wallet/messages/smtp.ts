@@ -1,4 +1,4 @@
-import { createTransport, type SendMailOptions } from 'nodemailer'
+import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
 import { atMost } from '../at-most.js'
 import { type Email, MessageNotSentError, type Sender } from '../messages.js'
 
@@ -18,7 +18,7 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
   const { protocol, hostname, port, username, password } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isThisMachine = /^(localhost|127(\.\d+){3}|::1)$/.test(host)
-  const transport = createTransport({
+  const options = {
     host,
     port: Number(port) || submissionPorts[protocol as keyof typeof submissionPorts],
     secure: protocol === 'smtps:',
@@ -31,7 +31,13 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  }
+  let transport: Promise<Transporter<SentMessageInfo>> | undefined
+  // Loaded by the first e-mail: half a megabyte that two threads of every service would read at their start.
+  const connected = () => {
+    transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
+    return transport
+  }
   const limited = atMost(maxAtOnce, () => new MessageNotSentError(`${maxAtOnce} e-mails are under way`))
   return {
     sendEmail: ({ to, subject, text, html }: Email) =>
@@ -41,7 +47,7 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
         const headers = { 'auto-submitted': 'auto-generated' }
         const mail: SendMailOptions = { from, to: { name: '', address: to }, subject, text, html, headers, ...limits }
         try {
-          await transport.sendMail(mail)
+          await (await connected()).sendMail(mail)
         } catch (error) {
           throw new MessageNotSentError(`the e-mail was not sent: ${reasonOf(error)}`)
         }

@@ -272,7 +272,7 @@ export const checkpointRules: Rules = {
     const checkpoint = async () => (await scene.groups.info(scene.group)).checkpoint?.commit ?? 0n
     await scene.putOthers(20)
     const end = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
-    await until(async () => (await checkpoint()) >= end, 6_000)
+    await until(async () => (await checkpoint()) >= end)
     t.ok((await checkpoint()) >= end)
     await scene.put(1)
     await taker.count(1)
@@ -281,7 +281,7 @@ export const checkpointRules: Rules = {
     t.ok((await checkpoint()) < taker.got[0]!.event.position.commit)
     await taker.ack(0)
     const later = (await scene.store.readAll({ maxCount: 1_000 })).events.at(-1)!.position.commit
-    await until(async () => (await checkpoint()) >= later, 6_000)
+    await until(async () => (await checkpoint()) >= later)
     t.ok((await checkpoint()) >= later)
   },
 }

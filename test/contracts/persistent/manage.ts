@@ -19,7 +19,7 @@ const missing = { name: new PersistentSubscriptionMissingError().name }
 const invalid = { name: new InvalidSettingsError().name }
 
 async function fateOf(taker: Taker): Promise<string | undefined> {
-  await until(() => taker.error !== undefined, 4_000)
+  await until(() => taker.error !== undefined)
   return taker.error?.name
 }
 

@@ -1,10 +1,14 @@
 import type { EndpointEvent } from '../../../src/domain/callback/endpoint.js'
 import type { CallbackEvent } from '../../../src/domain/callback/events.js'
+import type { IntegrityEvent } from '../../../src/domain/integrity/integrity.js'
 import type { MerchantEvent } from '../../../src/domain/merchant/events.js'
 import type { WalletCodeRefused } from '../../../src/domain/payment/code-cap.js'
 import type { PaymentEvent } from '../../../src/domain/payment/events.js'
-import type { LogInEvent } from '../../../src/domain/payment/log-in-lock.js'
+import type { LogInEvent } from '../../../src/domain/payment/log-ins.js'
 import type { TransferEvent } from '../../../src/domain/transfer/events.js'
+import type { UserEmailReserved } from '../../../src/domain/user/email-reservation.js'
+import type { UserEvent } from '../../../src/domain/user/events.js'
+import type { SignInEvent } from '../../../src/domain/user/sign-ins.js'
 import type { WalletEmailReserved } from '../../../src/domain/wallet/email-reservation.js'
 import type { WalletAccountEvent } from '../../../src/domain/wallet/events.js'
 import type { DomainEvent } from '../../../src/event-store/event-codec.js'
@@ -21,9 +25,20 @@ type Declared =
   | LogInEvent
   | WalletAccountEvent
   | WalletEmailReserved
+  | UserEvent
+  | UserEmailReserved
+  | SignInEvent
+  | IntegrityEvent
 
 /** What no decider decides, the schema alone describes. */
-type Undecided = 'CallbackSweepAdvanced' | 'HashCodeSeen' | 'EventPassedOver'
+type Undecided =
+  | 'CallbackSweepAdvanced'
+  | 'HashCodeSeen'
+  | 'EventPassedOver'
+  | 'DigestKeySealed'
+  | 'CustomerErased'
+  | 'ErasureCompleted'
+  | 'StreamsListed'
 type Decided = Exclude<DomainEvent, { readonly type: Undecided }>
 
 type DataOf<Events extends { readonly type: string }, Type> =

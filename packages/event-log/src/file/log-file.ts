@@ -19,11 +19,12 @@ const schemaVersion = 1
 /**
  * Every event carries its stream's name: a prefix is then tested on the row itself, and one insert writes an event.
  * `stream` is a small sequential number, because random keys cost three times the throughput. `stream_names` finds the
- * number by a hash of the name; it lags behind the log by at most `indexed_through` (see stream-numbers.ts).
+ * number by a hash of the name; it covers the streams up to `indexed_through`, and recent ones behind that by other keys
+ * (see stream-numbers.ts).
  * `body` is the JSON text of `[id, type, data, metadata]`: every column costs an append and a read, and one parse gives
  * all four. It has no affinity, so that other content can come as blobs.
  */
-const schema = `
+export const logSchema = `
 CREATE TABLE events (
   position INTEGER PRIMARY KEY,
   stream INTEGER NOT NULL,
@@ -96,7 +97,7 @@ function createSchema(db: Database.Database, directory: string): void {
   // Immediate, and checked again inside: two processes may open a new directory at the same moment.
   db.transaction(() => {
     if (isOurs(db, directory)) return
-    db.exec(schema)
+    db.exec(logSchema)
     db.pragma(`application_id = ${applicationId}`)
     db.pragma(`user_version = ${schemaVersion}`)
   }).immediate()

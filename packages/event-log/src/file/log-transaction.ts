@@ -1,7 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Body } from './event-body.js'
 import { RowInserter } from './row-inserter.js'
-import { StreamNameMerge, StreamNumbers } from './stream-numbers.js'
+import { type MergeSizes, StreamNameMerge } from './stream-name-merge.js'
+import { StreamNumbers } from './stream-numbers.js'
 
 type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: Body]
 
@@ -18,10 +19,10 @@ export class LogTransaction {
   readonly #commit: Statement<[]>
   #merged: (() => void) | undefined
 
-  constructor(db: Database) {
+  constructor(db: Database, sizes?: MergeSizes) {
     this.numbers = new StreamNumbers(db)
     this.#rows = new RowInserter(db, 'INSERT INTO events', 6)
-    this.#merge = new StreamNameMerge(db, this.numbers)
+    this.#merge = new StreamNameMerge(db, this.numbers, sizes)
     this.#lastPosition = db.prepare<[], number | null>('SELECT max(position) FROM events').pluck()
     this.#commit = db.prepare<[]>('COMMIT')
   }

@@ -1,32 +1,35 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { RowInserter } from './row-inserter.js'
 import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
-/** Streams that the index on names lacks before they are merged into it. */
-const mergeAt = 65_536
-/** Each commit merges one bucket: all at once would block the writer for 150 ms. */
-const bucketCount = 64
-const hashesPerBucket = 2 ** 48 / bucketCount
+/**
+ * What is added to a hash while its name is recent: such rows lie together behind all others, in pages that are few. Programs from before
+ * there were any do not find them, and read the names behind `indexed_through` from the log as they always did.
+ */
+export const recentKeys = 2 ** 48
+/** The row with this key says through which stream names are merged, as recent ones or by their hash alone. */
+export const mergedThroughKey = 2 ** 49
 
 /**
  * Finds a stream's number by its name. Names are random, and inserting them one by one into an index on disk dirties a
  * page per stream, which alone halves the throughput. So the names of the youngest streams are held in memory (read
- * from the log when it is opened) and are merged into the index thousands at a time, in its order.
+ * from the log when it is opened), and are merged in lots, in the index's order: first among the recent ones, a small index whose
+ * pages each lot shares, and those, when there are many, into the whole one (stream-name-merge.ts).
  */
 export class StreamNumbers {
-  /** Names of the streams behind `#indexedThrough`, oldest first. */
+  /** Names of the streams behind `#mergedThrough`, oldest first. */
   readonly #young = new Map<string, number>()
+  #mergedThrough = 0
   #indexedThrough = 0
   /** The highest stream number known here. */
   #last = 0
-  readonly #byHash: Statement<[number], number>
+  readonly #byKey: Statement<[number], number>
   readonly #nameOf: Statement<[number], string>
   readonly #younger: Statement<[number], [number, string]>
-  readonly #readIndexedThrough: Statement<[], number>
+  readonly #readState: Statement<[], [indexedThrough: number, mergedThrough: number | null]>
 
   constructor(db: Database) {
-    this.#byHash = db.prepare<[number], number>('SELECT stream FROM stream_names WHERE hash = ?').pluck()
+    this.#byKey = db.prepare<[number], number>('SELECT stream FROM stream_names WHERE hash = ?').pluck()
     this.#nameOf = db
       .prepare<[number], string>('SELECT name FROM events WHERE stream = ? ORDER BY revision LIMIT 1')
       .pluck()
@@ -37,11 +40,19 @@ export class StreamNumbers {
          WHERE stream > ? AND revision IN (0, ${tombstoneRevision})`,
       )
       .raw()
-    this.#readIndexedThrough = db.prepare<[], number>('SELECT indexed_through FROM log_state').pluck()
+    this.#readState = db
+      .prepare<[], [number, number | null]>(
+        `SELECT indexed_through, (SELECT max(stream) FROM stream_names WHERE hash = ${mergedThroughKey}) FROM log_state`,
+      )
+      .raw()
   }
 
   get last(): number {
     return this.#last
+  }
+
+  get mergedThrough(): number {
+    return this.#mergedThrough
   }
 
   get indexedThrough(): number {
@@ -54,9 +65,11 @@ export class StreamNumbers {
 
   /** Reads what other connections added. Call it inside a transaction, or lookups may miss a stream that is being merged. */
   refresh(): void {
-    const indexedThrough = this.#readIndexedThrough.get()
-    if (indexedThrough === undefined) throw new Error('the event log has lost its state row')
+    const state = this.#readState.get()
+    if (state === undefined) throw new Error('the event log has lost its state row')
+    const [indexedThrough, mergedThrough] = state
     this.indexed(indexedThrough)
+    if (mergedThrough !== null) this.merged(mergedThrough)
     for (const [number, name] of this.#younger.iterate(this.#last)) this.add(name, number)
   }
 
@@ -65,9 +78,9 @@ export class StreamNumbers {
     this.#last = number
   }
 
-  /** The index on disk now covers the streams up to this one. */
-  indexed(through: number): void {
-    this.#indexedThrough = through
+  /** What is on disk now covers the streams up to this one. */
+  merged(through: number): void {
+    this.#mergedThrough = Math.max(this.#mergedThrough, through)
     this.#last = Math.max(this.#last, through)
     for (const [name, number] of this.#young) {
       if (number > through) return
@@ -75,19 +88,30 @@ export class StreamNumbers {
     }
   }
 
+  /** By their hash alone. */
+  indexed(through: number): void {
+    this.#indexedThrough = Math.max(this.#indexedThrough, through)
+    this.merged(through)
+  }
+
   find(name: string): number | undefined {
     const young = this.#young.get(name)
     if (young !== undefined) return young
-    if (this.#indexedThrough === 0) return undefined
+    if (this.#mergedThrough === 0) return undefined
     const hash = streamHash(name)
-    const first = this.#byHash.get(hash)
-    if (first === undefined) return undefined
-    if (this.#nameOf.get(first) === name) return first
-    return this.#byHash.all(hash).find((number) => this.#nameOf.get(number) === name)
+    // In this order: a merge may bring a recent name into the whole index in between, and never the other way.
+    return this.#findAt(hash + recentKeys, name) ?? this.#findAt(hash, name)
   }
 
   *young(): Iterable<[string, number]> {
     yield* this.#young
+  }
+
+  #findAt(key: number, name: string): number | undefined {
+    const first = this.#byKey.get(key)
+    if (first === undefined) return undefined
+    if (this.#nameOf.get(first) === name) return first
+    return this.#byKey.all(key).find((number) => this.#nameOf.get(number) === name)
   }
 }
 
@@ -99,54 +123,4 @@ export function findStream(db: Database, numbers: StreamNumbers, name: string): 
     return numbers.find(name)
   }
   return numbers.find(name) ?? db.transaction(findYoung)()
-}
-
-/** Brings the names of young streams into the index, a bucket with each call, inside the caller's transactions. */
-export class StreamNameMerge {
-  readonly #numbers: StreamNumbers
-  readonly #rows: RowInserter<[hash: number, stream: number]>
-  readonly #setIndexedThrough: Statement<[number, number]>
-  /** What is left of the merge under way; the hashes of a bucket with their streams. */
-  #buckets: [number, number][][] = []
-  #through = 0
-
-  constructor(db: Database, numbers: StreamNumbers) {
-    this.#numbers = numbers
-    // Ignore: after a crash, or beside another process, a merge begins again with names that are there already.
-    this.#rows = new RowInserter(db, 'INSERT OR IGNORE INTO stream_names', 2)
-    this.#setIndexedThrough = db.prepare<[number, number]>(
-      'UPDATE log_state SET indexed_through = ? WHERE indexed_through < ?',
-    )
-  }
-
-  /**
-   * Call it inside a transaction, before anything is appended: only committed streams may go into the index.
-   * When the transaction has been committed, call the function that comes back.
-   */
-  step(): (() => void) | undefined {
-    if (this.#numbers.indexedThrough >= this.#through) this.#buckets = []
-    if (this.#buckets.length === 0) {
-      if (this.#numbers.youngCount < mergeAt) return undefined
-      this.#collect()
-    }
-    const bucket = this.#buckets.at(-1) ?? []
-    bucket.sort((a, b) => a[0] - b[0])
-    for (const [hash, number] of bucket) this.#rows.add(hash, number)
-    this.#rows.flush()
-    const isLast = this.#buckets.length === 1
-    if (isLast) this.#setIndexedThrough.run(this.#through, this.#through)
-    return () => {
-      this.#buckets.pop()
-      if (isLast) this.#numbers.indexed(this.#through)
-    }
-  }
-
-  #collect(): void {
-    this.#buckets = Array.from({ length: bucketCount }, () => [])
-    for (const [name, number] of this.#numbers.young()) {
-      const hash = streamHash(name)
-      this.#buckets[Math.floor(hash / hashesPerBucket)]?.push([hash, number])
-      this.#through = number
-    }
-  }
 }

@@ -317,14 +317,19 @@ function newEntry<E>(
   order: number,
   { before = 0, unmatchedBefore = 0, parkedRevision }: Partial<Entry<E>>,
 ): Entry<E> {
+  // One by one: spreading costs more than all else that is done about an event that passes through.
+  const { event, id, lane, size } = item
   return {
-    ...item,
+    event,
+    id,
+    lane,
+    size,
     order,
     before,
     unmatchedBefore,
     parkedRevision,
     isReplayDone: false,
-    ackId: item.id,
+    ackId: id,
     retryCount: 0,
     deliveredAtMs: 0,
     member: undefined,

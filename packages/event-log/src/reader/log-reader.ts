@@ -11,7 +11,7 @@ import {
 import { findStream } from '../file/stream-numbers.js'
 import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../types.js'
 import { ReadConnection } from './read-connection.js'
-import { RecentEvents } from './recent-events.js'
+import { filterOf, RecentEvents } from './recent-events.js'
 import {
   type RowPage,
   readRows,
@@ -20,6 +20,7 @@ import {
   type Stretch,
   statementForAll,
   toRecorded,
+  toRecordedAsStored,
   toStored,
 } from './rows.js'
 
@@ -105,7 +106,10 @@ export class LogReader {
       const after = options.after === undefined ? 0 : Number(options.after.commit)
       if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
       const to = Math.min(after + scanWindow, end)
-      const { events, at } = this.#recordedBehind(statements, ranges, after, to, options.maxCount)
+      const { maxCount } = options
+      const { events, at } = options.asStored
+        ? storedBehind(statements, ranges, after, to, maxCount)
+        : this.#recordedOf(options.streamPrefixes, statements, ranges, after, to, maxCount)
       return { events, atEnd: at === end, ...checkpointAt(at) }
     })
   }
@@ -194,16 +198,35 @@ export class LogReader {
     this.#connection.close()
   }
 
-  /** The events of a page, and how far the log has been looked at. */
+  #recordedOf(
+    prefixes: readonly string[] | undefined,
+    statements: Statements,
+    ranges: readonly NameRange[],
+    after: number,
+    to: number,
+    maxCount: number,
+  ): LookedAt {
+    const wider = prefixes && ranges.length > 0 ? this.#recent.wider(ranges, after) : undefined
+    if (!prefixes || !wider) return this.#recordedBehind(statements, ranges, after, to, maxCount)
+    const own: RecordedEvent[] = []
+    let at = after
+    while (own.length < maxCount && at < to) {
+      const page = this.#recordedBehind(statements, wider, at, to, maxCount - own.length)
+      for (const event of page.events) if (prefixes.some((prefix) => event.stream.startsWith(prefix))) own.push(event)
+      at = page.at
+    }
+    return { events: own, at }
+  }
+
   #recordedBehind(
     statements: Statements,
     ranges: readonly NameRange[],
     after: number,
     to: number,
     maxCount: number,
-  ): { readonly events: readonly RecordedEvent[]; readonly at: number } {
+  ): LookedAt {
     if (ranges.length === 0) return { events: [], at: to }
-    const filter = JSON.stringify(ranges)
+    const filter = filterOf(ranges)
     const { events: known, through } = this.#recent.behind(filter, after, maxCount)
     if (known.length === maxCount || through >= to) return { events: known, at: through }
     const page = { direction: 'forwards', from: through + 1, maxCount: maxCount - known.length } as const
@@ -213,6 +236,25 @@ export class LogReader {
     this.#recent.add(filter, { after: through, through: at, events, size })
     return { events: known.length === 0 ? events : [...known, ...events], at }
   }
+}
+
+/** The events of a page, and how far the log has been looked at. */
+interface LookedAt {
+  readonly events: readonly RecordedEvent[]
+  readonly at: number
+}
+
+function storedBehind(
+  statements: Statements,
+  ranges: readonly NameRange[],
+  after: number,
+  to: number,
+  maxCount: number,
+): LookedAt {
+  if (ranges.length === 0) return { events: [], at: to }
+  const stretch = { direction: 'forwards', from: after + 1, maxCount, maxSize: recordedPageSize } as const
+  const { rows, atEnd } = allRows(statements, ranges, to, stretch)
+  return { events: rows.map(toRecordedAsStored), at: atEnd ? to : (rows.at(-1)?.[0] ?? to) }
 }
 
 function lastOf(statements: Statements, stream: string): { number: number; current: number; isTombstoned: boolean } {

@@ -1,3 +1,4 @@
+import type { NameRange } from '../file/name-ranges.js'
 import type { RecordedEvent } from '../types.js'
 
 /** Those who follow the same streams stay within a page or two of each other. */
@@ -7,6 +8,8 @@ const maxSize = 8 * 1024 * 1024
 /** A stretch without events counts too: it says that there were none. */
 const maxStretches = 200
 const maxFilters = 4
+/** Reads for others with a filter that its own readers do not ask for any more. */
+const maxLent = 100
 
 /** What was found by one look at the log: everything behind `after`, up to and including `through`. */
 export interface Stretch {
@@ -25,6 +28,8 @@ export interface Stretch {
 export class RecentEvents {
   /** Of one filter each without a gap, oldest first. */
   readonly #stretches = new Map<string, Stretch[]>()
+  /** How often each filter was lent since its own readers asked. */
+  readonly #lent = new Map<string, number>()
 
   /** At most `maxCount` events behind `after`, and how far they go: no further than `after` when none are known. */
   behind(filter: string, after: number, maxCount: number): { events: RecordedEvent[]; through: number } {
@@ -42,6 +47,26 @@ export class RecentEvents {
     return { events, through }
   }
 
+  /**
+   * The ranges of a filter that takes in all of these and is known around `after`, if there is one: read with it, an event is read and
+   * parsed once for the readers of both.
+   */
+  wider(ranges: readonly NameRange[], after: number): readonly NameRange[] | undefined {
+    const own = filterOf(ranges)
+    this.#lent.delete(own)
+    for (const [filter, stretches] of this.#stretches) {
+      const lent = this.#lent.get(filter) ?? 0
+      const [oldest, newest] = [stretches[0], stretches.at(-1)]
+      if (filter === own || lent >= maxLent || !oldest || !newest) continue
+      if (after < oldest.after || after > newest.through) continue
+      const others: readonly NameRange[] = JSON.parse(filter)
+      if (!ranges.every(({ from, to }) => others.some((other) => other.from === from && other.to === to))) continue
+      this.#lent.set(filter, lent + 1)
+      return others
+    }
+    return undefined
+  }
+
   add(filter: string, stretch: Stretch): void {
     const stretches = this.#stretches.get(filter) ?? []
     const known = stretches.at(-1)?.through ?? 0
@@ -53,6 +78,10 @@ export class RecentEvents {
     if (!this.#stretches.has(filter) && this.#stretches.size === maxFilters) this.#stretches.clear()
     this.#stretches.set(filter, stretches)
   }
+}
+
+export function filterOf(ranges: readonly NameRange[]): string {
+  return JSON.stringify(ranges)
 }
 
 function isTooMuch(stretches: readonly Stretch[]): boolean {

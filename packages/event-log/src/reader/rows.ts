@@ -129,6 +129,32 @@ export function toStored([position, revision, recordedAtMs, stream, body]: Row):
   return { ...decodeBody(body), stream, revision, position, recordedAtMs }
 }
 
+/** As {@link toRecorded}, with all that is stored. Never throws. */
+export function toRecordedAsStored(row: Row): RecordedEvent {
+  const [position, revision, recordedAtMs, stream, body] = row
+  const place = { commit: BigInt(position), prepare: BigInt(position) }
+  // SQLite keeps any value in any column.
+  const isPlace = Number.isSafeInteger(revision) && Number.isSafeInteger(recordedAtMs) && typeof stream === 'string'
+  if (!isPlace) {
+    const unread = { id: '', type: '', data: {}, metadata: {}, stream: String(stream), revision: 0, recordedAtMs: 0 }
+    return { ...unread, position: place, stored: row.slice(1).flatMap(bytesOf) }
+  }
+  try {
+    const event = toRecorded(row)
+    if (JSON.stringify([event.id, event.type, event.data, event.metadata]) === body) return event
+    return { ...event, stored: bytesOf(body) }
+  } catch {
+    const unread = { id: '', type: '', data: {}, metadata: {}, stream, revision, recordedAtMs }
+    return { ...unread, position: place, stored: bytesOf(body) }
+  }
+}
+
+/** A text and a blob of the same bytes are different values. */
+function bytesOf(value: unknown): Uint8Array[] {
+  const isBytes = value instanceof Uint8Array
+  return [Buffer.from(isBytes ? 'blob' : typeof value), isBytes ? value : Buffer.from(String(value))]
+}
+
 /** @throws BrokenLogError */
 export function toRecorded(row: Row): RecordedEvent {
   // By index: taking arrays apart by name costs a third more per event.

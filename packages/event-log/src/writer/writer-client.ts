@@ -6,6 +6,7 @@ import {
   type ExpectedRevision,
   maxAppendBytes,
   type NewEvent,
+  type Position,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../types.js'
@@ -241,6 +242,7 @@ function settleAppends(
   reject: (error: Error) => void,
 ): void {
   const results: AppendResult[] = []
+  let position = positionOf(0)
   let at = from
   for (const { stream, expectedRevision } of appends) {
     const revision = answers[at + 1] ?? noRevision
@@ -249,11 +251,18 @@ function settleAppends(
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
       return
     }
-    const position = BigInt(answers[at + 2] ?? 0)
-    results.push({ revision, position: { commit: position, prepare: position } })
+    // Those that only ask are answered with one place, and there may be many of them.
+    const place = answers[at + 2] ?? 0
+    if (place !== Number(position.commit)) position = positionOf(place)
+    results.push({ revision, position })
     at += answerLength
   }
   resolve(results)
+}
+
+function positionOf(place: number): Position {
+  const position = BigInt(place)
+  return { commit: position, prepare: position }
 }
 
 function outcomeOf(answers: Float64Array, at: number): Outcome {

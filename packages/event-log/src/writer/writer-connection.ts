@@ -21,7 +21,7 @@ interface Open {
 /** The writer thread's connection to the log, opened by its first transaction, and the copying of its WAL into the file. */
 export class WriterConnection {
   readonly #directory: string
-  readonly #checkpointer: Worker
+  #checkpointer: Worker | undefined
   #open: Open | undefined
   #written = 0
   #checkpointing = false
@@ -29,13 +29,6 @@ export class WriterConnection {
 
   constructor(directory: string) {
     this.#directory = directory
-    this.#checkpointer = new Worker(new URL('../file/checkpointer.js', import.meta.url), { workerData: { directory } })
-    this.#checkpointer.on('message', (pagesInWal: number) => {
-      this.#checkpointing = false
-      // Under load the WAL always holds pages newer than the checkpoint and would grow for ever. What was written during the
-      // checkpoint is little: copying it here, between two commits, takes milliseconds.
-      if (pagesInWal > walPages) this.#copyRest()
-    })
   }
 
   /**
@@ -68,7 +61,7 @@ export class WriterConnection {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer)
-    await this.#checkpointer.terminate()
+    await this.#checkpointer?.terminate()
     this.#open?.db.close()
   }
 
@@ -93,7 +86,21 @@ export class WriterConnection {
     if (this.#checkpointing) return
     this.#checkpointing = true
     this.#written = 0
+    this.#checkpointer ??= this.#startedCheckpointer()
     this.#checkpointer.postMessage('checkpoint')
+  }
+
+  /** When it is first needed: a command that appends once is done before. */
+  #startedCheckpointer(): Worker {
+    const workerData = { directory: this.#directory }
+    const checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData })
+    checkpointer.on('message', (pagesInWal: number) => {
+      this.#checkpointing = false
+      // Under load the WAL always holds pages newer than the checkpoint and would grow for ever. What was written during the
+      // checkpoint is little: copying it here, between two commits, takes milliseconds.
+      if (pagesInWal > walPages) this.#copyRest()
+    })
+    return checkpointer
   }
 
   #copyRest(): void {

@@ -41,7 +41,7 @@ t.test(
         output += text
       })
       const ended = once(victim, 'close')
-      await until(() => output.length > 0, 20_000)
+      await until(() => output.length > 0, 60_000)
       await sleep(300 + Math.random() * 1_200)
       victim.kill('SIGKILL')
       await ended

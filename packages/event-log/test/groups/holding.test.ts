@@ -30,7 +30,7 @@ async function holder(t: Test, directory: string, scene: GroupScene) {
     output += text
   })
   const lines = () => output.split('\n').filter((line) => line !== '')
-  await until(() => lines().includes('consuming'), 20_000)
+  await until(() => lines().includes('consuming'), 60_000)
   return {
     lines,
     async kill() {
@@ -55,7 +55,7 @@ t.test('a group is held by one process, and free at once when that is killed', {
   await scene.put(6)
   await scene.create(each)
   const other = await holder(t, directory, scene)
-  await until(() => other.lines().includes('got 5'), 10_000)
+  await until(() => other.lines().includes('got 5'), 60_000)
   await t.rejects(scene.consume(), { name: 'GroupHeldElsewhereError' })
   t.equal(await scene.untilCovered(1), 1, 'what it wrote is seen from here')
   await other.kill()

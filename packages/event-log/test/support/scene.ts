@@ -30,8 +30,8 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Waits until `look` answers true, at most so long; then whoever asked finds out by their own comparison. */
-export async function until(look: () => Promise<boolean> | boolean, timeoutMs = 8_000): Promise<void> {
+/** Waits until `look` answers true, at most so long, as a busy machine is slow; then whoever asked finds out by their own comparison. */
+export async function until(look: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
   const end = Date.now() + timeoutMs
   while (Date.now() < end && !(await look())) await sleep(10)
 }
@@ -176,13 +176,13 @@ export class GroupScene {
   }
 
   async untilInFlight(count: number): Promise<void> {
-    await until(async () => (await this.inFlight()) === count, 3_000)
+    await until(async () => (await this.inFlight()) === count)
   }
 
   async stop(taker: Taker): Promise<void> {
     const before = (await this.groups.info(this.group)).consumers
     await taker.consumer.close()
-    await until(async () => (await this.groups.info(this.group)).consumers < before, 3_000)
+    await until(async () => (await this.groups.info(this.group)).consumers < before)
   }
 
   /** How many of the first put events of stream `a` the checkpoint covers; undefined without a checkpoint. */
@@ -194,8 +194,8 @@ export class GroupScene {
   }
 
   /** The same once it is what is expected, or after a while. */
-  async untilCovered(count: number, timeoutMs = 3_500): Promise<number | undefined> {
-    await until(async () => (await this.covered()) === count, timeoutMs)
+  async untilCovered(count: number): Promise<number | undefined> {
+    await until(async () => (await this.covered()) === count)
     return this.covered()
   }
 
@@ -203,8 +203,8 @@ export class GroupScene {
     return (await this.groups.info(this.group)).parkedCount
   }
 
-  async untilParked(count: number, timeoutMs?: number): Promise<number> {
-    await until(async () => (await this.parkedCount()) === count, timeoutMs)
+  async untilParked(count: number): Promise<number> {
+    await until(async () => (await this.parkedCount()) === count)
     return this.parkedCount()
   }
 

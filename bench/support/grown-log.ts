@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import { trackingIdOf } from '../../src/commands/ids.js'
+import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
+import { defaultSettings } from '../../src/domain/merchant/settings.js'
+import {
+  callbackStream,
+  paymentStream,
+  transferStream,
+  userStream,
+  walletAccountStream,
+} from '../../src/domain/streams.js'
+import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import type { Append, EventStore } from '../../src/event-store/event-store.js'
+import type { SecretBox } from '../../src/security/secret-box.js'
+
+const merchantCount = 500
+/** Of each merchant, and as many of an account. */
+const changesPerMerchant = 6
+/** Claim, creation, completion, callback recorded and delivered; and three of a payment by every third customer. */
+const eventsPerTransfer = 6
+const appendsAtOnce = 2_000
+/** Transfers between a creation and its completion. */
+const completedAfter = 200
+const apartMs = 40
+const metadata = { actor: 'bench', $correlationId: randomUUID(), $causationId: randomUUID() }
+
+type Common = ReturnType<typeof commonOf>
+
+/**
+ * Fills an empty log with about so many events, as a service would have written them in the last hours or days: deposits, each with the
+ * claim of its hash, a payment, a completion and a callback that was delivered; and among them, throughout, merchants, users and accounts
+ * that come and change. Answers the merchants' credentials, for who wants to call as one.
+ */
+export async function growLog(
+  store: EventStore,
+  box: SecretBox,
+  events: number,
+): Promise<readonly IssuedCredentials[]> {
+  const transfers = Math.ceil(events / eventsPerTransfer)
+  const startMs = Date.now() - transfers * apartMs
+  let now = ''
+  const others = new Others(store, box, () => now)
+  const perChange = Math.max(1, Math.floor(transfers / (merchantCount * (1 + changesPerMerchant))))
+  const pending: { readonly common: Common; readonly n: number }[] = []
+  let appends: Append[] = []
+  for (let n = 0; n < transfers; n++) {
+    now = new Date(startMs + n * apartMs).toISOString()
+    if (n % perChange === 0) await others.change(n / perChange)
+    const common = commonOf(others.merchants[n % others.merchants.length]!.id, n, now)
+    pending.push({ common, n })
+    appends.push(...creation(common, now))
+    if (pending.length > completedAfter) {
+      const { common, n } = pending.shift()!
+      appends.push(...completion({ ...common, at: now }, n))
+    }
+    if (appends.length < appendsAtOnce) continue
+    await store.appendInOrder(appends)
+    appends = []
+  }
+  await store.appendInOrder(appends)
+  return others.merchants
+}
+
+function commonOf(merchantId: string, n: number, at: string) {
+  const referenceId = `grown-${n}`
+  const trackingId = trackingIdOf(merchantId, 'deposit', referenceId)
+  return { trackingId, merchantId, kind: 'deposit', referenceId, amountMinor: BigInt(1_000 + (n % 9_000)), at } as const
+}
+
+function append(stream: string, from: number, events: readonly DomainEvent[]): Append {
+  const expectedRevision = from === 0 ? 'no_stream' : from - 1
+  return { stream, expectedRevision, events: events.map((event) => encodeEvent(event, metadata)) }
+}
+
+function creation(common: Common, at: string): Append[] {
+  const { trackingId, referenceId } = common
+  const customer = { userId: `customer-${referenceId}`, name: 'Somebody With A Name', username: 'somebody' }
+  const expiresAt = new Date(Date.parse(at) + 3_600_000).toISOString()
+  const more = { paymentMethod: 1, told: false, channel: 'hosted', expiresAt, hashId: randomUUID() } as const
+  return [
+    append(transferStream(trackingId), 0, [{ type: 'DepositCreated', data: { ...common, ...customer, ...more } }]),
+  ]
+}
+
+function completion(common: Common, n: number): Append[] {
+  const { trackingId, merchantId, referenceId, amountMinor, at } = common
+  const money = { transactionAmountMinor: amountMinor, hasAmountMismatch: false, receiptUrl: null, message: null }
+  const completed = encodeEvent({ type: 'TransferCompleted', data: { ...common, ...money, reason: null } }, metadata)
+  const callback = { webhookId: completed.id, trackingId, merchantId, at }
+  const payload = { status: 2, referenceId, amountMinor, ...money }
+  const attempt = { attempt: 1, httpStatus: 200, durationMs: 40 }
+  return [
+    ...(n % 3 === 0 ? [payment(common, accountNumber(n % merchantCount))] : []),
+    { stream: transferStream(trackingId), expectedRevision: 0, events: [completed] },
+    append(callbackStream(trackingId), 0, [
+      { type: 'CallbackRecorded', data: { ...callback, transferRevision: 1, payload } },
+      { type: 'CallbackDelivered', data: { ...callback, ...attempt } },
+    ]),
+  ]
+}
+
+function payment({ trackingId, merchantId, amountMinor, at }: Common, accountNumber: number): Append {
+  const challenge = { trackingId, merchantId, at, challengeId: randomUUID() }
+  const { challengeId: _, ...payment } = challenge
+  const outcome = { outcome: 'collected', receiptUrl: null, reason: null, collectedAmountMinor: amountMinor } as const
+  return append(paymentStream(trackingId), 0, [
+    { type: 'WalletLoggedIn', data: { ...challenge, accountNumber } },
+    { type: 'WalletCollectionStarted', data: { ...challenge, collection: 1, accountNumber, amountMinor } },
+    { type: 'WalletCollectionEnded', data: { ...payment, collection: 1, ...outcome } },
+  ])
+}
+
+function accountNumber(n: number): number {
+  return 500_000_000_000 + n
+}
+
+/** Merchants come one after the other, each with a user and an account; then each is changed, again and again. */
+class Others {
+  readonly merchants: IssuedCredentials[] = []
+  readonly #commands: MerchantCommands
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly box: SecretBox,
+    private readonly clock: () => string,
+  ) {
+    this.#commands = new MerchantCommands(store, clock, box)
+  }
+
+  async change(n: number): Promise<void> {
+    const at = this.clock()
+    const turn = Math.floor(n / merchantCount)
+    const which = n % merchantCount
+    const appends = turn === 0 ? await this.#arrival(which, at) : []
+    if (turn > 0) {
+      await this.#commands.changeSettings(this.merchants[which]!.id, { depositExpiryMinutes: 30 + turn }, metadata)
+      const data = { accountNumber: accountNumber(which), at, reference: `credit-${turn}`, amountMinor: 100n }
+      appends.push(append(walletAccountStream(data.accountNumber), turn, [{ type: 'WalletAccountCredited', data }]))
+    }
+    await this.store.appendInOrder(appends)
+  }
+
+  async #arrival(n: number, at: string): Promise<Append[]> {
+    const url = { callbackUrl: 'http://127.0.0.1:9/', allowIps: [`10.1.${n >> 8}.${n & 255}`, '127.0.0.1'] }
+    const settings = { ...defaultSettings(true), name: `Shop ${n}`, ...url, rateLimitPerSecond: 100_000 }
+    const merchant = await this.#commands.register(settings, metadata)
+    this.merchants.push(merchant)
+    const [userId, emailMac] = [randomUUID(), this.box.mac('bench', String(n))]
+    const sealed = this.box.seal('somebody@example.com', emailMac)
+    const nobody = { email: sealed, emailMac, passwordHash: '$argon2id$of nothing' }
+    const position = { role: 'viewer', merchantIds: [merchant.id] } as const
+    const account = { accountNumber: accountNumber(n), at, ...nobody, phone: sealed, sandbox: true }
+    return [
+      append(userStream(userId), 0, [
+        { type: 'UserCreated', data: { userId, at, ...nobody, ...position, name: `User ${n}`, temporary: false } },
+      ]),
+      append(walletAccountStream(account.accountNumber), 0, [{ type: 'WalletAccountOpened', data: account }]),
+    ]
+  }
+}

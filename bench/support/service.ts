@@ -1,0 +1,120 @@
+/** transferd as a bench runs it: the built program in a process of its own, on a directory of its own. */
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const cli = process.env.BENCH_CLI ?? fileURLToPath(new URL('../../bin/transferd.js', import.meta.url))
+const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter((option) => option !== '')
+const run = promisify(execFile)
+const triesEveryMs = 20
+const waitsForMs = 300_000
+
+export interface BenchMerchant {
+  readonly id: string
+  readonly webApiKey: string
+  readonly secretKey: string
+  readonly webhookSecret: string
+}
+
+export interface RunningProcess {
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+export interface RunningService extends RunningProcess {
+  readonly port: number
+  /** From when the process was started until it was ready. */
+  readonly readyAfterMs: number
+}
+
+/** Looks again and again, for five minutes. */
+export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const endsAtMs = performance.now() + waitsForMs
+  while (!(await holds())) {
+    if (performance.now() > endsAtMs) throw new Error(`waited in vain until ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, triesEveryMs))
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill('SIGTERM')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
+/** An installation in a directory. */
+export class Installation {
+  readonly #environment: NodeJS.ProcessEnv
+
+  constructor(readonly directory: string) {
+    this.#environment = {
+      ...process.env,
+      EVENT_STORE_URL: `embedded:${directory}`,
+      READ_MODEL_URL: `embedded:${directory}`,
+      LOG_LEVEL: 'error',
+      HOST: '127.0.0.1',
+    }
+  }
+
+  /** A command of `transferd`, by its JSON. */
+  async command<Answer>(...args: string[]): Promise<Answer> {
+    const options = { env: this.#environment, maxBuffer: 64 * 1024 * 1024 }
+    const { stdout } = await run(process.execPath, [cli, ...args, '--json'], options)
+    return JSON.parse(stdout) as Answer
+  }
+
+  createMerchant(callbackUrl: string, ...options: string[]): Promise<BenchMerchant> {
+    const limits = ['--sandbox', '--allow-ip', '127.0.0.1', '--rate-limit', '100000']
+    return this.command('merchants', 'create', '--name', 'Bench', '--callback-url', callbackUrl, ...limits, ...options)
+  }
+
+  /** The whole service, or the given roles of it. */
+  async start(roles = 'api,projections,callbacks'): Promise<RunningService> {
+    const port = await freePort()
+    const startedAtMs = performance.now()
+    const child = spawn(process.execPath, [...nodeOptions, cli, 'serve', '--roles', roles], {
+      env: { ...this.#environment, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    await until('the service is ready', async () => {
+      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`)
+      return fetch(`http://127.0.0.1:${port}/health/ready`).then(
+        (response) => response.ok,
+        () => false,
+      )
+    })
+    return { port, pid: child.pid!, readyAfterMs: performance.now() - startedAtMs, stop: () => stop(child) }
+  }
+}
+
+/** Seconds until no projection is behind, from now on. */
+export async function catchUpSeconds(port: number): Promise<number> {
+  const startedAtMs = performance.now()
+  await until('the projections have caught up', async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`)
+    const lags = [...(await response.text()).matchAll(/^transferd_projection_lag_events{.*} (\d+)$/gm)]
+    return lags.length > 0 && lags.every(([, events]) => events === '0')
+  })
+  return (performance.now() - startedAtMs) / 1_000
+}
+
+/** One of bench/peers, which stay JavaScript: what they need is not there when the repository is compiled. */
+export async function startPeer(file: string, given: object) {
+  const path = fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url))
+  const child = fork(path, [JSON.stringify(given)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const [first]: unknown[] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([status]) => Promise.reject(new Error(`${file} ended with ${status}`))),
+  ])
+  return { child, first, pid: child.pid!, stop: () => stop(child) }
+}

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import t from 'tap'
+import { openForReading, prepareLog } from '../src/file/log-file.js'
+import { LogTransaction } from '../src/file/log-transaction.js'
+import { streamHash } from '../src/file/stream-hash.js'
+import { findStream, mergedThroughKey, recentKeys, StreamNumbers } from '../src/file/stream-numbers.js'
+import { tempDirectory } from './support/temp-directory.js'
+
+const sizes = { recentAt: 12, indexedAt: 40, namesPerStep: 4 }
+
+/** A process that appends. */
+class Writer {
+  readonly #db: Database.Database
+  #transaction: LogTransaction
+
+  constructor(directory: string) {
+    this.#db = new Database(join(directory, 'events.db'))
+    this.#db.pragma('synchronous = OFF')
+    this.#transaction = new LogTransaction(this.#db, sizes)
+  }
+
+  append(names: readonly string[], ending: 'commit' | 'crash'): void {
+    this.#db.exec('BEGIN IMMEDIATE')
+    this.#transaction.begun(0)
+    for (const name of names) this.#transaction.write(name, undefined, 0, ['[]'])
+    if (ending === 'commit') {
+      this.#transaction.commit()
+      return
+    }
+    this.#transaction.flush()
+    this.#db.exec('ROLLBACK')
+    this.#transaction = new LogTransaction(this.#db, sizes)
+  }
+
+  find(name: string): number | undefined {
+    return this.#db.transaction(() => {
+      this.#transaction.numbers.refresh()
+      return this.#transaction.numbers.find(name)
+    })()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+/** As programs find a stream that know of no recent names. */
+function findAsBefore(db: Database.Database, name: string): unknown {
+  const indexed = db.prepare('SELECT stream FROM stream_names WHERE hash = ?').pluck().get(streamHash(name))
+  const young = 'SELECT stream FROM events WHERE stream > (SELECT indexed_through FROM log_state) AND name = ?'
+  return indexed ?? db.prepare(young).pluck().get(name)
+}
+
+t.test('every stream is found after every commit, whoever merges and whoever crashes', async (t) => {
+  const step = fc.record({ writer: fc.nat(1), count: fc.nat(9), crashes: fc.integer({ min: 0, max: 9 }) })
+  let indexed = 0
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 50, maxLength: 80 }), (steps) => {
+      const directory = tempDirectory(t)
+      prepareLog(directory)
+      const writers = [new Writer(directory), new Writer(directory)]
+      const db = openForReading(directory)
+      const follower = new StreamNumbers(db)
+      const names: string[] = []
+      for (const [n, { writer, count, crashes }] of steps.entries()) {
+        const added = Array.from({ length: count }, (_, k) => `transfer-${n}-${k}`)
+        const ending = crashes === 0 ? 'crash' : 'commit'
+        writers[writer]!.append(added, ending)
+        if (ending === 'commit') names.push(...added)
+        const some = names.filter((_, place) => (place + n) % 7 === 0)
+        const fresh = new StreamNumbers(db)
+        for (const name of some) {
+          const number = names.indexOf(name) + 1
+          const found = [
+            findStream(db, follower, name),
+            findStream(db, fresh, name),
+            writers[0]!.find(name),
+            writers[1]!.find(name),
+            findAsBefore(db, name),
+          ]
+          if (found.some((one) => one !== number)) throw new Error(`${name} is ${number} and not ${found}`)
+        }
+        if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are young`)
+        if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('what does not exist was found')
+      }
+      indexed += db.prepare('SELECT indexed_through FROM log_state').pluck().get() as number
+      for (const one of [...writers, db]) one.close()
+    }),
+    { numRuns: 6, endOnFailure: true },
+  )
+  t.ok(indexed > 200, 'names were indexed for good')
+})
+
+t.test('recent names do not stay among the recent ones', async (t) => {
+  const directory = tempDirectory(t)
+  prepareLog(directory)
+  const writer = new Writer(directory)
+  for (let n = 0; n < 200; n++) writer.append([`a-${n}`, `b-${n}`], 'commit')
+  writer.close()
+  const db = openForReading(directory)
+  const count = (where: string) =>
+    db.prepare(`SELECT count(*) FROM stream_names WHERE ${where}`).pluck().get() as number
+  const recent = count(`hash >= ${recentKeys} AND hash < ${mergedThroughKey}`)
+  t.ok(recent > 0 && recent < 3 * sizes.indexedAt, `${recent} are recent`)
+  t.ok(count(`hash < ${recentKeys}`) > 200)
+  t.equal(count(`hash = ${mergedThroughKey}`), 1)
+  db.close()
+})

@@ -1,0 +1,53 @@
+// Builds web/dashboard into dist/web/dashboard, when something that it is made of has changed since.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { constants, gzipSync } from 'node:zlib'
+
+const built = 'dist/web/dashboard'
+const mark = 'dist/dashboard.built-from'
+// Besides the pages themselves: what they import of the server, and what builds them.
+const sources = [
+  'web/dashboard',
+  'src/http/dashboard/api.ts',
+  'src/http/refusals.ts',
+  'src/domain',
+  'tsconfig.base.json',
+  'package-lock.json',
+  'scripts/build-dashboard.js',
+]
+
+const from = hashOf(sources.flatMap(filesOf))
+if (existsSync(join(built, 'index.html')) && existsSync(mark) && readFileSync(mark, 'utf8') === from) process.exit(0)
+
+run('tsc', ['-p', 'web/dashboard'])
+run('vite', ['build', '--config', 'web/dashboard/vite.config.ts', '--logLevel', 'warn'])
+// Compressed here, so that the process that serves payments never spends its time on it.
+for (const file of filesOf(built)) {
+  if (/\.(js|css|svg)$/.test(file))
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: constants.Z_BEST_COMPRESSION }))
+}
+writeFileSync(mark, from)
+
+/** @param {string} path */
+function filesOf(path) {
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(path, name))
+    .filter((file) => statSync(file).isFile())
+    .sort()
+}
+
+/** @param {string[]} files */
+function hashOf(files) {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(`${file}\n`).update(readFileSync(file))
+  return hash.digest('hex')
+}
+
+/** @param {string} command @param {string[]} args */
+function run(command, args) {
+  const { status } = spawnSync(join('node_modules/.bin', command), args, { stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,85 @@
+import { type EventMetadata, shownType } from '../../event-store/event-codec.js'
+import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import { merchantIdOf, trackingIdOf } from './records.js'
+import { walk } from './walk.js'
+
+export interface ActionsQuery {
+  /** As the log has it; with a colon at its end (`user:`) all that begin so. */
+  readonly actor?: string | undefined
+  /** Of the event. */
+  readonly type?: string | undefined
+  /** Recorded then or later; ISO 8601. */
+  readonly from?: string | undefined
+  /** Recorded before. */
+  readonly to?: string | undefined
+  readonly after?: Position | undefined
+}
+
+/** That somebody did something, or a part of the service. */
+export interface Action {
+  readonly recordedAt: string
+  readonly position: string
+  readonly type: string
+  readonly actor: string
+  readonly stream: string
+  readonly revision: number
+  readonly correlationId: string
+  readonly merchantId: string | null
+  readonly trackingId: string | null
+}
+
+export interface ActionsPage {
+  readonly items: readonly Action[]
+  /** What `after` takes; null when there is nothing behind. */
+  readonly next: Position | null
+  /** When the last event was recorded that was looked at; null when none was. */
+  readonly lookedUpTo: string | null
+}
+
+/**
+ * Who did what, oldest first: so many at most, and from so many events at most; where the page ends before the log does, the next one goes on.
+ * @throws StoreUnavailableError
+ */
+export async function actionsPage(
+  store: Pick<EventStore, 'readAll' | 'readStream'>,
+  query: ActionsQuery,
+  { limit, maxLookedAt }: { readonly limit: number; readonly maxLookedAt: number },
+): Promise<ActionsPage> {
+  const items: Action[] = []
+  let lookedAt = 0
+  let lookedUpTo: string | null = null
+  let next: Position | null = null
+  for await (const { events, at } of walk(store, { after: query.after })) {
+    for (const recorded of events) {
+      if (items.length === limit || lookedAt === maxLookedAt) return { items, next, lookedUpTo }
+      if (isMeant(recorded, query)) items.push(await actionOf(store, recorded))
+      lookedAt++
+      lookedUpTo = new Date(recorded.recordedAtMs).toISOString()
+      next = recorded.position
+    }
+    next = at ?? next
+  }
+  return { items, next: null, lookedUpTo }
+}
+
+function isMeant({ type, metadata, recordedAtMs }: RecordedEvent, query: ActionsQuery): boolean {
+  const { actor = '' } = metadata as Partial<EventMetadata>
+  if (query.type !== undefined && type !== query.type) return false
+  if (query.actor !== undefined && !isActor(actor, query.actor)) return false
+  if (query.from !== undefined && recordedAtMs < Date.parse(query.from)) return false
+  return query.to === undefined || recordedAtMs < Date.parse(query.to)
+}
+
+function isActor(actor: string, asked: string): boolean {
+  return asked.endsWith(':') ? actor.startsWith(asked) : actor === asked
+}
+
+async function actionOf(store: Pick<EventStore, 'readStream'>, recorded: RecordedEvent): Promise<Action> {
+  const { type, stream, revision, position, recordedAtMs, metadata } = recorded
+  const { actor = '', $correlationId: correlationId = '' } = metadata as Partial<EventMetadata>
+  return {
+    ...{ recordedAt: new Date(recordedAtMs).toISOString(), position: formatPosition(position) },
+    ...{ type: shownType(type), actor, stream, revision, correlationId },
+    ...{ merchantId: await merchantIdOf(store, recorded), trackingId: trackingIdOf(recorded) },
+  }
+}

@@ -1,0 +1,300 @@
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { endOfLog } from '../../event-store/end-of-log.js'
+import { type EventStore, formatPosition, type Position, parsePosition } from '../../event-store/event-store.js'
+import {
+  type ExportedFile,
+  type ExportedPage,
+  type ExportQuery,
+  exportPages,
+  headOf,
+  type Manifest,
+  manifestOf,
+} from './export.js'
+
+type Store = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
+
+/** The files cannot be written there, or are not what an earlier run left. */
+export class ExportError extends Error {
+  override readonly name = 'ExportError'
+}
+
+export interface ExportTarget {
+  /** A file; or a directory, for files of {@link ExportLimits.eventsPerFile} events. */
+  readonly path: string
+  readonly isDirectory: boolean
+}
+
+export interface ExportLimits {
+  readonly eventsPerFile: number
+  /** Pages of the log between two looks at what a killed export goes on from. */
+  readonly pagesPerSave: number
+}
+
+const usualLimits: ExportLimits = { eventsPerFile: 100_000, pagesPerSave: 20 }
+
+export interface ExportOptions {
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: { readonly events: number; readonly at: Position; readonly until: Position }) => void
+  /** The signed checkpoint of the log's tree. */
+  readonly checkpoint: () => Promise<string | undefined>
+  readonly limits?: ExportLimits
+}
+
+/** What an export goes on from that was killed; beside its files until there is the manifest. */
+interface Progress {
+  readonly question: Omit<ExportQuery, 'until'>
+  readonly until: string | null
+  readonly at: string | null
+  readonly first: string | null
+  readonly last: string | null
+  readonly done: readonly ExportedFile[]
+  readonly writing: Omit<ExportedFile, 'sha256'>
+}
+
+/**
+ * Writes an export and, last of all, its manifest. Killed at any moment, the same call goes on where it was, up to the same end of the
+ * log, and the files are the same as if it had not been. Undefined when it was interrupted.
+ * @throws ExportError, StoreUnavailableError
+ */
+export async function exportToFiles(
+  store: Store,
+  question: Omit<ExportQuery, 'until'>,
+  target: ExportTarget,
+  options: ExportOptions,
+): Promise<Manifest | undefined> {
+  const places = placesOf(target, question)
+  const found = await readProgress(places.progress, question)
+  if (await exists(places.manifest)) {
+    if (!found) throw new ExportError(`${places.manifest} is there already: name another place`)
+    // Killed as it was done.
+    await rm(places.progress)
+    return JSON.parse(await readFile(places.manifest, 'utf8')) as Manifest
+  }
+  const progress = found ?? (await begin(store, question, places))
+  const query = { ...question, until: positionIn(progress.until) ?? null }
+  const files = await ExportFiles.open(places, query, progress, options.limits ?? usualLimits)
+  try {
+    if (!(await writeAll(store, query, files, options))) return undefined
+    const manifest = manifestOf(query, await files.finish(), await options.checkpoint())
+    await writeDurably(places.manifest, `${JSON.stringify(manifest, null, 2)}\n`)
+    await rm(places.progress)
+    return manifest
+  } finally {
+    await files.close()
+  }
+}
+
+async function begin(store: Store, question: Omit<ExportQuery, 'until'>, places: Places): Promise<Progress> {
+  const name = places.nameOf(1)
+  if (await exists(join(places.directory, name))) {
+    throw new ExportError(`${join(places.directory, name)} is there already: name another place`)
+  }
+  const end = await endOfLog(store)
+  const nothing = { at: null, first: null, last: null, done: [], writing: { name, events: 0, bytes: 0 } }
+  const progress: Progress = { question, until: end ? formatPosition(end) : null, ...nothing }
+  await mkdir(places.directory, { recursive: true })
+  // Before any file: one that a killed export has made is told from somebody else's by it.
+  await writeDurably(places.progress, JSON.stringify(progress))
+  return progress
+}
+
+/** False when it was interrupted. */
+async function writeAll(
+  store: Store,
+  query: ExportQuery,
+  files: ExportFiles,
+  options: ExportOptions,
+): Promise<boolean> {
+  const { signal, onProgress, limits = usualLimits } = options
+  let pages = 0
+  for await (const page of exportPages(store, query, files.at)) {
+    await files.add(page)
+    if (++pages % limits.pagesPerSave === 0) await files.save()
+    if (page.at && query.until) onProgress({ events: files.events, at: page.at, until: query.until })
+    if (!signal.aborted) continue
+    await files.save()
+    return false
+  }
+  return true
+}
+
+interface Places {
+  readonly directory: string
+  readonly manifest: string
+  readonly progress: string
+  /** Of the nth file, from 1. */
+  readonly nameOf: (number: number) => string
+  readonly isOneFile: boolean
+}
+
+function placesOf({ path, isDirectory }: ExportTarget, { format }: Pick<ExportQuery, 'format'>): Places {
+  if (!isDirectory) {
+    const beside = { manifest: `${path}.manifest.json`, progress: `${path}.progress.json` }
+    return { directory: dirname(path), ...beside, nameOf: () => basename(path), isOneFile: true }
+  }
+  return {
+    directory: path,
+    manifest: join(path, 'manifest.json'),
+    progress: join(path, 'progress.json'),
+    nameOf: (number) => `events-${String(number).padStart(6, '0')}.${format}`,
+    isOneFile: false,
+  }
+}
+
+/** The files of one export, written one after the other. */
+class ExportFiles {
+  #file: FileHandle
+  #hash: Hash
+  #writing: Progress['writing']
+  #at: Position | undefined
+  #first: Position | undefined
+  #last: Position | undefined
+  readonly #done: ExportedFile[]
+
+  private constructor(
+    private readonly places: Places,
+    private readonly query: ExportQuery,
+    private readonly limits: ExportLimits,
+    progress: Progress,
+    opened: { readonly file: FileHandle; readonly hash: Hash },
+  ) {
+    this.#at = positionIn(progress.at)
+    this.#first = positionIn(progress.first)
+    this.#last = positionIn(progress.last)
+    this.#done = [...progress.done]
+    this.#writing = progress.writing
+    this.#file = opened.file
+    this.#hash = opened.hash
+  }
+
+  static async open(
+    places: Places,
+    query: ExportQuery,
+    progress: Progress,
+    limits: ExportLimits,
+  ): Promise<ExportFiles> {
+    const opened = await reopened(join(places.directory, progress.writing.name), progress.writing.bytes)
+    const files = new ExportFiles(places, query, limits, progress, opened)
+    if (progress.writing.bytes === 0) await files.#write(headOf(query.format), 0)
+    return files
+  }
+
+  get at(): Position | undefined {
+    return this.#at
+  }
+
+  get events(): number {
+    return this.#done.reduce((sum, { events }) => sum + events, this.#writing.events)
+  }
+
+  async add({ lines, first, last, at }: ExportedPage): Promise<void> {
+    let rest = lines
+    while (rest.length > 0) {
+      if (this.#writing.events >= this.#room()) await this.#next()
+      const fitting = rest.slice(0, this.#room() - this.#writing.events)
+      await this.#write(fitting.join(''), fitting.length)
+      rest = rest.slice(fitting.length)
+    }
+    this.#first ??= first
+    this.#last = last ?? this.#last
+    this.#at = at ?? this.#at
+  }
+
+  /** What is written is on disk before it is said to be. */
+  async save(): Promise<void> {
+    await this.#file.sync()
+    const { until, ...question } = this.query
+    const shown = (position: Position | null | undefined) => (position ? formatPosition(position) : null)
+    const places = { until: shown(until), at: shown(this.#at), first: shown(this.#first), last: shown(this.#last) }
+    const progress: Progress = { question, ...places, done: this.#done, writing: this.#writing }
+    await writeDurably(this.places.progress, JSON.stringify(progress))
+  }
+
+  async finish(): Promise<Pick<ExportedPage, 'first' | 'last'> & { readonly files: readonly ExportedFile[] }> {
+    await this.#end()
+    return { first: this.#first, last: this.#last, files: this.#done }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+
+  #room(): number {
+    return this.places.isOneFile ? Number.POSITIVE_INFINITY : this.limits.eventsPerFile
+  }
+
+  async #write(text: string, events: number): Promise<void> {
+    await this.#file.appendFile(text)
+    this.#hash.update(text)
+    const { name, events: before, bytes } = this.#writing
+    this.#writing = { name, events: before + events, bytes: bytes + Buffer.byteLength(text) }
+  }
+
+  async #end(): Promise<void> {
+    await this.#file.sync()
+    this.#done.push({ ...this.#writing, sha256: this.#hash.digest('hex') })
+  }
+
+  async #next(): Promise<void> {
+    await this.#end()
+    await this.#file.close()
+    const name = this.places.nameOf(this.#done.length + 1)
+    const { file, hash } = await reopened(join(this.places.directory, name), 0)
+    this.#file = file
+    this.#hash = hash
+    this.#writing = { name, events: 0, bytes: 0 }
+    await this.#write(headOf(this.query.format), 0)
+  }
+}
+
+/** As it was at so many bytes; what a killed export has written behind them is written again. @throws ExportError */
+async function reopened(path: string, bytes: number): Promise<{ readonly file: FileHandle; readonly hash: Hash }> {
+  const file = await open(path, 'a')
+  const { size } = await file.stat()
+  if (size < bytes) {
+    await file.close()
+    throw new ExportError(`${path} was changed since the export was interrupted: name another place`)
+  }
+  await file.truncate(bytes)
+  const hash = createHash('sha256')
+  if (bytes > 0) for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  return { file, hash }
+}
+
+/** Undefined when none was interrupted there. @throws ExportError when it was one of another question */
+async function readProgress(path: string, question: Progress['question']): Promise<Progress | undefined> {
+  if (!(await exists(path))) return undefined
+  const found = JSON.parse(await readFile(path, 'utf8')) as Progress
+  const same = (['format', 'merchantId', 'from', 'to'] as const).every(
+    (name) => found.question[name] === question[name],
+  )
+  if (!same) throw new ExportError(`${path} is of an export of something else: finish that one, or name another place`)
+  return found
+}
+
+function positionIn(text: string | null): Position | undefined {
+  return text === null ? undefined : parsePosition(text)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** A reader finds what was there before or all of it. */
+async function writeDurably(path: string, text: string): Promise<void> {
+  const draft = `${path}.draft`
+  const file = await open(draft, 'w')
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, path)
+}

@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+import { csvLine } from '../../domain/csv.js'
+import {
+  comparePositions,
+  type EventStore,
+  formatPosition,
+  type Position,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
+import { type AuditRecord, auditRecord, merchantIdOf, trackingIdOf } from './records.js'
+import { walk } from './walk.js'
+
+type Store = Pick<EventStore, 'readAll' | 'readStream'>
+
+export type ExportFormat = 'ndjson' | 'csv'
+
+/** Which events, and how they are written. The same query over the same log gives the same bytes, whenever it is asked. */
+export interface ExportQuery {
+  readonly format: ExportFormat
+  readonly merchantId: string | null
+  /** Recorded then or later; ISO 8601 in UTC with milliseconds. */
+  readonly from: string | null
+  /** Recorded before. */
+  readonly to: string | null
+  /** The last place that is looked at; null on an empty log. */
+  readonly until: Position | null
+}
+
+/** The events of one page of the log, of which there may be none. */
+export interface ExportedPage {
+  /** A line for each event. */
+  readonly lines: readonly string[]
+  readonly first: Position | undefined
+  readonly last: Position | undefined
+  /** Everything up to here has been looked at: where to go on. */
+  readonly at: Position | undefined
+}
+
+const csvColumns = [
+  ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'correlationId', 'causationId', 'id'],
+  ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'passedOver', 'unreadable', 'data'],
+]
+
+/** What every file of the format begins with. */
+export function headOf(format: ExportFormat): string {
+  return format === 'csv' ? csvLine(csvColumns) : ''
+}
+
+/** Page by page; from the start of the log, or behind a place that an earlier page came to. @throws StoreUnavailableError */
+export async function* exportPages(
+  store: Store,
+  query: ExportQuery,
+  after?: Position | undefined,
+): AsyncGenerator<ExportedPage> {
+  const { until } = query
+  if (!until) return
+  for await (const { events, at } of walk(store, { after, until })) {
+    const lines: string[] = []
+    let [first, last]: (Position | undefined)[] = []
+    for (const recorded of events) {
+      if (!isWithin(recorded, query)) continue
+      const merchantId = await merchantIdOf(store, recorded)
+      if (query.merchantId !== null && merchantId !== query.merchantId) continue
+      lines.push(lineOf(recorded, merchantId, query.format))
+      first ??= recorded.position
+      last = recorded.position
+    }
+    yield { lines, first, last, at }
+    if (at && comparePositions(at, until) >= 0) return
+  }
+}
+
+function isWithin({ recordedAtMs }: RecordedEvent, { from, to }: ExportQuery): boolean {
+  return (from === null || recordedAtMs >= Date.parse(from)) && (to === null || recordedAtMs < Date.parse(to))
+}
+
+function lineOf(recorded: RecordedEvent, merchantId: string | null, format: ExportFormat): string {
+  const record = auditRecord(recorded)
+  const of = { merchantId, trackingId: trackingIdOf(recorded) }
+  return format === 'csv' ? csvOf(record, of) : `${JSON.stringify({ ...record, ...of })}\n`
+}
+
+function csvOf(record: AuditRecord, of: { readonly merchantId: string | null; readonly trackingId: string | null }) {
+  const { position, recordedAt, stream, revision, type, actor, correlationId, causationId, id, schemaVersion } = record
+  const { data, unreadable = '', passedOver } = record
+  const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')
+  return csvLine([
+    ...[position, recordedAt, text('at'), stream, revision, type, actor, correlationId, causationId, id],
+    ...[
+      of.merchantId ?? '',
+      of.trackingId ?? '',
+      text('amountMinor'),
+      schemaVersion,
+      passedOver ? 'true' : '',
+      unreadable,
+    ],
+    data === null ? '' : JSON.stringify(data),
+  ])
+}
+
+export interface ExportedFile {
+  readonly name: string
+  readonly events: number
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** What an export holds: who is given the files can tell that they are whole and unchanged. */
+export interface Manifest {
+  readonly format: ExportFormat
+  readonly merchantId: string | null
+  readonly from: string | null
+  readonly to: string | null
+  /** Everything up to here was looked at; null on an empty log. */
+  readonly until: string | null
+  readonly events: number
+  readonly firstPosition: string | null
+  readonly lastPosition: string | null
+  readonly files: readonly ExportedFile[]
+  /** The signed checkpoint of the log's tree, as it was when the export was made; absent where there is none. */
+  readonly checkpoint?: string
+}
+
+export function manifestOf(
+  { format, merchantId, from, to, until }: ExportQuery,
+  { first, last, files }: Pick<ExportedPage, 'first' | 'last'> & { readonly files: readonly ExportedFile[] },
+  checkpoint: string | undefined,
+): Manifest {
+  return {
+    ...{ format, merchantId, from, to, until: until && formatPosition(until) },
+    events: files.reduce((sum, { events }) => sum + events, 0),
+    firstPosition: first ? formatPosition(first) : null,
+    lastPosition: last ? formatPosition(last) : null,
+    files,
+    ...(checkpoint !== undefined && { checkpoint }),
+  }
+}
+
+/** The export as one file, without writing it. @throws StoreUnavailableError */
+export async function measuredExport(
+  store: Store,
+  query: ExportQuery,
+  name: string,
+): Promise<Parameters<typeof manifestOf>[1]> {
+  const hash = createHash('sha256')
+  let [first, last]: (Position | undefined)[] = []
+  let [events, bytes] = [0, 0]
+  const add = (text: string) => {
+    hash.update(text)
+    bytes += Buffer.byteLength(text)
+  }
+  add(headOf(query.format))
+  for await (const page of exportPages(store, query)) {
+    for (const line of page.lines) add(line)
+    events += page.lines.length
+    first ??= page.first
+    last = page.last ?? last
+  }
+  return { first, last, files: [{ name, events, bytes, sha256: hash.digest('hex') }] }
+}

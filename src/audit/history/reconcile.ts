@@ -1,0 +1,168 @@
+import {
+  comparePositions,
+  type EventStore,
+  formatPosition,
+  type Position,
+  parsePosition,
+  type RecordedEvent,
+} from '../../event-store/event-store.js'
+import { applyEvents } from '../../projections/apply-page.js'
+import { isOfThisLog, readCheckpoint } from '../../projections/checkpoints.js'
+import { type Projection, ProjectionError, type Target } from '../../projections/projection.js'
+import type { Collection, ReadModels, WriteOperation } from '../../read-models/read-models.js'
+import { Comparison, type Difference } from './comparison.js'
+import { walk } from './walk.js'
+
+export interface ReconcileOptions {
+  readonly store: Pick<EventStore, 'readAll' | 'readStream'>
+  readonly live: ReadModels
+  /** Empty; it is filled with what the log makes. */
+  readonly fresh: ReadModels
+  readonly projections: readonly Projection[]
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: { readonly at: Position; readonly end: Position }) => void
+}
+
+/** What came of one projection. */
+export interface Reconciled {
+  readonly projection: string
+  /** How far the live documents had come, which is where they were compared; null when nothing was applied yet. */
+  readonly comparedAt: string | null
+  readonly documents: number
+  /** Why its documents cannot be right; null when nothing but the differences speaks against them. */
+  readonly problem: string | null
+  readonly differences: readonly Difference[]
+  /** There are more than are named. */
+  readonly more: boolean
+}
+
+/**
+ * Replays the log into fresh read models and compares them with the live ones, which a running service goes on writing. A live document is
+ * right when it is what the log makes of it up to the projection's checkpoint, or up to an event behind it that was applied meanwhile.
+ * Undefined when it was interrupted. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function reconcile(options: ReconcileOptions): Promise<readonly Reconciled[] | undefined> {
+  const replays = await Promise.all(options.projections.map((projection) => Replay.of(projection, options)))
+  if (!(await replayAll(replays, options))) return undefined
+  const results: Reconciled[] = []
+  for (const replay of replays) {
+    if (options.signal.aborted) return undefined
+    results.push(await replay.result())
+  }
+  return results
+}
+
+/** One pass over the log for all of them. False when it was interrupted. */
+async function replayAll(
+  replays: readonly Replay[],
+  { store, signal, onProgress }: ReconcileOptions,
+): Promise<boolean> {
+  const ends = replays.flatMap(({ checkpoint }) => checkpoint ?? [])
+  const end = ends.sort(comparePositions).at(-1)
+  if (!end) return true
+  for await (const { events, at } of walk(store, { until: end })) {
+    for (const replay of replays) await replay.take(events)
+    if (at) onProgress({ at, end })
+    if (signal.aborted) return false
+  }
+  return true
+}
+
+type Events = readonly RecordedEvent[]
+
+/** The documents of one projection, made anew. */
+class Replay {
+  readonly #documents: Collection
+  readonly #target: Target = {
+    byIds: async (ids) => {
+      const found = await this.#documents.find({ _id: { $in: ids } })
+      return new Map(found.map((document) => [document._id, document]))
+    },
+    write: async (operations) => {
+      this.#touched = operations.map(idOf)
+      await this.#documents.bulkWrite(operations)
+    },
+  }
+  /** What the last events have written. */
+  #touched: readonly string[] = []
+
+  private constructor(
+    private readonly options: ReconcileOptions,
+    private readonly projection: Projection,
+    readonly checkpoint: Position | undefined,
+    private problem: string | null,
+  ) {
+    this.#documents = options.fresh.collection(projection.collection)
+  }
+
+  static async of(projection: Projection, options: ReconcileOptions): Promise<Replay> {
+    const stored = await readCheckpoint(options.live, projection.name)
+    if (!stored?.lastEvent || stored.position === undefined) return new Replay(options, projection, undefined, null)
+    const position = parsePosition(stored.position)
+    const problem =
+      stored.version !== projection.version
+        ? `built by version ${stored.version} of the projection; this program has version ${projection.version}`
+        : (await isOfThisLog(options.store, stored))
+          ? null
+          : 'built from another log, or from another state of this one'
+    return new Replay(options, projection, problem === null ? position : undefined, problem)
+  }
+
+  /** Those of a page that the live documents have applied. */
+  async take(events: Events): Promise<void> {
+    const { checkpoint } = this
+    if (!checkpoint || this.problem !== null) return
+    const applied = this.#own(events).filter(({ position }) => comparePositions(position, checkpoint) <= 0)
+    const failure = await this.#apply(applied)
+    if (failure !== undefined) this.problem = failure
+  }
+
+  async result(): Promise<Reconciled> {
+    const { live } = this.options
+    const { name, collection } = this.projection
+    const shared = { projection: name, comparedAt: this.checkpoint ? formatPosition(this.checkpoint) : null }
+    if (this.problem !== null) {
+      return { ...shared, documents: 0, problem: this.problem, differences: [], more: false }
+    }
+    const comparison = await Comparison.of(live.collection(collection), this.#documents)
+    if (comparison.isOpen) await this.#followLive(comparison)
+    return { ...shared, problem: null, ...comparison.result() }
+  }
+
+  /** Event by event through what the live documents may have applied since: each of them was right at some point, or never. */
+  async #followLive(comparison: Comparison): Promise<void> {
+    for await (const { events } of walk(this.options.store, { after: this.checkpoint })) {
+      for (const event of this.#own(events)) {
+        if (!comparison.isOpen) return
+        // The live projection stands still at it as well.
+        if ((await this.#apply([event])) !== undefined) return
+        await comparison.changed(this.#touched)
+      }
+    }
+  }
+
+  #own(events: Events): Events {
+    const { streamPrefixes } = this.projection
+    return events.filter(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix)))
+  }
+
+  /** Why it failed. */
+  async #apply(events: Events): Promise<string | undefined> {
+    this.#touched = []
+    if (events.length === 0) return undefined
+    try {
+      await applyEvents(this.projection, this.#target, events)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ProjectionError)) throw error
+      return error.message
+    }
+  }
+}
+
+function idOf(operation: WriteOperation): string {
+  if ('insertOne' in operation) return operation.insertOne.document._id
+  if ('updateOne' in operation) return operation.updateOne.filter._id
+  if ('replaceOne' in operation) return operation.replaceOne.filter._id
+  return operation.deleteOne.filter._id
+}

@@ -1,0 +1,103 @@
+import { fromBase64 } from '../tree/base64.js'
+import { type Hash, hashBytes } from '../tree/hashing.js'
+import { Unverified } from '../tree/unverified.js'
+
+/** What shows that the events of a transfer are in the log that a checkpoint stands for. docs/auditing/proofs.md has every field. */
+export interface TransferProof {
+  readonly trackingId: string
+  /** A signed note. */
+  readonly checkpoint: string
+  readonly events: readonly ProvenEvent[]
+  /** Where the proof begins at a checkpoint that somebody has kept. */
+  readonly older?: { readonly checkpoint: string; readonly proof: readonly Hash[] }
+}
+
+export interface ProvenEvent {
+  /** Of the leaf in the tree, from 0. */
+  readonly index: number
+  /** The leaf itself: canonical JSON. */
+  readonly leaf: string
+  readonly proof: readonly Hash[]
+}
+
+const format = 'transferd-proof/1'
+
+/** JSON for people and programs, in one form only. */
+export function formatProof({ trackingId, checkpoint, events, older }: TransferProof): string {
+  const file = {
+    format,
+    trackingId,
+    checkpoint,
+    events: events.map(({ index, leaf, proof }) => ({ index, leaf, proof: proof.map(base64) })),
+    ...(older && { older: { checkpoint: older.checkpoint, proof: older.proof.map(base64) } }),
+  }
+  return `${JSON.stringify(file, null, 2)}\n`
+}
+
+/**
+ * Every byte has to be as `formatProof` writes it: a name that comes twice, or one that nobody knows, could be read one way here and
+ * another way elsewhere. @throws Unverified
+ */
+export function parseProof(text: string): TransferProof {
+  const file = object(parsedJson(text))
+  if (file.format !== format) throw malformed(`it is not a ${format}`)
+  const proof: TransferProof = {
+    trackingId: string(file.trackingId),
+    checkpoint: string(file.checkpoint),
+    events: list(file.events).map(eventOf),
+    ...(file.older !== undefined && { older: olderOf(object(file.older)) }),
+  }
+  if (formatProof(proof) !== text) throw malformed('its bytes are not as transferd writes them')
+  return proof
+}
+
+function eventOf(value: unknown): ProvenEvent {
+  const { index, leaf, proof } = object(value)
+  if (!Number.isSafeInteger(index)) throw malformed('an index is no whole number')
+  return { index: index as number, leaf: string(leaf), proof: hashes(proof) }
+}
+
+function olderOf({ checkpoint, proof }: Fields): NonNullable<TransferProof['older']> {
+  return { checkpoint: string(checkpoint), proof: hashes(proof) }
+}
+
+type Fields = { readonly [name: string]: unknown }
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('it is not JSON')
+  }
+}
+
+function object(value: unknown): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('an object is missing')
+  return value as Fields
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw malformed('a list is missing')
+  return value
+}
+
+function string(value: unknown): string {
+  if (typeof value !== 'string') throw malformed('a text is missing')
+  return value
+}
+
+function hashes(value: unknown): Hash[] {
+  return list(value).map((each) => {
+    const hash = fromBase64(string(each))
+    if (hash?.length !== hashBytes) throw malformed('a hash is not 32 bytes of Base64')
+    return hash
+  })
+}
+
+function base64(hash: Hash): string {
+  return hash.toString('base64')
+}
+
+function malformed(problem: string): Unverified {
+  return new Unverified(`The proof is malformed: ${problem}.`)
+}

@@ -1,0 +1,106 @@
+import { type Hash, leafHash, rootOver } from './hashing.js'
+import {
+  bundleOf,
+  hashesOnLevel,
+  levelsOf,
+  maxEntryBytes,
+  readBundle,
+  readHashes,
+  type TileStore,
+  tilePath,
+  tileWidth,
+} from './tiles.js'
+
+/**
+ * Makes the files of a tree as it grows. Full tiles are written as they fill, partial ones by `flush()`: only after that may a
+ * checkpoint of this size be signed. One writer at a time. After a failed write it is of no use: open another at the size of the
+ * last checkpoint; it writes the same files again, byte for byte.
+ */
+export class TreeAppender {
+  readonly #store: TileStore
+  #size: number
+  /** The entries of the last bundle, while it is not full. */
+  #bundle: Uint8Array[]
+  /** The hashes of the last tile of each level, while it is not full. */
+  readonly #levels: Hash[][]
+
+  private constructor(store: TileStore, size: number, bundle: Uint8Array[], levels: Hash[][]) {
+    this.#store = store
+    this.#size = size
+    this.#bundle = bundle
+    this.#levels = levels
+  }
+
+  /**
+   * Goes on behind `size` leaves, which a flush has written; or behind the first full bundles of a tree that a flush has written at `within`
+   * leaves, whose narrower tiles there need not be. Compare `root()` with the checkpoint's. @throws Unverified
+   */
+  static async open(store: TileStore, size: number, within = size): Promise<TreeAppender> {
+    const levels: Hash[][] = []
+    for (const level of levelsOf(size)) {
+      if (level !== 'entries') levels.push(await lastHashes(store, level, size, within))
+    }
+    const bundle = size % tileWidth === 0 ? [] : await readBundle(store, Math.floor(size / tileWidth), size)
+    return new TreeAppender(store, size, bundle, levels)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** Of all leaves so far, flushed or not. */
+  root(): Hash {
+    let below: Hash[] = []
+    for (const hashes of this.#levels) {
+      const level = [...hashes, ...below]
+      below = level.length === 0 ? [] : [rootOver(level)]
+    }
+    return rootOver(below)
+  }
+
+  /** @throws RangeError, and appends nothing, when one is larger than `maxEntryBytes`. */
+  async append(entries: readonly Uint8Array[]): Promise<void> {
+    const tooLarge = entries.findIndex(({ length }) => length > maxEntryBytes)
+    if (tooLarge >= 0) throw new RangeError(`entry ${this.#size + tooLarge} is larger than ${maxEntryBytes} bytes`)
+    for (const entry of entries) {
+      this.#bundle.push(entry)
+      this.#size++
+      const hashed = this.#push(0, leafHash(entry))
+      if (this.#bundle.length === tileWidth) {
+        const path = tilePath('entries', this.#size / tileWidth - 1)
+        // Both at once: each waits for the disk.
+        await Promise.all([hashed, this.#store.write(path, bundleOf(this.#bundle))])
+        this.#bundle = []
+      }
+      await hashed
+    }
+  }
+
+  /** Writes the partial tiles of this size. */
+  async flush(): Promise<void> {
+    if (this.#bundle.length > 0) {
+      const index = Math.floor(this.#size / tileWidth)
+      await this.#store.write(tilePath('entries', index, this.#bundle.length), bundleOf(this.#bundle))
+    }
+    for (const [level, hashes] of this.#levels.entries()) {
+      if (hashes.length === 0) continue
+      const index = Math.floor(hashesOnLevel(level, this.#size) / tileWidth)
+      await this.#store.write(tilePath(level, index, hashes.length), Buffer.concat(hashes))
+    }
+  }
+
+  async #push(level: number, hash: Hash): Promise<void> {
+    this.#levels[level] ??= []
+    const hashes = this.#levels[level]
+    hashes.push(hash)
+    if (hashes.length < tileWidth) return
+    await this.#store.write(tilePath(level, hashesOnLevel(level, this.#size) / tileWidth - 1), Buffer.concat(hashes))
+    this.#levels[level] = []
+    await this.#push(level + 1, rootOver(hashes))
+  }
+}
+
+async function lastHashes(store: TileStore, level: number, size: number, within: number): Promise<Hash[]> {
+  const count = hashesOnLevel(level, size)
+  return count % tileWidth === 0 ? [] : readHashes(store, level, Math.floor(count / tileWidth), size, within)
+}

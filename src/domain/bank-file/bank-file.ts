@@ -1,0 +1,103 @@
+import { csvLine } from '../csv.js'
+import { type Currency, formatAmount } from '../currency.js'
+import type { Refusal } from '../decision.js'
+import { type Actor, paymentRefusal } from '../transfer/actions.js'
+import type { Transfer } from '../transfer/transfer.js'
+import { parseIban } from './iban.js'
+import { type Debtor, pain001 } from './pain001.js'
+
+/** A batch of withdrawals as a file that a bank's program takes. */
+export type BankFormat = 'csv' | 'pain.001'
+
+interface Batch {
+  readonly format: BankFormat
+  /** For pain.001. */
+  readonly debtor: Debtor | undefined
+  readonly currency: Currency
+  /** Names the batch: the same withdrawals have the same. */
+  readonly messageId: string
+  /** Each with who asks for the file, who must be the one that pays it. */
+  readonly withdrawals: readonly { readonly transfer: Transfer; readonly actor: Actor }[]
+  /** ISO 8601. */
+  readonly at: string
+}
+
+type Problem =
+  | { readonly about: 'format' | 'debtor'; readonly message: string }
+  | { readonly about: 'trackingIds'; readonly transfer: Transfer; readonly refusal: Refusal }
+
+export type BankFile =
+  | { readonly accepted: true; readonly text: string }
+  | { readonly accepted: false; readonly problems: readonly Problem[] }
+
+/** All of the batch or nothing: who uploads a file must not look for what is missing in it. */
+export function bankFile(batch: Batch): BankFile {
+  const problems = [...notPayable(batch), ...(batch.format === 'pain.001' ? notSepa(batch) : [])]
+  if (problems.length > 0) return { accepted: false, problems }
+  return { accepted: true, text: batch.format === 'csv' ? csv(batch) : sepa(batch) }
+}
+
+/** The bank pays what is in the file: it may hold only what its reader may pay now. */
+function notPayable({ withdrawals }: Batch): Problem[] {
+  return withdrawals.flatMap(({ transfer, actor }) => {
+    if (transfer.kind !== 'withdrawal') return [problemOf(transfer, 'It is no withdrawal.')]
+    const refusal = paymentRefusal(transfer, actor)
+    return refusal ? [{ about: 'trackingIds', transfer, refusal }] : []
+  })
+}
+
+const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
+
+function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
+  const problems: Problem[] = []
+  if (currency.code !== 'EUR') {
+    problems.push({ message: `A SEPA file holds euros, and this service has ${currency.code}.`, about: 'format' })
+  }
+  if (!debtor) problems.push({ message: 'A SEPA file needs the account that pays.', about: 'debtor' })
+  else {
+    if (!parseIban(debtor.iban)) problems.push({ message: 'The account that pays is no IBAN.', about: 'debtor' })
+    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ message: 'The BIC is none.', about: 'debtor' })
+  }
+  for (const { transfer } of withdrawals) {
+    if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
+    problems.push(problemOf(transfer, 'Its account is no IBAN.'))
+  }
+  return problems
+}
+
+function problemOf(transfer: Transfer, message: string): Problem {
+  return { about: 'trackingIds', transfer, refusal: { reason: 'conflict', message } }
+}
+
+function csv({ withdrawals, currency }: Batch): string {
+  const head = csvLine(['trackingId', 'referenceId', 'name', 'accountNumber', 'amount', 'currency'])
+  const lines = withdrawals.map(({ transfer }) => {
+    const { trackingId, referenceId, name, amountMinor } = transfer
+    return csvLine([
+      trackingId,
+      referenceId,
+      name,
+      accountOf(transfer),
+      formatAmount(currency, amountMinor),
+      currency.code,
+    ])
+  })
+  return [head, ...lines].join('')
+}
+
+function sepa({ messageId, debtor, currency, withdrawals, at }: Batch): string {
+  const { name, iban, bic } = debtor!
+  const transfers = withdrawals.map(({ transfer }) => ({
+    // A UUID with its dashes is a character too long.
+    endToEndId: transfer.trackingId.replaceAll('-', ''),
+    amountMinor: transfer.amountMinor,
+    name: transfer.name,
+    iban: parseIban(accountOf(transfer))!,
+    remittance: transfer.referenceId,
+  }))
+  return pain001({ messageId, debtor: { name, iban: parseIban(iban)!, ...(bic && { bic }) }, currency, transfers, at })
+}
+
+function accountOf(transfer: Transfer): string {
+  return transfer.kind === 'withdrawal' ? transfer.accountNumber : ''
+}

@@ -1,0 +1,63 @@
+import type { CallbackCommands } from '../commands/callbacks.js'
+import type { CommandContext } from '../commands/handle-command.js'
+import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/resend-callbacks.js'
+import { listParkedSince } from '../queries/callbacks.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { RequestError } from './refusals.js'
+
+/** What an endpoint answered to a test event, or when there may be another; undefined when there is no such merchant. */
+export type TestEndpoint = (merchantId: string) => Promise<
+  | {
+      readonly sent: true
+      readonly answer: {
+        readonly httpStatus: number | null
+        readonly failure: string | null
+        readonly durationMs: number
+      }
+    }
+  | { readonly sent: false; readonly retryAfterSeconds: number }
+  | undefined
+>
+
+/** @throws RequestError */
+export function tested(result: Awaited<ReturnType<TestEndpoint>>) {
+  if (!result) throw new RequestError('unknown-merchant')
+  if (!result.sent) throw new RequestError('too-many-requests', { retryAfterSeconds: result.retryAfterSeconds })
+  const { httpStatus, failure, durationMs } = result.answer
+  return { delivered: failure === null, httpStatus, durationMs, failure }
+}
+
+/** Taken up by one request; another one takes up the rest. */
+const maxTakenUp = 1_000
+
+interface Sources {
+  readonly callbacks: CallbackCommands
+  readonly readModels: ReadModels
+}
+
+type Wanted =
+  | { readonly callbacks: readonly NamedCallback[] }
+  /** ISO 8601 in UTC with milliseconds. */
+  | { readonly merchantId: string; readonly parkedSince: string }
+
+/** `more`: there may be others that one request does not take up. @throws RequestError */
+export async function takeUp(
+  { callbacks: commands, readModels }: Sources,
+  wanted: Wanted,
+  who: Pick<ResendRequest, 'sees' | 'by'>,
+  context: CommandContext,
+): Promise<{ readonly requeued: number; readonly more: boolean }> {
+  const { callbacks, more } =
+    'callbacks' in wanted
+      ? { callbacks: wanted.callbacks.map(inSmallLetters), more: false }
+      : await listParkedSince(readModels, wanted.merchantId, wanted.parkedSince, maxTakenUp)
+  const result = await resendCallbacks(commands, { callbacks, ...who }, context)
+  if (result.accepted) return { requeued: result.requeued, more }
+  if (result.reason === 'unknown') throw new RequestError('unknown-callback')
+  throw new RequestError('resent-too-often', { retryAfterSeconds: result.retryAfterSeconds })
+}
+
+/** Databases and spreadsheets like to print UUIDs in capitals. */
+function inSmallLetters({ trackingId, webhookId }: NamedCallback): NamedCallback {
+  return { trackingId: trackingId.toLowerCase(), webhookId: webhookId.toLowerCase() }
+}

@@ -1,0 +1,31 @@
+import { RequestError } from '../refusals.js'
+
+/** So much of one thing at once for each user, in this process. */
+export class AtOnce {
+  readonly #open = new Map<string, number>()
+
+  constructor(
+    private readonly most: number,
+    private readonly what: string,
+  ) {}
+
+  /** Hands back what ends it. @throws RequestError */
+  begin(userId: string): () => void {
+    const count = this.#open.get(userId) ?? 0
+    if (count >= this.most) {
+      throw new RequestError('too-many-requests', {
+        details: `${this.most} ${this.what} are open already.`,
+        retryAfterSeconds: 5,
+      })
+    }
+    this.#open.set(userId, count + 1)
+    let ended = false
+    return () => {
+      if (ended) return
+      ended = true
+      const left = (this.#open.get(userId) ?? 1) - 1
+      if (left === 0) this.#open.delete(userId)
+      else this.#open.set(userId, left)
+    }
+  }
+}

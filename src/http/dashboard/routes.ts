@@ -1,0 +1,73 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { type AccountOptions, accountRoutes } from './account.js'
+import { type AuditHistoryOptions, auditHistoryRoutes } from './audit-history.js'
+import { type AuditIntegrityOptions, auditIntegrityRoutes } from './audit-integrity.js'
+import { callbackRoutes, type DashboardCallbackOptions } from './callbacks.js'
+import { type FiguresOptions, figureRoutes } from './figures.js'
+import { type GuardOptions, guard } from './guard.js'
+import { type ListOptions, listRoutes } from './lists.js'
+import { type LiveOptions, liveRoutes } from './live.js'
+import { type DashboardMerchantOptions, merchantRoutes } from './merchants.js'
+import { type OperationsOptions, operationsRoutes } from './operations.js'
+import { type OwnSessionsOptions, ownSessionRoutes } from './own-sessions.js'
+import { type DashboardPagesOptions, dashboardPages } from './pages.js'
+import { payingRoutes } from './paying.js'
+import { type PrivacyOptions, privacyRoutes } from './privacy.js'
+import { type ReceiptsOptions, receiptFiles, receiptUpload } from './receipts.js'
+import { type SearchOptions, searchRoutes } from './search.js'
+import { type SessionOptions, sessionRoutes } from './session.js'
+import { type SettlingOptions, settlingRoutes } from './settling.js'
+import { type StoryOptions, storyRoutes } from './story.js'
+import { type TransferOptions, transferRoutes } from './transfers.js'
+import { type UsersOptions, userRoutes } from './users.js'
+import { type WatchingOptions, watchingRoutes } from './watching.js'
+
+export type DashboardOptions = AccountOptions &
+  AuditHistoryOptions &
+  AuditIntegrityOptions &
+  DashboardPagesOptions &
+  FiguresOptions &
+  DashboardCallbackOptions &
+  DashboardMerchantOptions &
+  GuardOptions &
+  ListOptions &
+  LiveOptions &
+  OperationsOptions &
+  OwnSessionsOptions &
+  PrivacyOptions &
+  ReceiptsOptions &
+  SettlingOptions &
+  TransferOptions &
+  SearchOptions &
+  SessionOptions &
+  StoryOptions &
+  UsersOptions &
+  WatchingOptions
+
+/** The pages, and what they ask below `/dashboard/api`. */
+export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, options) => {
+  app.register(dashboardPages, options)
+  await app.register(guard, options)
+  const below = { ...options, prefix: '/dashboard/api' }
+  app.register(sessionRoutes, below)
+  app.register(accountRoutes, below)
+  app.register(ownSessionRoutes, below)
+  app.register(userRoutes, below)
+  app.register(transferRoutes, below)
+  app.register(settlingRoutes, below)
+  app.register(payingRoutes, below)
+  app.register(receiptUpload, below)
+  app.register(receiptFiles, options)
+  app.register(listRoutes, below)
+  app.register(figureRoutes, below)
+  app.register(liveRoutes, below)
+  app.register(merchantRoutes, below)
+  app.register(callbackRoutes, below)
+  app.register(storyRoutes, below)
+  app.register(searchRoutes, below)
+  app.register(auditHistoryRoutes, below)
+  app.register(privacyRoutes, below)
+  app.register(auditIntegrityRoutes, below)
+  app.register(watchingRoutes, below)
+  app.register(operationsRoutes, below)
+}

@@ -1,0 +1,121 @@
+import { streamPrefix } from '../domain/streams.js'
+import type { TransferKind } from '../domain/transfer/events.js'
+import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { sealedField } from '../event-store/personal-fields.js'
+import { isOfThisLog, positionOf, readCheckpoint } from '../projections/checkpoints.js'
+import { transferTermsProjection } from '../projections/transfer-terms.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { parseTermPlace, termsBegin, textTerm } from '../read-models/transfer-terms.js'
+import { type CustomerKey, keyIdIn } from './sealed-data.js'
+
+export interface Customer {
+  readonly merchantId: string
+  readonly userId: string
+}
+
+/** Who a transfer was created for, as the raw log says it: the key's id, or the customer in clear. */
+export interface Creation {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly keyId: string | undefined
+  /** In clear; undefined when it is sealed. */
+  readonly userId: string | undefined
+  readonly at: string
+}
+
+const pageSize = 1_000
+const termsAtOnce = 1_000
+const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
+
+/** Every event of these streams in the raw log, a page at a time. */
+export async function* pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
+  let from = after
+  for (;;) {
+    const filter = { ...(streamPrefixes && { streamPrefixes }), ...(from && { after: from }) }
+    const page = await raw.readAll({ maxCount: pageSize, ...filter })
+    yield page
+    if (page.atEnd) return
+    from = page.checkpoint ?? from
+  }
+}
+
+export function creationIn({ type, data }: RecordedEvent): Creation | undefined {
+  if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return undefined
+  const { trackingId, merchantId, userId, at } = data as { readonly [field: string]: string }
+  return { trackingId: trackingId!, merchantId: merchantId!, userId, keyId: keyIdIn(data[sealedField]), at: at! }
+}
+
+/** The transfers that may be a customer's: all that are, and hardly another. */
+export interface CustomerTransfers {
+  readonly trackingIds: readonly string[]
+  /** How far the log was looked at; undefined while it is empty. */
+  readonly through: Position | undefined
+}
+
+/** The read model says it as far as it has come, the log from there on. @throws StoreUnavailableError, ReadModelsUnavailableError */
+export async function transfersOf(
+  { raw, readModels }: { readonly raw: EventStore; readonly readModels: ReadModels },
+  { merchantId, userId }: Customer,
+  key: CustomerKey | undefined,
+): Promise<CustomerTransfers> {
+  const stored = await readCheckpoint(readModels, transferTermsProjection.name)
+  const isUsable = stored?.version === transferTermsProjection.version && (await isOfThisLog(raw, stored))
+  const after = isUsable ? positionOf(stored) : undefined
+  const found = new Set(after ? await inReadModel(readModels, { merchantId, userId }) : [])
+  let through = after
+  for await (const { events, checkpoint } of pagesOf(raw, [streamPrefix.transfer], after)) {
+    for (const event of events) {
+      const creation = creationIn(event)
+      if (creation?.merchantId !== merchantId) continue
+      if (creation.userId === userId || (key && creation.keyId === key.id)) found.add(creation.trackingId)
+    }
+    through = checkpoint ?? through
+  }
+  return { trackingIds: [...found], through }
+}
+
+/** Transfers that were created under one of these keys, behind `after`: by the key's id. @throws StoreUnavailableError */
+export async function createdUnder(
+  raw: EventStore,
+  keyIds: ReadonlySet<string>,
+  after: Position | undefined,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const found = new Map<string, string[]>([...keyIds].map((id) => [id, []]))
+  for await (const { events } of pagesOf(raw, [streamPrefix.transfer], after)) {
+    for (const event of events) {
+      const { keyId, trackingId } = creationIn(event) ?? {}
+      if (keyId !== undefined && trackingId !== undefined) found.get(keyId)?.push(trackingId)
+    }
+  }
+  return found
+}
+
+async function inReadModel(readModels: ReadModels, { merchantId, userId }: Customer): Promise<readonly string[]> {
+  const terms = readModels.collection(transferTermsProjection.collection)
+  const found: string[] = []
+  for (const kind of kinds) {
+    const begin = termsBegin(merchantId, kind)
+    const end = `${begin}${textTerm(userId)}\n`
+    let last = `${begin}${textTerm(userId)}\t`
+    for (;;) {
+      const page = await terms.find({ _id: { $gt: last, $lt: end } }, { sort: { _id: 1 }, limit: termsAtOnce })
+      for (const { _id } of page) found.push(parseTermPlace(_id.slice(begin.length)).trackingId)
+      if (page.length < termsAtOnce) break
+      last = page.at(-1)!._id
+    }
+  }
+  return found
+}
+
+const atOnce = 16
+
+/** So many at once; the results in the order of the items. */
+export async function eachOf<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = []
+  for (let from = 0; from < items.length; from += atOnce)
+    results.push(...(await Promise.all(items.slice(from, from + atOnce).map(work))))
+  return results
+}

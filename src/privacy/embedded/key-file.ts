@@ -1,0 +1,105 @@
+import { closeSync, existsSync, openSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import type { KeptKey } from '../key-store.js'
+
+/** Longer than a file of a million keys takes to be written anew, during which nobody else writes. */
+const busyMs = 10_000
+
+/** One connection to the file of keys; any number of threads and processes may have one. Synchronous. */
+export class KeyFile {
+  readonly #db: Database.Database
+  readonly #insert: Database.Statement<[string, string, string, string]>
+  readonly #byOwner: Database.Statement<[string], KeptKey>
+  readonly #byId: Database.Statement<[string], KeptKey>
+
+  private constructor(db: Database.Database) {
+    this.#db = db
+    this.#insert = db.prepare(
+      'INSERT INTO keys (id, merchantId, owner, sealed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    )
+    this.#byOwner = db.prepare('SELECT id, merchantId, owner, sealed FROM keys WHERE owner = ?')
+    this.#byId = db.prepare('SELECT id, merchantId, owner, sealed FROM keys WHERE id = ?')
+  }
+
+  static open(path: string): KeyFile {
+    // The files that SQLite puts beside it have its mode.
+    closeSync(openSync(path, 'a', 0o600))
+    const db = new Database(path, { timeout: busyMs })
+    try {
+      // A commit is on the disk before it is answered, and what is deleted is overwritten.
+      db.pragma('journal_mode = WAL')
+      db.pragma('synchronous = FULL')
+      db.pragma('secure_delete = ON')
+      db.exec(
+        'CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, merchantId TEXT NOT NULL, owner TEXT NOT NULL UNIQUE, sealed TEXT NOT NULL) WITHOUT ROWID',
+      )
+      return new KeyFile(db)
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  }
+
+  /** Undefined while nothing was ever kept: to read makes no file. */
+  static find(path: string): KeyFile | undefined {
+    return existsSync(path) ? KeyFile.open(path) : undefined
+  }
+
+  ensure(keys: readonly KeptKey[]): readonly KeptKey[] {
+    return this.#written(() => {
+      for (const { id, merchantId, owner, sealed } of keys) this.#insert.run(id, merchantId, owner, sealed)
+      return keys.map(({ owner }) => this.#byOwner.get(owner)!)
+    })
+  }
+
+  byIds(ids: readonly string[]): readonly KeptKey[] {
+    return ids.flatMap((id) => this.#byId.get(id) ?? [])
+  }
+
+  byOwner(owner: string): KeptKey | undefined {
+    return this.#byOwner.get(owner)
+  }
+
+  after(id: string, limit: number): readonly KeptKey[] {
+    const page = this.#db.prepare<[string, number], KeptKey>(
+      'SELECT id, merchantId, owner, sealed FROM keys WHERE id > ? ORDER BY id LIMIT ?',
+    )
+    return page.all(id, limit)
+  }
+
+  counts(): ReadonlyMap<string, number> {
+    return new Map(
+      this.#db.prepare<[], [string, number]>('SELECT merchantId, count(*) FROM keys GROUP BY 1').raw().all(),
+    )
+  }
+
+  replace(keys: readonly KeptKey[]): void {
+    const update = this.#db.prepare('UPDATE keys SET owner = ?, sealed = ? WHERE id = ?')
+    this.#written(() => keys.forEach(({ id, owner, sealed }) => void update.run(owner, sealed, id)))
+  }
+
+  destroy(ids: readonly string[]): void {
+    const remove = this.#db.prepare('DELETE FROM keys WHERE id = ?')
+    this.#written(() => ids.forEach((id) => void remove.run(id)))
+    this.#emptyWal()
+  }
+
+  /** Pages are overwritten where a row was; what was left of it when rows moved is not. */
+  compact(): void {
+    this.#db.exec('VACUUM')
+    this.#emptyWal()
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /** It has pages as they were before. */
+  #emptyWal(): void {
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
+  #written<Result>(work: () => Result): Result {
+    return this.#db.transaction(work).immediate()
+  }
+}

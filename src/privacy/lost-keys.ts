@@ -1,0 +1,56 @@
+import type { Clock, CommandContext } from '../commands/handle-command.js'
+import { privacyStream, streamPrefix } from '../domain/streams.js'
+import { encodeEvent } from '../event-store/event-codec.js'
+import { type EventStore, type RecordedEvent, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import { sealedField } from '../event-store/personal-fields.js'
+import type { CustomerKeys } from './customer-keys.js'
+import { keyIdIn } from './sealed-data.js'
+
+interface LostKeysParts {
+  readonly raw: EventStore
+  readonly keys: CustomerKeys
+  readonly clock: Clock
+}
+
+const pageSize = 500
+const unknownMerchant = 'unknown'
+
+/**
+ * Decides of every customer whose key cannot be opened that it is gone: what it has sealed is read as erased from now on, where it could not be
+ * read at all. No transfer is named, so that receipts and read models keep what they have. How many customers that were; may be repeated.
+ */
+export async function giveUpLostKeys(
+  { raw, keys, clock }: LostKeysParts,
+  reason: string,
+  context: CommandContext,
+): Promise<number> {
+  const lost = new Map<string, string>()
+  for await (const id of keys.unopened()) lost.set(id, unknownMerchant)
+  if (lost.size === 0) return 0
+  await findMerchants(raw, lost)
+  for (const [erasureId, merchantId] of lost) {
+    const data = { erasureId, merchantId, trackingIds: [], reason, at: clock() }
+    try {
+      await raw.append(privacyStream(erasureId), 'no_stream', [encodeEvent({ type: 'CustomerErased', data }, context)])
+    } catch (error) {
+      // Decided before, by a run that was ended.
+      if (!(error instanceof WrongExpectedRevisionError)) throw error
+    }
+    await keys.destroy([erasureId])
+  }
+  return lost.size
+}
+
+/** Whose customers they are: the keys say it, but cannot be opened. */
+async function findMerchants(raw: EventStore, lost: Map<string, string>): Promise<void> {
+  const take = ({ data }: RecordedEvent) => {
+    const id = keyIdIn(data[sealedField])
+    if (id !== undefined && lost.get(id) === unknownMerchant) lost.set(id, String(data.merchantId))
+  }
+  for (let after = {}; ; ) {
+    const page = await raw.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: pageSize, ...after })
+    page.events.forEach(take)
+    if (page.atEnd || !page.checkpoint) return
+    after = { after: page.checkpoint }
+  }
+}

@@ -1,0 +1,95 @@
+import { streamPrefix } from '../domain/streams.js'
+import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
+import { sealedField } from '../event-store/personal-fields.js'
+import type { CustomerKeys } from './customer-keys.js'
+import { pagesOf } from './customer-transfers.js'
+import { clearIn } from './event-data.js'
+import { keyIdIn } from './sealed-data.js'
+
+export interface PrivacyStatus {
+  readonly customers: number
+  readonly byMerchant: readonly { readonly merchantId: string; readonly customers: number }[]
+  readonly erasures: number
+  readonly keysToDestroy: number
+  readonly events: {
+    readonly total: number
+    readonly sealed: number
+    readonly clear: number
+    readonly clearByType: readonly { readonly type: string; readonly events: number }[]
+  }
+  readonly complete: boolean
+  readonly countedTo: string | null
+}
+
+const erasuresAtOnce = 500
+
+/** Counts what is personal in the log, each event once: what was looked through is not looked through again. */
+export class PrivacyStatusCount {
+  readonly #raw: EventStore
+  readonly #keys: CustomerKeys
+  readonly #clear = new Map<string, number>()
+  readonly #erasures = new Set<string>()
+  #total = 0
+  #sealed = 0
+  #position: Position | undefined
+  #countedTo: string | null = null
+  #counting: Promise<boolean> = Promise.resolve(false)
+
+  constructor(raw: EventStore, keys: CustomerKeys) {
+    this.#raw = raw
+    this.#keys = keys
+  }
+
+  /** Goes on counting for so long, or to the end of the log. @throws StoreUnavailableError */
+  async status(merchantIds: readonly string[], forMs: number): Promise<PrivacyStatus> {
+    const untilMs = performance.now() + forMs
+    // One after the other: two would count a page twice.
+    this.#counting = this.#counting.catch(() => false).then(() => this.#count(untilMs))
+    const complete = await this.#counting
+    const counts = await this.#keys.counts(merchantIds)
+    const byMerchant = [...counts].map(([merchantId, customers]) => ({ merchantId, customers }))
+    const clearByType = [...this.#clear].map(([type, events]) => ({ type, events }))
+    return {
+      customers: byMerchant.reduce((sum, { customers }) => sum + customers, 0),
+      byMerchant,
+      erasures: this.#erasures.size,
+      keysToDestroy: await this.#keysToDestroy(),
+      events: {
+        total: this.#total,
+        sealed: this.#sealed,
+        clear: clearByType.reduce((sum, { events }) => sum + events, 0),
+        clearByType,
+      },
+      complete,
+      countedTo: this.#countedTo,
+    }
+  }
+
+  async #count(untilMs: number): Promise<boolean> {
+    for await (const { events, checkpoint, atEnd } of pagesOf(this.#raw, undefined, this.#position)) {
+      for (const event of events) this.#take(event)
+      this.#position = checkpoint ?? this.#position
+      const last = events.at(-1)
+      if (last) this.#countedTo = new Date(last.recordedAtMs).toISOString()
+      if (atEnd) return true
+      if (performance.now() > untilMs) return false
+    }
+    return true
+  }
+
+  #take(event: RecordedEvent): void {
+    const { type, data, stream } = event
+    this.#total++
+    if (keyIdIn(data[sealedField]) !== undefined) this.#sealed++
+    else if (clearIn(event)) this.#clear.set(type, (this.#clear.get(type) ?? 0) + 1)
+    if (type === 'CustomerErased') this.#erasures.add(stream.slice(streamPrefix.privacy.length))
+  }
+
+  async #keysToDestroy(): Promise<number> {
+    const ids = [...this.#erasures]
+    let there = 0
+    for (let from = 0; from < ids.length; from += erasuresAtOnce)
+      there += (await this.#keys.thereOf(ids.slice(from, from + erasuresAtOnce))).length
+    return there
+  }
+}

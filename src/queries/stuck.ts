@@ -1,0 +1,126 @@
+import { hourMs, minuteMs } from '../domain/time.js'
+import type { TransferKind } from '../domain/transfer/events.js'
+import type { Status } from '../domain/transfer/transfer.js'
+import { collections, type TransferDocument } from '../read-models/documents.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { firstOf, type Order } from './list-page.js'
+import { runsOf } from './transfers.js'
+
+/** Why a transfer is stuck, what has to be done next, and how long is not too long yet. */
+export const stuckReasons = {
+  'pending-past-expiry': { next: 'start-expiry', afterMs: minuteMs },
+  'manual-control': { next: 'decide', afterMs: 15 * minuteMs },
+  'awaiting-approval': { next: 'approve', afterMs: 15 * minuteMs },
+  'claims-lapse': { next: 'find-who-pays', afterMs: 0 },
+  unpaid: { next: 'pay', afterMs: hourMs },
+} as const
+
+export type StuckReason = keyof typeof stuckReasons
+
+export interface StuckTransfer {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly referenceId: string
+  readonly kind: TransferKind
+  readonly status: Status
+  readonly amountMinor: number
+  readonly reason: StuckReason
+  readonly next: (typeof stuckReasons)[StuckReason]['next']
+  /** Since when, ISO 8601. */
+  readonly since: string
+  /** Claims and approvals there were. */
+  readonly steps: number
+}
+
+export interface Stuck {
+  /** Oldest first within a reason, reasons in their order. */
+  readonly items: readonly StuckTransfer[]
+  /** Those of which there may be more than are listed. */
+  readonly more: ReadonlySet<StuckReason>
+}
+
+export interface StuckSources {
+  readonly readModels: ReadModels
+  /** Above which a withdrawal of this merchant needs a second person, minor units; null: never. */
+  readonly approvalAboveMinor: (merchantId: string) => bigint | null
+}
+
+/** Listed of each reason. */
+const maxListed = 100
+/** Pending withdrawals that are looked at, the oldest first: why one is stuck is in no index. */
+const maxLookedAt = 500
+/** A claim that lapses once may be an accident. */
+const lapsingSteps = 2
+const oldestFirst: Order = { field: 'createdAt', direction: 1 }
+
+/** What stands still and needs somebody, by ranges of indexes only. @throws ReadModelsUnavailableError */
+export async function stuckTransfers(sources: StuckSources, now: string): Promise<Stuck> {
+  const found = new Map<StuckReason, StuckTransfer[]>()
+  const more = new Set<StuckReason>()
+  const add = (transfer: TransferDocument, reason: StuckReason, since: string) => {
+    const { next, afterMs } = stuckReasons[reason]
+    if (since > earlier(now, afterMs)) return
+    const listed = found.get(reason) ?? []
+    found.set(reason, listed)
+    if (listed.length < maxListed) listed.push({ ...shown(transfer), reason, next, since })
+    else more.add(reason)
+  }
+  for (const transfer of await pastExpiry(sources.readModels, now))
+    add(transfer, 'pending-past-expiry', transfer.openUntil ?? now)
+  for (const transfer of await oldest(sources.readModels, 'ManualControl', undefined, maxListed + 1))
+    add(transfer, 'manual-control', transfer.updatedAt)
+  const withdrawals = await oldest(sources.readModels, 'Pending', 'withdrawal', maxLookedAt)
+  for (const withdrawal of withdrawals) {
+    const why = whyUnpaid(withdrawal, sources.approvalAboveMinor(withdrawal.merchantId), now)
+    if (why) add(withdrawal, why.reason, why.since)
+  }
+  if (withdrawals.length === maxLookedAt) for (const reason of unpaidReasons) more.add(reason)
+  const reasons = Object.keys(stuckReasons) as StuckReason[]
+  const items = reasons.flatMap((reason) =>
+    (found.get(reason) ?? []).sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0)),
+  )
+  return { items, more }
+}
+
+const unpaidReasons = ['awaiting-approval', 'claims-lapse', 'unpaid'] as const satisfies readonly StuckReason[]
+
+/** Undefined while somebody is paying it. */
+function whyUnpaid(
+  { amountMinor, accountNumber, payout, createdAt }: TransferDocument,
+  approvalAboveMinor: bigint | null,
+  now: string,
+): { readonly reason: StuckReason; readonly since: string } | undefined {
+  const { claim = null, approval = null, steps = 0 } = payout ?? {}
+  if (claim && now < claim.until) return undefined
+  const isApproved = approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber
+  if (approvalAboveMinor !== null && BigInt(amountMinor) > approvalAboveMinor && !isApproved)
+    return { reason: 'awaiting-approval', since: createdAt }
+  if (claim && steps - (approval ? 1 : 0) >= lapsingSteps) return { reason: 'claims-lapse', since: claim.until }
+  return { reason: 'unpaid', since: createdAt }
+}
+
+async function pastExpiry(readModels: ReadModels, now: string): Promise<readonly TransferDocument[]> {
+  const before = earlier(now, stuckReasons['pending-past-expiry'].afterMs)
+  const options = { sort: { openUntil: 1 }, limit: maxListed + 1 } as const
+  const found = await readModels.collection(collections.transfers).find({ openUntil: { $lte: before } }, options)
+  return found as readonly TransferDocument[]
+}
+
+async function oldest(
+  readModels: ReadModels,
+  status: Status,
+  kind: TransferKind | undefined,
+  limit: number,
+): Promise<readonly TransferDocument[]> {
+  const runs = runsOf({ merchantIds: undefined, kind, status }, {})
+  const collection = readModels.collection(collections.transfers)
+  return (await firstOf(collection, oldestFirst, runs, undefined, limit)) as readonly TransferDocument[]
+}
+
+function earlier(at: string, ms: number): string {
+  return new Date(Date.parse(at) - ms).toISOString()
+}
+
+function shown({ _id: trackingId, merchantId, referenceId, kind, status, amountMinor, payout }: TransferDocument) {
+  return { trackingId, merchantId, referenceId, kind, status, amountMinor, steps: payout?.steps ?? 0 }
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { collections } from './documents.js'
+import { type Document, DuplicateKeyError, type ReadModels } from './read-models.js'
+
+/** What a receipt may be, by the bytes that it begins with: what its sender calls it could be anything. */
+const beginnings = {
+  'application/pdf': Buffer.from('%PDF-'),
+  'image/png': Buffer.from('89504e470d0a1a0a', 'hex'),
+  'image/jpeg': Buffer.from('ffd8ff', 'hex'),
+} as const
+
+export type ReceiptType = keyof typeof beginnings
+export const receiptTypes = Object.keys(beginnings) as ReceiptType[]
+
+export interface Receipt {
+  readonly type: ReceiptType
+  readonly bytes: Buffer
+}
+
+/** `_id` is the SHA-256 of the bytes, hexadecimal. */
+interface ReceiptDocument extends Document {
+  readonly type: ReceiptType
+  readonly base64: string
+  readonly storedAt: string
+}
+
+/** Keeps a file under its digest, once however often it comes; undefined when it is none of the types. @throws ReadModelsUnavailableError */
+export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: string): Promise<string | undefined> {
+  const type = receiptTypes.find((each) => bytes.subarray(0, beginnings[each].length).equals(beginnings[each]))
+  if (!type) return undefined
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const document: ReceiptDocument = { _id: sha256, type, base64: bytes.toString('base64'), storedAt: at }
+  try {
+    await readModels.collection(collections.receipts).bulkWrite([{ insertOne: { document } }])
+  } catch (error) {
+    if (!(error instanceof DuplicateKeyError)) throw error
+  }
+  return sha256
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function findReceipt(readModels: ReadModels, sha256: string): Promise<Receipt | undefined> {
+  const found = (await readModels.collection(collections.receipts).findOne({ _id: sha256 })) as ReceiptDocument | null
+  return found ? { type: found.type, bytes: Buffer.from(found.base64, 'base64') } : undefined
+}

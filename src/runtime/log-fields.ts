@@ -1,0 +1,51 @@
+/**
+ * Every field that a line of the service's log may have, and what it holds. Alarms and searches are built on the names: they only grow.
+ * docs/reference/logs.md has the same list; a test compares the two.
+ */
+export const logFields = {
+  level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
+  time: 'milliseconds since 1970, by the clock of the node',
+  part: 'the thread: `main` or `background`',
+  msg: 'a sentence, the same each time but for numbers and names of files',
+  err: 'an error: `type`, `message` and `stack`, those of its causes included, and `code` where it has one',
+  event: 'an event of the log as `stream@revision`, or one of the [security log](security-log.md)',
+  code: "the answer's [error code](errors.md)",
+  requestId: "the answer's `X-Request-Id`, and the `$correlationId` of what it recorded",
+  correlationId: 'the same, of a command on the command line',
+  method: 'GET, POST …',
+  url: "the route's pattern, where a request failed",
+  route: 'the same, in the security log',
+  address: "the caller's",
+  merchantId: 'whose request or whose transfer it is',
+  claimedMerchantId: 'the merchant whose id is in the key that was sent',
+  trackingId: 'the transfer',
+  userId: 'the user of the dashboard',
+  subject: 'whom or what a change was made to',
+  change: 'what was changed',
+  login: "a user's name of `events serve`",
+  actor: 'who gave a command',
+  command: 'which',
+  outcome: '`done`, `refused` or `failed`',
+  of: 'the security event of which there were more',
+  count: 'how many',
+  failures: 'how many times in a row something was tried in vain',
+  crashes: 'how many times in a row the background thread died',
+  projection: 'which projection the line is about',
+  task: 'what it was asked to do',
+  by: 'who asked',
+  group: 'the persistent subscription',
+  cause: 'an error, as `err`, for which a payment was not begun',
+  reason: 'a short code: why traces are not sent',
+  findings: 'what does not verify: where, and how',
+  finished: 'erasures of customers that a crash had left half done',
+  transfers: 'how many were made up for the sandbox',
+  signal: 'which asked the service to stop',
+  host: 'what it listens on',
+  port: 'what it listens on',
+  baseUrl: 'what merchants and customers reach it under',
+  roles: 'what the node does',
+  unlisted: 'the names of fields that the program wanted to write and that are not in this list: a mistake to report',
+} as const
+
+/** What is left of an error: whatever else a library put on it may hold what was asked for. */
+export const errorFields = ['type', 'message', 'stack', 'code'] as const

@@ -1,0 +1,24 @@
+import type { Clock } from '../commands/handle-command.js'
+import type { MerchantCommands } from '../commands/merchants.js'
+import { UserDirectory } from '../commands/user-directory.js'
+import { UserCommands } from '../commands/users.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { createPasswords } from '../security/passwords.js'
+import type { SecretBox } from '../security/secret-box.js'
+
+export interface UserParts {
+  readonly eventStore: EventStore
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly merchants: MerchantCommands
+}
+
+/** For one command: nothing follows the log. */
+export function createUserCommands({ eventStore: store, box, clock, merchants }: UserParts) {
+  const directory = new UserDirectory(store, () => undefined)
+  const isMerchant = async (id: string) => (await merchants.find(id)) !== undefined
+  return {
+    directory,
+    users: new UserCommands({ store, directory, clock, box, passwords: createPasswords(), isMerchant }),
+  }
+}

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { type ExportFormat, type ExportQuery, manifestOf, measuredExport } from '../../../src/audit/history/export.js'
+import { ExportError, exportToFiles } from '../../../src/audit/history/export-files.js'
+import { type AuditRecord, withheldFields } from '../../../src/audit/history/records.js'
+import { eventSchemas } from '../../../src/event-store/event-schemas.js'
+import type { RecordedEvent } from '../../../src/event-store/event-store.js'
+import { logOf, longLog, steps } from '../../support/random-log.js'
+import { type GivenLog, givenLog } from './given-log.js'
+
+const limits = { eventsPerFile: 10, pagesPerSave: 3 }
+const quiet = {
+  signal: new AbortController().signal,
+  onProgress: () => undefined,
+  checkpoint: async () => undefined,
+  limits,
+}
+const everything: Omit<ExportQuery, 'until'> = { format: 'ndjson', merchantId: null, from: null, to: null }
+
+class Killed extends Error {
+  override readonly name = 'Killed'
+}
+
+/** Dies at its nth read of the log. */
+function dying(log: GivenLog, reads: number): GivenLog {
+  let left = reads
+  return {
+    ...log,
+    readAll(options) {
+      if (left-- === 0) throw new Killed()
+      return log.readAll(options)
+    },
+  }
+}
+
+/** By name. */
+function filesIn(directory: string): { [name: string]: string } {
+  return Object.fromEntries(readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), 'utf8')]))
+}
+
+const isManifest = (name: string) => name.endsWith('manifest.json')
+const isData = (name: string) => /^events-|^log\.(csv|ndjson)$/.test(name)
+
+t.test(
+  'an export that is killed any number of times, anywhere, ends as the same files as one that is not',
+  async (t) => {
+    const root = t.testdir()
+    const kills = fc.array(fc.record({ reads: fc.nat(20), torn: fc.boolean() }), { maxLength: 4 })
+    let runs = 0
+    await fc.assert(
+      fc.asyncProperty(steps, kills, fc.boolean(), fc.boolean(), async (history, deaths, asCsv, isDirectory) => {
+        const log = givenLog(logOf(history), 2)
+        const question = { ...everything, format: asCsv ? 'csv' : 'ndjson' } as const
+        const run = (store: GivenLog, directory: string) => {
+          const path = isDirectory ? directory : join(directory, `log.${question.format}`)
+          return exportToFiles(store, question, { path, isDirectory }, quiet)
+        }
+        const [whole, killed] = [join(root, `whole-${++runs}`), join(root, `killed-${runs}`)]
+        await run(log, whole)
+        for (const { reads, torn } of deaths) {
+          await run(dying(log, reads), killed).catch((error) => t.ok(error instanceof Killed, String(error)))
+          const names = readdirSync(killed)
+          if (names.some(isManifest)) break
+          // Half a line that had been on its way to the disk.
+          const last = names.filter(isData).sort().at(-1)
+          if (torn && last !== undefined) appendFileSync(join(killed, last), '{"posi')
+        }
+        if (!existsSync(killed) || !readdirSync(killed).some(isManifest)) await run(log, killed)
+        t.strictSame(filesIn(killed), filesIn(whole))
+      }),
+      { numRuns: 15 },
+    )
+  },
+)
+
+t.test('a manifest says what the files hold, and who measures without writing says the same', async (t) => {
+  const log = longLog(11)
+  const store = givenLog(log, 3)
+  const until = log.at(-1)!.position
+  const [merchantId] = log.map(({ data }) => String(data.merchantId))
+  const from = new Date(log[Math.floor(log.length / 3)]!.recordedAtMs).toISOString()
+  for (const format of ['ndjson', 'csv'] as const satisfies readonly ExportFormat[]) {
+    const question = { format, merchantId: merchantId!, from, to: null }
+    const directory = t.testdir()
+    const manifest = await exportToFiles(store, question, { path: join(directory, 'x'), isDirectory: false }, quiet)
+    const meant = log.filter(
+      ({ data, recordedAtMs }) => data.merchantId === merchantId && recordedAtMs >= Date.parse(from),
+    )
+    t.ok(meant.length > 0 && meant.length < log.length, 'some, and not all')
+    const text = readFileSync(join(directory, 'x'), 'utf8')
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    t.match(manifest, {
+      ...{ format, merchantId, from, to: null, until: String(until.commit), events: meant.length },
+      firstPosition: String(meant[0]?.position.commit),
+      lastPosition: String(meant.at(-1)?.position.commit),
+      files: [{ name: 'x', events: meant.length, bytes: Buffer.byteLength(text), sha256 }],
+    })
+    const query = { ...question, until }
+    t.strictSame(manifestOf(query, await measuredExport(store, query, 'x'), undefined), manifest)
+    if (format === 'csv') t.match(text, /^position,recordedAt,at,stream,.*\r\n/)
+    else {
+      const records = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as AuditRecord)
+      t.strictSame(
+        records.map(({ stream, revision, id, data }) => ({ stream, revision, id, data })),
+        meant.map(({ stream, revision, id, data }) => ({ stream, revision, id, data })),
+      )
+    }
+  }
+})
+
+t.test(
+  'what is there already is never overwritten, and an interrupted export of something else not gone on with',
+  async (t) => {
+    const store = givenLog(logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }]), 1)
+    const directory = t.testdir({ theirs: 'a file of somebody' })
+    const to = (name: string) => ({ path: join(directory, name), isDirectory: false })
+    await t.rejects(exportToFiles(store, everything, to('theirs'), quiet), ExportError)
+    t.equal(readFileSync(join(directory, 'theirs'), 'utf8'), 'a file of somebody')
+    await t.rejects(exportToFiles(dying(store, 0), everything, to('mine'), quiet), Killed)
+    await t.rejects(exportToFiles(store, { ...everything, format: 'csv' }, to('mine'), quiet), /of something else/)
+    t.ok(await exportToFiles(store, everything, to('mine'), quiet))
+    await t.rejects(exportToFiles(store, everything, to('mine'), quiet), /there already/)
+    const stopped = new AbortController()
+    stopped.abort()
+    t.equal(await exportToFiles(store, everything, to('stopped'), { ...quiet, signal: stopped.signal }), undefined)
+    writeFileSync(join(directory, 'stopped'), '')
+    await t.rejects(exportToFiles(store, everything, to('stopped'), quiet), /was changed since/)
+  },
+)
+
+/** Where a schema has what is sealed, or a digest that a secret can be tried against. */
+function secretPaths(schema: object, above: readonly string[] = []): string[][] {
+  const { pattern, properties, items, anyOf } = schema as {
+    readonly pattern?: string
+    readonly properties?: { readonly [name: string]: object }
+    readonly items?: object
+    readonly anyOf?: readonly object[]
+  }
+  const isSecret = pattern !== undefined && /^\^(v\d|\[0-9a-f\]\{64\}|\\\$argon2id)/.test(pattern)
+  return [
+    ...(isSecret ? [[...above]] : []),
+    ...Object.entries(properties ?? {}).flatMap(([name, each]) => secretPaths(each, [...above, name])),
+    ...(items ? secretPaths(items, above) : []),
+    ...(anyOf ?? []).flatMap((each) => secretPaths(each, above)),
+  ]
+}
+
+t.test(
+  'no export holds what opens something, and an event that cannot be read is there without its data',
+  async (t) => {
+    for (const [type, versions] of Object.entries(eventSchemas))
+      for (const schema of versions)
+        for (const path of secretPaths(schema))
+          t.ok(
+            path.some((name) => withheldFields.has(name)),
+            `${type} ${path}`,
+          )
+    const [first] = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
+    const strange: RecordedEvent = { ...first!, data: { secretOfAnotherKind: 'tk_1' }, type: 'DepositCreated' }
+    const directory = t.testdir()
+    await exportToFiles(givenLog([strange]), everything, { path: join(directory, 'x'), isDirectory: false }, quiet)
+    const record = JSON.parse(readFileSync(join(directory, 'x'), 'utf8'))
+    t.equal(record.data, null)
+    t.match(record.unreadable, /does not fit its schema/)
+  },
+)

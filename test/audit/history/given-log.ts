@@ -1,0 +1,29 @@
+import {
+  comparePositions,
+  type EventStore,
+  type Page,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../../src/event-store/event-store.js'
+
+export type GivenLog = Pick<EventStore, 'readAll' | 'readStream' | 'subscribeToAll'>
+
+/** A log that does not grow, in pages of at most so many events. */
+export function givenLog(events: readonly RecordedEvent[], maxPage = 500): GivenLog {
+  const checkpoint = events.at(-1)?.position
+  function readAll({ after, streamPrefixes, maxCount }: ReadAllOptions): Page {
+    const behind = events.filter(({ position }) => !after || comparePositions(position, after) > 0)
+    const seen = behind.slice(0, Math.min(maxCount, maxPage))
+    const shown = seen.filter(({ stream }) => streamPrefixes?.some((prefix) => stream.startsWith(prefix)) ?? true)
+    const at = seen.at(-1)?.position ?? after
+    return { events: shown, atEnd: seen.length === behind.length, ...(at && { checkpoint: at }) }
+  }
+  return {
+    readStream: async (stream, { fromRevision = 0, maxCount = Number.POSITIVE_INFINITY } = {}) =>
+      events.filter((event) => event.stream === stream && event.revision >= fromRevision).slice(0, maxCount),
+    readAll: async (options) => readAll(options),
+    async *subscribeToAll() {
+      yield { events: [], atEnd: true, ...(checkpoint && { checkpoint }) }
+    },
+  }
+}

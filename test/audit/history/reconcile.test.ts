@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { type Reconciled, reconcile } from '../../../src/audit/history/reconcile.js'
+import type { RecordedEvent } from '../../../src/event-store/event-store.js'
+import { allProjections } from '../../../src/projections/all.js'
+import { applyPage } from '../../../src/projections/apply-page.js'
+import { Checkpoint } from '../../../src/projections/checkpoints.js'
+import type { Projection } from '../../../src/projections/projection.js'
+import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
+import type { Document, ReadModels, WriteOperation } from '../../../src/read-models/read-models.js'
+import { logOf, longLog, steps } from '../../support/random-log.js'
+import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
+import { givenLog } from './given-log.js'
+
+const clock = () => '2026-11-22T10:00:00.000Z'
+
+async function withStores<Result>(run: (live: ReadModels, fresh: ReadModels) => Promise<Result>): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-reconcile-'))
+  const live = await openTestReadModels(directory)
+  const fresh = await openEmbeddedReadModels({ directory: join(directory, 'fresh') })
+  try {
+    return await run(live, fresh)
+  } finally {
+    await live.close()
+    await fresh.close()
+    await removeTestReadModels(directory)
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** Projects the log's first events, and of those behind the checkpoint some more, as a process that died in between has. */
+async function project(live: ReadModels, log: readonly RecordedEvent[], upTo: number, ahead: number): Promise<void> {
+  for (const projection of allProjections) {
+    const own = (events: readonly RecordedEvent[]) =>
+      events.filter(({ stream }) => projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)))
+    const documents = live.collection(projection.collection)
+    const applied = own(log.slice(0, upTo))
+    if (applied.length > 0) await applyPage(projection, documents, { events: applied, atEnd: false })
+    await checkpointOf(live, projection, log[upTo - 1], applied.at(-1))
+    const more = own(log.slice(upTo, upTo + ahead))
+    if (more.length > 0) await applyPage(projection, documents, { events: more, atEnd: false })
+  }
+}
+
+async function checkpointOf(live: ReadModels, projection: Projection, at?: RecordedEvent, last?: RecordedEvent) {
+  if (at) await new Checkpoint(live, projection, 1, clock).reached(at.position, last)
+}
+
+function reconciled(log: readonly RecordedEvent[], live: ReadModels, fresh: ReadModels) {
+  const quiet = { signal: new AbortController().signal, onProgress: () => undefined }
+  return reconcile({ store: givenLog(log, 7), live, fresh, projections: allProjections, ...quiet })
+}
+
+const found = (results: readonly Reconciled[] | undefined) =>
+  results?.flatMap(({ projection, differences, problem }) => [
+    ...(problem === null ? [] : [{ projection, problem }]),
+    ...differences.map((each) => ({ projection, ...each })),
+  ])
+
+/** One write that is none of a projection's. */
+function harm(document: Document, how: 'change' | 'remove' | 'add', field: string): WriteOperation {
+  const { _id } = document
+  if (how === 'remove') return { deleteOne: { filter: { _id } } }
+  if (how === 'add') return { insertOne: { document: { ...document, _id: `${_id}~` } } }
+  const value = typeof document[field] === 'number' ? Number(document[field]) + 1_000_000 : 'forged'
+  return { updateOne: { filter: { _id }, update: { $set: { [field]: value } } } }
+}
+
+t.test(
+  'nothing differs on healthy read models, however far they have come and whatever they have written since',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat(), fc.nat(30), async (history, place, ahead) => {
+        const log = logOf(history)
+        const upTo = place % (log.length + 1)
+        await withStores(async (live, fresh) => {
+          await project(live, log, upTo, ahead)
+          t.strictSame(found(await reconciled(log, live, fresh)), [])
+        })
+      }),
+      { numRuns: 12 },
+    )
+  },
+)
+
+t.test(
+  'any single document that was changed, removed or added is found, by its id and its field, and no other',
+  async (t) => {
+    const hows = fc.constantFrom('change', 'remove', 'add')
+    const projections = fc.constantFrom(...allProjections.filter(({ name }) => name !== 'problems'))
+    await fc.assert(
+      fc.asyncProperty(steps, fc.nat(), projections, hows, fc.nat(), async (history, ahead, projection, how, which) => {
+        const log = logOf(history)
+        await withStores(async (live, fresh) => {
+          const upTo = log.length - (ahead % (log.length + 1))
+          await project(live, log, upTo, 0)
+          // Of those that only events behind the checkpoint make, none is missed: they are made again.
+          const owed = await live.collection(projection.collection).find({})
+          await project(live, log, upTo, ahead % 40)
+          const _id = owed[which % Math.max(1, owed.length)]?._id ?? ''
+          const document = await live.collection(projection.collection).findOne({ _id })
+          if (!document) return
+          const fields = Object.keys(document).filter((name) => typeof document[name] !== 'object' && name !== '_id')
+          // A term's id says it all: there is nothing to change in it.
+          const field = fields[which % Math.max(1, fields.length)] ?? 'added'
+          await live.collection(projection.collection).bulkWrite([harm(document, how, field)])
+          const kind = how === 'change' ? 'changed' : how === 'remove' ? 'missing' : 'added'
+          const id = how === 'add' ? `${document._id}~` : document._id
+          const [only, ...others] = found(await reconciled(log, live, fresh)) ?? []
+          t.match(only, { projection: projection.name, id, kind, ...(how === 'change' && { fields: [field] }) })
+          t.strictSame(others, [])
+        })
+      }),
+      { numRuns: 20 },
+    )
+  },
+)
+
+t.test('read models of another version, of another log, or that nothing was built of', async (t) => {
+  const log = longLog(5)
+  await withStores(async (live, fresh) => {
+    t.strictSame(found(await reconciled(log, live, fresh)), [], 'nothing is behind by everything')
+    await project(live, log, log.length, 0)
+    await checkpointOf(live, { ...allProjections[0]!, version: 99 }, log.at(-1), log.at(-1))
+    const elsewhere = { ...log.at(-1)!, position: { commit: 9_999n, prepare: 9_999n } }
+    await checkpointOf(live, allProjections[2]!, elsewhere, elsewhere)
+    t.match(found(await reconciled(log, live, fresh)), [
+      { projection: allProjections[0]!.name, problem: /version 99/ },
+      { projection: allProjections[2]!.name, problem: /another log/ },
+    ])
+  })
+})
+
+t.test('live read models that go on while they are compared are right at every moment', async (t) => {
+  const log = longLog(3)
+  await withStores(async (live, fresh) => {
+    let come = Math.floor(log.length / 2)
+    await project(live, log, come, 0)
+    /** Each look at the live documents finds them an event further. */
+    const moving: ReadModels = {
+      ...live,
+      collection: (name) => ({
+        findOne: (filter, options) => live.collection(name).findOne(filter, options),
+        countDocuments: (filter, options) => live.collection(name).countDocuments(filter, options),
+        bulkWrite: (operations) => live.collection(name).bulkWrite(operations),
+        put: (documents) => live.collection(name).put(documents),
+        texts: (after, limit) => live.collection(name).texts(after, limit),
+        async find(filter, options) {
+          if (come < log.length) await project(live, log, ++come, 0)
+          return live.collection(name).find(filter, options)
+        },
+      }),
+    }
+    t.strictSame(found(await reconciled(log, moving, fresh)), [])
+    t.ok(come > Math.floor(log.length / 2) + 10, 'they have gone on')
+  })
+})

@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { merchantAt, transferAt } from '../../../src/audit/history/state.js'
+import { stateAt } from '../../../src/audit/history/state-of.js'
+import { statementAt } from '../../../src/audit/history/statement.js'
+import { MerchantCommands } from '../../../src/commands/merchants.js'
+import { transferDecider } from '../../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../../src/domain/transfer/events.js'
+import { decodeEvent } from '../../../src/event-store/event-codec.js'
+import { type Position, parsePosition, type RecordedEvent } from '../../../src/event-store/event-store.js'
+import { applyPage } from '../../../src/projections/apply-page.js'
+import { totalsProjection } from '../../../src/projections/totals.js'
+import { statementOf } from '../../../src/queries/statement.js'
+import { createSecretBox } from '../../../src/security/secret-box.js'
+import { context, openTestStore, settableClock } from '../../support/embedded-store.js'
+import { logOf, steps } from '../../support/random-log.js'
+import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
+import { merchantSettings } from '../../support/test-service.js'
+import { givenLog } from './given-log.js'
+
+const transfersOf = (log: readonly RecordedEvent[]) => [
+  ...new Set(log.filter(({ stream }) => stream.startsWith('transfer-')).map(({ stream }) => stream.slice(9))),
+]
+
+/** Amounts as numbers, as JSON has them. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? Number(inner) : inner)))
+}
+
+t.test('the state of any transfer at any moment is the fold of what the log had by then', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat(), fc.boolean(), async (history, place, byTime) => {
+      const log = logOf(history)
+      fc.pre(log.length > 0)
+      const { position, recordedAtMs } = log[place % log.length]!
+      const moment = byTime ? { recordedMs: recordedAtMs } : { position }
+      const there = log.filter((each) =>
+        byTime ? each.recordedAtMs <= recordedAtMs : each.position.commit <= position.commit,
+      )
+      for (const trackingId of transfersOf(log)) {
+        const own = there.filter(({ stream }) => stream === `transfer-${trackingId}`)
+        const expected = own.reduce(
+          (state, recorded) => transferDecider.evolve(state, decodeEvent(recorded) as TransferEvent),
+          transferDecider.initialState,
+        )
+        const found = await transferAt(givenLog(log), trackingId, moment)
+        if (own.length === 0) t.equal(found, undefined)
+        else {
+          t.strictSame(found?.state, { ...(plain(expected) as object), revision: own.length - 1 })
+          t.equal(found?.position, String(own.at(-1)?.position.commit))
+        }
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+t.test('a statement at any moment is the one that the statement page would have had then', async (t) => {
+  const directory = t.testdir()
+  const readModels = await openTestReadModels(directory)
+  t.teardown(async () => {
+    await readModels.close()
+    await removeTestReadModels(directory)
+  })
+  await fc.assert(
+    fc.asyncProperty(steps, fc.nat(), async (history, place) => {
+      const log = logOf(history)
+      fc.pre(log.length > 0)
+      const { position } = log[place % log.length]!
+      const there = log.filter((each) => each.position.commit <= position.commit)
+      await readModels.drop('totals')
+      const events = there.filter(({ stream }) => stream.startsWith('transfer-'))
+      await applyPage(totalsProjection, readModels.collection('totals'), { events, atEnd: true })
+      const range = { from: '2026-11-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' }
+      for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
+        const expected = await statementOf(readModels, [merchantId], range)
+        // The page tells of every day on which something was open; the log of those up to the last on which something happened.
+        const { lines, position: last } = await statementAt(givenLog(log), merchantId, undefined, { position })
+        const end = lines.at(-1)?.day ?? ''
+        t.strictSame(
+          lines,
+          expected.filter(({ day }) => day <= end),
+        )
+        t.equal(last, String(events.filter(({ data }) => data.merchantId === merchantId).at(-1)?.position.commit))
+        const [some] = lines
+        if (!some) continue
+        const ofDay = await statementAt(givenLog(log), merchantId, some.day, { position })
+        t.strictSame(
+          ofDay.lines,
+          expected.filter(({ day }) => day === some.day),
+        )
+      }
+    }),
+    { numRuns: 6 },
+  )
+})
+
+t.test('a merchant as it was: settings and keys by name, and nothing of a secret', async (t) => {
+  const store = await openTestStore(t)
+  const { clock, set } = settableClock('2026-11-20T10:00:00.000Z')
+  const merchants = new MerchantCommands(store, clock, createSecretBox(Buffer.alloc(32, 7)))
+  const { id } = await merchants.register(merchantSettings, context)
+  const places: Position[] = []
+  const note = async () => places.push((await store.readStream(`merchant-${id}`)).at(-1)!.position)
+  await note()
+  set('2026-11-20T11:00:00.000Z')
+  await merchants.changeSettings(id, { name: 'Renamed', maxAmountMinor: 5_000n }, context)
+  await note()
+  await merchants.suspend(id, context)
+  await note()
+  const at = async (n: number) => (await merchantAt(store, id, { position: places[n]! }))?.state
+  t.match(await at(0), { settings: { name: 'Shop', maxAmountMinor: 99_999_999 }, suspended: false, revision: 0 })
+  t.match(await at(1), { settings: { name: 'Renamed', maxAmountMinor: 5_000 }, suspended: false, revision: 1 })
+  t.match(await at(2), { suspended: true, keys: [{ name: 'main', createdAt: '2026-11-20T10:00:00.000Z' }] })
+  const [registered] = await store.readStream(`merchant-${id}`)
+  const text = JSON.stringify(await merchantAt(store, id, undefined))
+  for (const field of ['apiKeySha256', 'secretKey', 'webhookSecret'])
+    t.notOk(text.includes(String(registered?.data[field])), field)
+  t.equal(await merchantAt(store, id, { position: parsePosition('0')! }), undefined, 'not there yet')
+})
+
+t.test('what is asked for by kind and id', async (t) => {
+  const log = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
+  const { merchantId, trackingId } = log[0]!.data as { readonly merchantId: string; readonly trackingId: string }
+  const store = givenLog(log)
+  t.match(await stateAt(store, 'transfer', trackingId, undefined), { of: 'transfer', state: { status: 'Pending' } })
+  t.equal(await stateAt(store, 'transfer', trackingId, { recordedMs: 0 }), undefined)
+  for (const id of [`${merchantId}/today`, `${merchantId}/2026-02-30`, `${merchantId}/2026-11-20/x`])
+    t.equal(await stateAt(store, 'statement', id, undefined), 'malformed', id)
+  t.equal(await stateAt(store, 'statement', merchantId, undefined), undefined, 'no such merchant')
+})

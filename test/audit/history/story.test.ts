@@ -1,0 +1,185 @@
+import t from 'tap'
+import { auditStory } from '../../../src/audit/history/story.js'
+import {
+  callbackStream,
+  endpointStream,
+  merchantStream,
+  paymentStream,
+  transferStream,
+} from '../../../src/domain/streams.js'
+import { type DomainEvent, encodeEvent } from '../../../src/event-store/event-codec.js'
+import type { EventStore, NewEvent } from '../../../src/event-store/event-store.js'
+import { openTestStore } from '../../support/embedded-store.js'
+import { merchantSettings } from '../../support/test-service.js'
+
+const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
+const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
+const at = '2026-11-20T10:00:00.000Z'
+const sealed = 'v1.ab2e5015.rhrwqC1qzSCVAFSq.MjnWJB125g5jcYdyUDg.4Fk7V0JtJNVA43Cbi9eJhQ'
+const accountNumber = 481_920_375_566
+const ofMerchant = { merchantId, at }
+const transfer = { trackingId, merchantId, kind: 'deposit', referenceId: 'order-1', amountMinor: 10_050n, at } as const
+const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1 }
+const challenge = { trackingId, merchantId, at, challengeId: '6e0b5e1c-6f0d-4d9e-8c55-0d6a3b1f7a21' }
+const keyOf = (digit: string) => digit.repeat(64)
+const callback = { webhookId: 'b7d7c1de-58d1-4e0a-8f6c-2c4f6a0c9e21', trackingId, merchantId, at }
+
+const events = {
+  registered: {
+    type: 'MerchantRegistered',
+    data: {
+      ...ofMerchant,
+      settings: merchantSettings,
+      ...{ apiKeySha256: keyOf('a'), secretKey: sealed, webhookSecret: sealed, requestsClaimed: true },
+    },
+  },
+  settings: (name: string): DomainEvent => ({
+    type: 'MerchantSettingsChanged',
+    data: { ...ofMerchant, changes: { name } },
+  }),
+  key: (name: string, digit: string): DomainEvent => ({
+    type: 'ApiKeyCreated',
+    data: { ...ofMerchant, name, apiKeySha256: keyOf(digit), scopes: ['read'], validUntil: null },
+  }),
+  revoked: (digit: string): DomainEvent => ({
+    type: 'ApiKeyRevoked',
+    data: { ...ofMerchant, keyId: keyOf(digit).slice(0, 12) },
+  }),
+  created: {
+    type: 'DepositCreated',
+    data: {
+      ...transfer,
+      ...customer,
+      told: false,
+      hashId: null,
+      channel: 'native',
+      expiresAt: '2026-11-20T10:30:00.000Z',
+    },
+  },
+  loggedIn: { type: 'WalletLoggedIn', data: { ...challenge, accountNumber } },
+  debited: (of: string): DomainEvent => ({
+    type: 'WalletAccountDebited',
+    data: { accountNumber, trackingId: of, amountMinor: 10_050n, description: 'Shop', at },
+  }),
+  completed: {
+    type: 'TransferCompleted',
+    data: {
+      ...transfer,
+      ...{ transactionAmountMinor: 10_050n, hasAmountMismatch: false, receiptUrl: null, message: null, reason: null },
+    },
+  },
+  callback: {
+    type: 'CallbackRecorded',
+    data: {
+      ...callback,
+      transferRevision: 1,
+      payload: {
+        ...{ status: 2, referenceId: 'order-1', message: null, amountMinor: 10_050n, transactionAmountMinor: 10_050n },
+        ...{ hasAmountMismatch: false, receiptUrl: null },
+      },
+    },
+  },
+  delivered: { type: 'CallbackDelivered', data: { ...callback, attempt: 1, httpStatus: 200, durationMs: 4 } },
+  failing: { type: 'CallbackEndpointFailing', data: { ...ofMerchant, since: at } },
+  recovered: { type: 'CallbackEndpointRecovered', data: ofMerchant },
+} as const satisfies { readonly [name: string]: DomainEvent | ((...args: string[]) => DomainEvent) }
+
+const metadata = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
+
+/** One event after the other, each behind the last of its stream. */
+async function given(store: EventStore, ...happened: (readonly [stream: string, event: DomainEvent | NewEvent])[]) {
+  for (const [stream, event] of happened) {
+    const revision = (await store.readStream(stream)).length - 1
+    const recorded = 'id' in event ? event : encodeEvent(event, metadata)
+    await store.append(stream, revision < 0 ? 'no_stream' : revision, [recorded])
+  }
+}
+
+const [ofTransfer, ofEndpoint, merchant] = [
+  transferStream(trackingId),
+  endpointStream(merchantId),
+  merchantStream(merchantId),
+]
+
+async function storyIn(store: EventStore) {
+  return (await auditStory(store, trackingId, undefined))?.map(({ source, type, data }) => ({ source, type, data }))
+}
+
+t.test('the whole story: every stream that has something of it, and of the merchant what bore on it', async (t) => {
+  const store = await openTestStore(t)
+  await given(
+    store,
+    [merchant, events.registered],
+    [merchant, events.settings('First')],
+    [merchant, events.settings('Second')],
+    [merchant, events.key('gone', 'b')],
+    [merchant, events.key('valid', 'c')],
+    [merchant, events.revoked('b')],
+    [ofEndpoint, events.failing],
+    [ofEndpoint, events.recovered],
+    [ofTransfer, events.created],
+    [paymentStream(trackingId), events.loggedIn],
+    [merchant, events.settings('Meanwhile')],
+    [`wallet-${accountNumber}`, events.debited('another')],
+    [`wallet-${accountNumber}`, events.debited(trackingId)],
+    [ofTransfer, events.completed],
+    [callbackStream(trackingId), events.callback],
+    [ofEndpoint, events.failing],
+    [callbackStream(trackingId), events.delivered],
+    [merchant, events.settings('Afterwards')],
+  )
+  const story = (await auditStory(store, trackingId, undefined))!
+  t.strictSame(
+    story.map(({ source, type, data }) => [source, type, data.changes ?? data.name ?? null]),
+    [
+      ['merchant', 'MerchantRegistered', null],
+      ['merchant', 'MerchantSettingsChanged', { name: 'Second' }],
+      ['merchant', 'ApiKeyCreated', 'valid'],
+      ['transfer', 'DepositCreated', 'Ada'],
+      ['payment', 'WalletLoggedIn', null],
+      ['merchant', 'MerchantSettingsChanged', { name: 'Meanwhile' }],
+      ['wallet', 'WalletAccountDebited', null],
+      ['transfer', 'TransferCompleted', null],
+      ['callback', 'CallbackRecorded', null],
+      ['merchant', 'CallbackEndpointFailing', null],
+      ['callback', 'CallbackDelivered', null],
+    ],
+  )
+  t.match(story[3], { stream: ofTransfer, revision: 0, actor: 'cli:grace', correlationId: 'job-1', at })
+  const positions = story.map(({ position }) => Number(position))
+  t.strictSame(
+    positions,
+    [...positions].sort((a, b) => a - b),
+  )
+  const text = JSON.stringify(story)
+  for (const secret of [sealed, keyOf('a'), keyOf('c'), challenge.challengeId]) t.notOk(text.includes(secret))
+  const then = await auditStory(store, trackingId, {
+    position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
+  })
+  t.strictSame(then, story.slice(0, 5), 'as it was known then')
+})
+
+t.test('what the merchant changes bears on a transfer for as long as something is expected of it', async (t) => {
+  const store = await openTestStore(t)
+  await given(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, events.completed])
+  await given(store, [callbackStream(trackingId), events.callback], [merchant, events.settings('While it waits')])
+  t.match((await storyIn(store))?.at(-1), { type: 'MerchantSettingsChanged' })
+  await given(store, [callbackStream(trackingId), events.delivered], [merchant, events.settings('Afterwards')])
+  t.match((await storyIn(store))?.at(-1), { type: 'CallbackDelivered' })
+})
+
+t.test('an event that cannot be read is told of, and hides none of the others', async (t) => {
+  const store = await openTestStore(t)
+  const id = '3f0c4c7e-8f6b-4d0a-9a52-6a4b6e5d1c01'
+  const strange: NewEvent = { id, type: 'TransferVanished', data: { secret: 'tk_1' }, metadata: { schemaVersion: 1 } }
+  await given(store, [merchant, events.registered], [ofTransfer, events.created], [ofTransfer, strange])
+  await given(store, [ofTransfer, events.completed])
+  const story = await storyIn(store)
+  t.strictSame(
+    story?.map(({ type }) => type),
+    ['MerchantRegistered', 'DepositCreated', 'TransferVanished', 'TransferCompleted'],
+  )
+  t.match(story?.[2]?.data, { unreadable: /unknown event/ })
+  t.notMatch(JSON.stringify(story), 'tk_1')
+  t.equal(await auditStory(store, 'nobody', undefined), undefined)
+})

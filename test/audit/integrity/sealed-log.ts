@@ -1,0 +1,108 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { Sealer } from '../../../src/audit/integrity/sealer.js'
+import { type Verification, type VerifyOptions, verify } from '../../../src/audit/integrity/verify.js'
+import { DirectoryTiles } from '../../../src/audit/tree/directory-tiles.js'
+import { generateSigner, type NoteSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
+import { CannotOpenLogError, checkLogFile, logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
+import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
+import { uuidV5 } from '../../../src/security/uuid.js'
+
+export const signer = parseSigner(generateSigner('transferd/test'))
+
+const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
+const metadata = { actor: 'merchant:1', $correlationId: 'c', $causationId: 'c', schemaVersion: 1 }
+
+/** As many transfers, of one to four events each, woven into each other; nothing in them is random. */
+export async function appendTransfers(store: EventStore, from: number, to: number): Promise<void> {
+  const appends = []
+  for (let number = from; number < to + 3; number++) {
+    for (let revision = 0; revision < 4; revision++) {
+      const transfer = number - revision
+      if (transfer < from || transfer >= to || revision > transfer % 4) continue
+      const stream = `transfer-${uuidV5(`transfer ${transfer}`, namespace)}`
+      const data = { trackingId: stream, amountMinor: String(10_000 + transfer), accountNumber: `TR${transfer}` }
+      const event = { id: uuidV5(`${stream}@${revision}`, namespace), type: `Step${revision}`, data, metadata }
+      appends.push({
+        stream,
+        expectedRevision: revision === 0 ? ('no_stream' as const) : revision - 1,
+        events: [event],
+      })
+    }
+  }
+  for (let at = 0; at < appends.length; at += 1_000) await store.appendInOrder(appends.slice(at, at + 1_000))
+}
+
+export async function seal(store: EventStore, directory: string, by: NoteSigner = signer): Promise<string | undefined> {
+  const sealer = await Sealer.open({ store, tiles: tilesOf(directory) }, by)
+  await sealer.follow(async () => undefined, new AbortController().signal)
+  return sealer.seal()
+}
+
+export function tilesOf(directory: string): DirectoryTiles {
+  return new DirectoryTiles(join(directory, 'audit'))
+}
+
+/** A data directory with a log of so many transfers and its tree. */
+export async function sealedLog(transfers: number): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-sealed-'))
+  const store = await openEmbeddedEventStore({ directory })
+  await appendTransfers(store, 0, transfers)
+  await seal(store, directory)
+  await store.close()
+  fold(directory)
+  return directory
+}
+
+/** All of the log in its one file. */
+function fold(directory: string): void {
+  const db = new Database(logPath(directory))
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+}
+
+/** Works on a copy, which is gone afterwards. */
+export async function onCopy<Result>(directory: string, work: (copy: string) => Promise<Result>): Promise<Result> {
+  const copy = mkdtempSync(join(tmpdir(), 'transferd-copy-'))
+  try {
+    cpSync(directory, copy, { recursive: true })
+    return await work(copy)
+  } finally {
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+type Found = Pick<Verification, 'findings' | 'count'> & Partial<Verification>
+
+/** As `transferd audit verify` does it: a log that cannot be opened is a finding, too. */
+export async function verifyDirectory(directory: string, options: Partial<VerifyOptions> = {}): Promise<Found> {
+  let store: EventStore | undefined
+  try {
+    store = await openEmbeddedEventStore({ directory })
+    const checkFile = () => checkLogFile(directory, 'whole')
+    return await verify({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
+  } catch (error) {
+    const isDamage = error instanceof CannotOpenLogError || (error as Error).name === 'StoreUnavailableError'
+    if (!isDamage) throw error
+    return { findings: [], count: 1 }
+  } finally {
+    await store?.close()
+  }
+}
+
+/** All that anybody can read: the global order, and every stream by its name. */
+export async function everythingRead(directory: string): Promise<string> {
+  const store = await openEmbeddedEventStore({ directory })
+  const read = (events: readonly RecordedEvent[]) =>
+    JSON.stringify(events.map((event) => ({ ...event, position: `${event.position.commit}` })))
+  try {
+    const { events } = await store.readAll({ maxCount: 100_000 })
+    const streams = [...new Set(events.map(({ stream }) => stream))]
+    const each = await Promise.all(streams.map(async (stream) => read(await store.readStream(stream))))
+    return [read(events), ...each].join('\n')
+  } finally {
+    await store.close()
+  }
+}

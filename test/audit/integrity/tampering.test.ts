@@ -1,0 +1,275 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { generateSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
+import { logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
+import { long } from '../../support/long.js'
+import { appendTransfers, everythingRead, onCopy, seal, sealedLog, signer, verifyDirectory } from './sealed-log.js'
+
+const directory = await sealedLog(250)
+t.teardown(() => rmSync(directory, { recursive: true }))
+
+interface Row {
+  readonly position: number
+  readonly stream: number
+  readonly revision: number
+  readonly recorded_at: number
+  readonly name: string
+  readonly body: string
+}
+
+function edit(copy: string, work: (db: Database.Database) => void): void {
+  const db = new Database(logPath(copy))
+  try {
+    db.transaction(work)(db)
+  } finally {
+    db.close()
+  }
+}
+
+const rowAt = (db: Database.Database, position: number) =>
+  db.prepare('SELECT * FROM events WHERE position = ?').get(position) as Row
+const remove = (db: Database.Database, position: number) =>
+  db.prepare('DELETE FROM events WHERE position = ?').run(position)
+const insert = (db: Database.Database, row: Row) =>
+  db.prepare('INSERT INTO events VALUES (@position, @stream, @revision, @recorded_at, @name, @body)').run(row)
+const replaceBody = (db: Database.Database, position: number, from: RegExp, to: string) => {
+  const { body } = rowAt(db, position)
+  const changed = body.replace(from, to)
+  t.not(changed, body, 'something is changed')
+  db.prepare('UPDATE events SET body = ? WHERE position = ?').run(changed, position)
+}
+const nameOf = (db: Database.Database, position: number) => {
+  const { name, revision } = rowAt(db, position)
+  return `${name}@${revision}`
+}
+/** SQLite's own indexes follow each of these edits: the file is whole. */
+const edits: { readonly [what: string]: (db: Database.Database, at: number) => string | undefined } = {
+  'an amount': (db, at) => {
+    replaceBody(db, at, /"amountMinor":"1/, '"amountMinor":"2')
+    return nameOf(db, at)
+  },
+  'a payee': (db, at) => {
+    replaceBody(db, at, /"accountNumber":"TR/, '"accountNumber":"DE')
+    return nameOf(db, at)
+  },
+  'who did it': (db, at) => {
+    replaceBody(db, at, /merchant:1/, 'merchant:2')
+    return nameOf(db, at)
+  },
+  'when it was recorded': (db, at) => {
+    db.prepare('UPDATE events SET recorded_at = recorded_at + 1 WHERE position = ?').run(at)
+    return nameOf(db, at)
+  },
+  'an event is dropped': (db, at) => {
+    const place = nameOf(db, at)
+    remove(db, at)
+    return place
+  },
+  'an event is dropped, and the gap closed': (db, at) => {
+    const place = nameOf(db, at)
+    remove(db, at)
+    db.prepare('UPDATE events SET position = -position WHERE position > ?').run(at)
+    db.prepare('UPDATE events SET position = -position - 1 WHERE position < 0').run()
+    return place
+  },
+  'two events are swapped': (db, at) => {
+    const [a, b] = [rowAt(db, at), rowAt(db, at + 1)]
+    remove(db, at)
+    remove(db, at + 1)
+    insert(db, { ...a, position: b.position })
+    insert(db, { ...b, position: a.position })
+    return undefined
+  },
+  'an event is copied in between': (db, at) => {
+    db.prepare('UPDATE events SET position = -position WHERE position > ?').run(at)
+    db.prepare('UPDATE events SET position = -position + 1 WHERE position < 0').run()
+    insert(db, { ...rowAt(db, at), position: at + 1, stream: 1_000_000, revision: 0, name: 'transfer-new' })
+    return 'transfer-new@0'
+  },
+  'an event is put before the first': (db, at) => {
+    insert(db, { ...rowAt(db, at), position: -5, stream: 1_000_001, revision: 0, name: 'transfer-hidden' })
+    return undefined
+  },
+  'an event is put behind its stream, out of the order': (db, at) => {
+    const { last } = db.prepare('SELECT max(revision) AS last FROM events WHERE name = ?').get(rowAt(db, at).name) as {
+      last: number
+    }
+    insert(db, { ...rowAt(db, at), position: -5, revision: last + 1 })
+    return `${rowAt(db, at).name}@${last + 1}`
+  },
+  'the tail is cut off': (db) => {
+    const place = nameOf(db, (db.prepare('SELECT max(position) FROM events').pluck().get() as number) - 2)
+    db.prepare('DELETE FROM events WHERE position > (SELECT max(position) FROM events) - 3').run()
+    return place
+  },
+  'an event goes to another stream': (db, at) => {
+    const place = nameOf(db, at)
+    db.prepare('UPDATE events SET name = ? WHERE position = ?').run('transfer-other', at)
+    return place
+  },
+  'the index of names forgets': (db, at) => {
+    // Names of young streams are looked for in the log itself: the index says that it is complete.
+    const { stream } = rowAt(db, at)
+    db.prepare('UPDATE log_state SET indexed_through = ?').run(stream)
+    return undefined
+  },
+  'a trigger is added': (db) => {
+    db.exec(
+      "CREATE TRIGGER t AFTER INSERT ON events BEGIN UPDATE events SET body = '' WHERE position = new.position; END",
+    )
+    return undefined
+  },
+}
+
+t.test('a log that is as it was verifies, and so does one that has grown', async (t) => {
+  const { findings, checkpoint, to, unsealed } = await verifyDirectory(directory)
+  t.same(findings, [])
+  t.equal(to, checkpoint?.size)
+  t.equal(unsealed, 0)
+  await onCopy(directory, async (copy) => {
+    const store = await openEmbeddedEventStore({ directory: copy })
+    await appendTransfers(store, 250, 300)
+    t.match(await verifyDirectory(copy), { findings: [], unsealed: 127 }, 'what is not sealed yet is counted')
+    await seal(store, copy)
+    await store.close()
+    const kept = [{ name: 'older', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
+    t.match(await verifyDirectory(copy, { kept, from: checkpoint!.size }), { findings: [], unsealed: 0, from: 512 })
+  })
+})
+
+t.test(
+  'the newest part verifies from whatever bundle on it is, though no tree was ever sealed at that size',
+  async (t) => {
+    const { checkpoint } = await verifyDirectory(directory)
+    for (let from = 0; from <= checkpoint!.size; from += 128) {
+      const verified = await verifyDirectory(directory, { from })
+      t.match(verified, { findings: [], from: Math.floor(from / 256) * 256, to: checkpoint!.size }, `from ${from}`)
+    }
+  },
+)
+
+t.test('every edit with SQLite is found, in its place', async (t) => {
+  for (const [what, change] of Object.entries(edits)) {
+    await onCopy(directory, async (copy) => {
+      let place: string | undefined
+      edit(copy, (db) => {
+        place = change(db, 77)
+      })
+      const { findings } = await verifyDirectory(copy)
+      t.not(findings.length, 0, what)
+      if (place)
+        t.ok(
+          findings.some((finding) => finding.place === place),
+          `${what}: ${place}`,
+        )
+    })
+  }
+})
+
+t.test('what is edited behind a known checkpoint is found from there on', async (t) => {
+  await onCopy(directory, async (copy) => {
+    edit(copy, (db) => edits['an amount']!(db, 600))
+    const { findings, from } = await verifyDirectory(copy, { from: 520 })
+    t.equal(from, 512)
+    t.match(findings, [{ kind: 'log', leafIndex: 599, problem: 'The event is not the one that was sealed.' }])
+  })
+})
+
+t.test('a tree and a signature made by whoever edited the log are found', async (t) => {
+  await onCopy(directory, async (copy) => {
+    edit(copy, (db) => edits['an amount']!(db, 77))
+    const reseal = async (by: typeof signer) => {
+      rmSync(join(copy, 'audit'), { recursive: true })
+      const store = await openEmbeddedEventStore({ directory: copy })
+      await seal(store, copy, by)
+      await store.close()
+    }
+    const checkpoint = readFileSync(join(directory, 'audit/checkpoint'))
+    await reseal(parseSigner(generateSigner('transferd/test')))
+    t.match((await verifyDirectory(copy)).findings, [{ kind: 'checkpoint', problem: /no signature/ }])
+    writeFileSync(join(copy, 'audit/checkpoint'), checkpoint)
+    t.match(
+      (await verifyDirectory(copy)).findings,
+      [{ kind: 'checkpoint', problem: /another tree/ }],
+      'the true signature',
+    )
+    await reseal(signer)
+    t.same((await verifyDirectory(copy)).findings, [], 'whoever has the key makes what verifies')
+    const kept = [{ name: 'kept', note: checkpoint.toString() }]
+    t.match((await verifyDirectory(copy, { kept })).findings, [
+      { kind: 'checkpoint', place: 'kept', problem: /not one/ },
+    ])
+    rmSync(join(copy, 'audit'), { recursive: true })
+    t.match((await verifyDirectory(copy)).findings, [{ kind: 'checkpoint', problem: /no checkpoint/ }])
+  })
+})
+
+t.test(
+  'a log that is cut back with its tree, and signed anew with the key, is found through any older checkpoint',
+  async (t) => {
+    await onCopy(directory, async (copy) => {
+      const kept = [{ name: 'kept', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
+      edit(copy, (db) => edits['the tail is cut off']!(db, 0))
+      rmSync(join(copy, 'audit'), { recursive: true })
+      const store = await openEmbeddedEventStore({ directory: copy })
+      await seal(store, copy)
+      t.same((await verifyDirectory(copy)).findings, [])
+      t.match((await verifyDirectory(copy, { kept })).findings, [{ kind: 'checkpoint', problem: /was cut back/ }])
+      await appendTransfers(store, 1_000, 1_010)
+      await seal(store, copy)
+      await store.close()
+      t.match((await verifyDirectory(copy, { kept })).findings, [{ problem: /not one/ }], 'and grown again')
+    })
+  },
+)
+
+t.test('a damaged file of the tree is named, and the log is not suspected', async (t) => {
+  for (const path of ['tile/entries/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/111']) {
+    await onCopy(directory, async (copy) => {
+      const file = join(copy, 'audit', path)
+      const bytes = readFileSync(file)
+      for (const damaged of [
+        Buffer.from(bytes.map((byte, at) => (at === 40 ? byte ^ 4 : byte))),
+        bytes.subarray(0, 41),
+      ]) {
+        writeFileSync(file, damaged)
+        const { findings } = await verifyDirectory(copy)
+        t.ok(findings.length > 0, path)
+        t.ok(
+          findings.every(({ kind }) => kind !== 'log'),
+          path,
+        )
+      }
+      rmSync(file)
+      t.same(
+        (await verifyDirectory(copy)).findings.map(({ kind, place }) => `${kind} ${place}`),
+        [`tree ${path}`],
+      )
+    })
+  }
+})
+
+t.test('any bit of the log’s file may flip: it is found, or everybody reads what they read before', async (t) => {
+  const before = await everythingRead(directory)
+  const bytes = readFileSync(logPath(directory))
+  let [found, unread] = [0, 0]
+  await onCopy(directory, async (copy) => {
+    const path = logPath(copy)
+    // Steps without a common divisor with the pages' size come to all parts of a page.
+    for (let round = 0; round < (long ? 200 : 20); round++) {
+      const bit = (round * 7_919_777 + 331) % (bytes.length * 8)
+      const flipped = Buffer.from(bytes)
+      flipped[bit >> 3]! ^= 1 << (bit & 7)
+      writeFileSync(path, flipped)
+      for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+      if ((await verifyDirectory(copy)).count > 0) found++
+      else {
+        unread++
+        if ((await everythingRead(copy)) !== before) t.fail(`bit ${bit} of byte ${bit >> 3} was not found`)
+      }
+    }
+  })
+  t.ok(found > unread, `${found} found, ${unread} in what nobody reads`)
+})

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { leafOf } from '../../../src/audit/integrity/leaf.js'
+import type { SealedLog } from '../../../src/audit/proofs/prove-transfer.js'
+import { formatCheckpoint } from '../../../src/audit/tree/checkpoint.js'
+import { signNote } from '../../../src/audit/tree/note.js'
+import { generateSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
+import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
+import { transferStream } from '../../../src/domain/streams.js'
+import type { EventStore, Position } from '../../../src/event-store/event-store.js'
+import { MemoryTiles } from '../tree/memory-tiles.js'
+
+export const signer = parseSigner(generateSigner('log.example/transferd'))
+
+/** A log over which a test makes the tree, at the moments it likes. */
+export class TestSealedLog implements SealedLog {
+  readonly tiles = new MemoryTiles()
+  readonly key = signer
+  #after: Position | undefined
+  #size = 0
+
+  constructor(readonly log: EventStore) {}
+
+  /** Answers the checkpoint. */
+  async seal(): Promise<string> {
+    const appender = await TreeAppender.open(this.tiles, this.#size)
+    for (;;) {
+      const { events, checkpoint, atEnd } = await this.log.readAll({
+        maxCount: 500,
+        ...(this.#after && { after: this.#after }),
+      })
+      await appender.append(events.map(leafOf))
+      this.#after = checkpoint ?? this.#after
+      if (atEnd) break
+    }
+    await appender.flush()
+    this.#size = appender.size
+    const text = formatCheckpoint({ origin: signer.name, size: appender.size, root: appender.root() })
+    const signed = signNote(text, [signer])
+    await this.tiles.write('checkpoint', Buffer.from(signed))
+    return signed
+  }
+
+  /** Appends an event to the transfer's stream. */
+  async append(trackingId: string, type: string, data = {}): Promise<void> {
+    const stream = transferStream(trackingId)
+    const count = (await this.log.readStream(stream)).length
+    const event = { id: randomUUID(), type, data, metadata: { actor: 'test' } }
+    await this.log.append(stream, count === 0 ? 'no_stream' : count - 1, [event])
+  }
+}
+
+/** Transfers whose events lie between one another's: `tracking-<n>` has `n % 5 + 1` of them. */
+export async function appendTransfers(sealed: TestSealedLog, count: number): Promise<void> {
+  for (let step = 0; step < 5; step++) {
+    const numbers = Array.from({ length: count }, (_, transfer) => transfer).filter((transfer) => step <= transfer % 5)
+    const data = { note: 'Ödemeler “quoted” 支付\n', step }
+    await Promise.all(numbers.map((transfer) => sealed.append(`tracking-${transfer}`, `Step${step}`, data)))
+  }
+}

@@ -1,0 +1,124 @@
+import { throws } from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { formatCheckpoint, openCheckpoint, parseCheckpoint } from '../../../src/audit/tree/checkpoint.js'
+import { leafHash } from '../../../src/audit/tree/hashing.js'
+import { cosign, openNote, parseNote, signNote } from '../../../src/audit/tree/note.js'
+import { formatVerifier, generateSigner, parseSigner, parseVerifier } from '../../../src/audit/tree/note-keys.js'
+import { publicNotes } from './public-vectors.js'
+
+const log = parseSigner(generateSigner('log.example/transferd'))
+const other = parseSigner(generateSigner('other.example'))
+const witness = parseSigner(generateSigner('witness.example', 'cosignature'))
+const checkpoint = { origin: log.name, size: 42, root: leafHash(Buffer.from('a')) }
+const text = formatCheckpoint(checkpoint)
+const signed = signNote(text, [log])
+
+function flipped(text: string, bit: number): string {
+  const bytes = Buffer.from(text)
+  bytes[(bit >> 3) % bytes.length]! ^= 1 << (bit & 7)
+  return bytes.toString('utf8')
+}
+
+t.test('a checkpoint is what was signed; any bit changed, it is refused', async (t) => {
+  t.match(openCheckpoint(signed, log), checkpoint)
+  fc.assert(
+    fc.property(fc.nat(), (bit) => {
+      throws(() => openCheckpoint(flipped(signed, bit), log), { name: 'Unverified' })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('a note may have signatures of several keys; those of strangers count for nothing', async (t) => {
+  const note = signNote('a text\n', [log, other])
+  t.strictSame(
+    openNote(note, [other, log]).signatures.map(({ name }) => name),
+    [other.name, log.name],
+  )
+  t.strictSame(
+    openNote(note, [log]).signatures.map(({ name }) => name),
+    [log.name],
+  )
+  const stranger = parseSigner(generateSigner(log.name))
+  t.throws(() => openNote(note, [stranger]), /no signature of a known key/, 'the same name is not the same key')
+  t.throws(() => openNote(note.replace('a text', 'a test'), [log]), /signature of log\.example.* is wrong/)
+})
+
+t.test('what is no note is refused', async (t) => {
+  const line = signed.slice(text.length + 1)
+  for (const note of [
+    ...['', '\n', text, `${text}\n`, `${text}\n${line.slice(0, -1)}`, `${text}${line}`],
+    ...[`\u0001${text}\n${line}`, `${text}\n${line}an unexpected line\n`, `${text}\n— Bad Name ${line.split(' ')[2]}`],
+    ...[`${text}\n${line.replace('— ', '- ')}`, `${text}\n— name AAAA\n`, `${text}\n${line.repeat(101)}`],
+    ...[`${text}\n${line.replace('\n', '=\n')}`, `${text}\n${line.replace('\n', '\r\n')}`],
+  ]) {
+    t.throws(() => parseNote(note), { name: 'Unverified' }, JSON.stringify(note.slice(0, 80)))
+  }
+})
+
+t.test('what is no checkpoint is refused, even when it is signed', async (t) => {
+  const root = checkpoint.root.toString('base64')
+  for (const text of [
+    ...[
+      `${log.name}\n042\n${root}\n`,
+      `${log.name}\n-1\n${root}\n`,
+      `${log.name}\n4.2\n${root}\n`,
+      `${log.name}\n42\n`,
+    ],
+    ...[
+      `${log.name}\n42\n${root.slice(4)}\n`,
+      `\n42\n${root}\n`,
+      `${log.name}\n42\n${root}\n\n`,
+      `${log.name}\n9007199254740993\n${root}\n`,
+    ],
+  ]) {
+    t.throws(() => openCheckpoint(signNote(text, [log]), log), { name: 'Unverified' }, JSON.stringify(text))
+  }
+  const foreign = signNote(formatCheckpoint({ ...checkpoint, origin: 'another' }), [log])
+  t.throws(() => openCheckpoint(foreign, log), /is of another, not of log\.example/)
+  t.equal(parseCheckpoint(`${text}an extension\n`).size, 42, 'further lines are passed over')
+})
+
+t.test('a cosignature says who saw the checkpoint and when, and covers both', async (t) => {
+  const line = cosign(text, witness, 1_700_000_000)
+  const opened = openCheckpoint(`${signed}${line}\n`, log, [witness])
+  t.match(opened.cosignatures, [{ name: 'witness.example', timeS: 1_700_000_000 }])
+  t.strictSame(
+    openCheckpoint(`${signed}${line}\n`, log).cosignatures,
+    [],
+    'a witness that nobody asked for says nothing',
+  )
+  const bytes = Buffer.from(line.split(' ')[2]!, 'base64')
+  for (let bit = 32; bit < bytes.length * 8; bit += 31) {
+    const changed = Buffer.from(bytes)
+    changed[bit >> 3]! ^= 1 << (bit & 7)
+    const note = `${signed}— ${witness.name} ${changed.toString('base64')}\n`
+    t.throws(() => openCheckpoint(note, log, [witness]), { name: 'Unverified' })
+  }
+  t.throws(() => openCheckpoint(`${text}\n${line}\n`, log, [witness]), /no signature of log\.example/)
+  t.throws(() => signNote(text, [witness]), TypeError)
+})
+
+t.test("a key's text is read back; a changed one is refused, and no message shows it", async (t) => {
+  const secret = generateSigner('a.example')
+  t.equal(formatVerifier(parseVerifier(formatVerifier(parseSigner(secret)))), formatVerifier(parseSigner(secret)))
+  const { verifier } = publicNotes.signed
+  const wrong = [...verifier].map(
+    (_, place) => verifier.slice(0, place) + (verifier[place] === 'A' ? 'B' : 'A') + verifier.slice(place + 1),
+  )
+  for (const text of [
+    ...wrong.filter((_, place) => place % 4 === 0),
+    verifier.slice(1),
+    `${verifier}A`,
+    '',
+    '+',
+    secret,
+  ]) {
+    t.throws(() => parseVerifier(text), { name: 'Unverified' }, text)
+  }
+  const changed = secret.replace(/.{4}$/, 'AAAA')
+  t.throws(() => parseSigner(changed), { name: 'Unverified', message: /^(?!.*AAAA)/ })
+  for (const name of ['', 'a b', 'a+b', 'a\nb', 'a\u2028b'])
+    t.throws(() => generateSigner(name), { name: 'Unverified' })
+})

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { leafHash, rootOver } from '../../../src/audit/tree/hashing.js'
+import { filesSince, type TileStore, tileWidth } from '../../../src/audit/tree/tiles.js'
+import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
+import { TreeReader } from '../../../src/audit/tree/tree-reader.js'
+import { verifyConsistency, verifyInclusion } from '../../../src/audit/tree/verify-proofs.js'
+import { MemoryTiles } from './memory-tiles.js'
+import { naivePath, naiveProof, naiveRoot } from './naive-tree.js'
+
+const entries = Array.from({ length: 800 }, (_, index) => Buffer.from(`{"event":${index}}`.repeat(1 + (index % 3))))
+
+/** Each batch is appended and flushed, as for a checkpoint. */
+async function appended(store: TileStore, batches: readonly number[], from = 0): Promise<TreeAppender> {
+  const appender = await TreeAppender.open(store, from)
+  for (const size of batches) {
+    await appender.append(entries.slice(appender.size, appender.size + size))
+    await appender.flush()
+  }
+  return appender
+}
+
+const batches = fc.array(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 6 }).map((sizes) => {
+  let left = entries.length
+  return sizes.map((size) => {
+    const taken = Math.min(size, left)
+    left -= taken
+    return taken
+  })
+})
+
+function sum(sizes: readonly number[]): number {
+  return sizes.reduce((total, size) => total + size, 0)
+}
+
+t.test('a tree that was appended in any batches is the one of the recursive definition', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, async (sizes) => {
+      const store = new MemoryTiles()
+      const appender = await appended(store, sizes)
+      const root = naiveRoot(entries.slice(0, sum(sizes)))
+      const again = await TreeAppender.open(store, appender.size)
+      const read = await new TreeReader(store, appender.size).root()
+      return appender.root().equals(root) && again.root().equals(root) && read.equals(root)
+    }),
+    { numRuns: 15 },
+  )
+})
+
+t.test('its files are the same bytes however it was appended, and none is missing', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, async (sizes) => {
+      const [inBatches, atOnce] = [new MemoryTiles(), new MemoryTiles()]
+      await appended(inBatches, sizes)
+      await appended(atOnce, [sum(sizes)])
+      const expected = [...filesSince(0, sum(sizes))].sort()
+      if ([...atOnce.files.keys()].sort().join() !== expected.join()) return false
+      return expected.every((path) => inBatches.files.get(path)?.equals(atOnce.files.get(path)!))
+    }),
+    { numRuns: 15 },
+  )
+})
+
+/** Loses its process at one of its writes. */
+class FailingTiles extends MemoryTiles {
+  constructor(
+    files: ReadonlyMap<string, Buffer>,
+    public writesLeft: number,
+  ) {
+    super()
+    for (const [path, bytes] of files) this.files.set(path, bytes)
+  }
+
+  override async write(path: string, bytes: Uint8Array): Promise<void> {
+    if (this.writesLeft-- === 0) throw new Error('killed')
+    await super.write(path, bytes)
+  }
+}
+
+t.test('killed at any write, the next appender goes on from the last checkpoint to the same bytes', async () => {
+  await fc.assert(
+    fc.asyncProperty(batches, fc.nat(20), fc.integer({ min: 0, max: 5 }), async (sizes, writes, failing) => {
+      const store = new MemoryTiles()
+      const sealed = sizes.slice(0, failing)
+      await appended(store, sealed)
+      const killed = new FailingTiles(store.files, writes)
+      await appended(killed, sizes.slice(failing), sum(sealed)).catch(() => undefined)
+      killed.writesLeft = -1
+      await appended(killed, [sum(sizes) - sum(sealed)], sum(sealed))
+      const atOnce = new MemoryTiles()
+      await appended(atOnce, [sum(sizes)])
+      for (const [path, bytes] of atOnce.files) assert(killed.files.get(path)?.equals(bytes), path)
+      // What is left of sizes in between is the beginning of what came after.
+      const whole = new MemoryTiles()
+      await appended(whole, [entries.length - (entries.length % tileWidth)])
+      for (const [path, bytes] of killed.files) {
+        const full = whole.files.get(path.replace(/\.p\/.*/, ''))
+        if (full) assert(full.subarray(0, bytes.length).equals(bytes), path)
+      }
+    }),
+    { numRuns: 15 },
+  )
+})
+
+const sizes = fc.integer({ min: 1, max: entries.length })
+const flip = fc.nat(255)
+
+function flipped(hash: Buffer, bit: number): Buffer {
+  const changed = Buffer.from(hash)
+  changed[bit >> 3]! ^= 1 << (bit & 7)
+  return changed
+}
+
+function same(one: readonly Buffer[], other: readonly Buffer[]): boolean {
+  return Buffer.concat(one).equals(Buffer.concat(other))
+}
+
+function assertNot(verifies: boolean, message?: string): void {
+  assert(!verifies, message)
+}
+
+const store = new MemoryTiles()
+await appended(store, [entries.length])
+const tree = new TreeReader(store, entries.length)
+
+t.test(
+  'every inclusion proof is the one of the definition and verifies; any bit of it, the leaf or the root changed, it does not',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.nat(), flip, fc.nat(), async (size, at, bit, step) => {
+        const index = at % size
+        const leaf = leafHash(entries[index]!)
+        const root = await tree.root(size)
+        const proof = await tree.inclusionProof(index, size)
+        assert(same(proof, naivePath(index, entries.slice(0, size))))
+        assert(verifyInclusion(leaf, index, size, root, proof))
+        assertNot(verifyInclusion(flipped(leaf, bit), index, size, root, proof))
+        assertNot(verifyInclusion(leaf, index, size, flipped(root, bit), proof))
+        assertNot(verifyInclusion(leaf, index ^ (1 << (bit % 10)), size, root, proof), 'another index')
+        assertNot(verifyInclusion(leaf, index, size, root, [...proof, root]), 'one too many')
+        if (proof.length === 0) return
+        const changed = proof.map((hash, place) => (place === step % proof.length ? flipped(hash, bit) : hash))
+        assertNot(verifyInclusion(leaf, index, size, root, changed))
+        assertNot(verifyInclusion(leaf, index, size, root, proof.slice(1)))
+      }),
+      { numRuns: 60 },
+    )
+  },
+)
+
+t.test(
+  'every consistency proof is the one of the definition and verifies; any bit of it or a root changed, it does not',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(sizes, sizes, flip, fc.nat(), async (one, other, bit, step) => {
+        const [from, to] = [Math.min(one, other), Math.max(one, other)]
+        const [older, newer] = [
+          { size: from, root: await tree.root(from) },
+          { size: to, root: await tree.root(to) },
+        ]
+        const proof = await tree.consistencyProof(from, to)
+        assert(same(proof, naiveProof(from, entries.slice(0, to))))
+        assert(verifyConsistency(older, newer, proof))
+        assertNot(verifyConsistency({ ...older, root: flipped(older.root, bit) }, newer, proof))
+        assertNot(verifyConsistency(older, { ...newer, root: flipped(newer.root, bit) }, proof))
+        assertNot(verifyConsistency(older, newer, [...proof, newer.root]))
+        if (proof.length === 0) return
+        const changed = proof.map((hash, place) => (place === step % proof.length ? flipped(hash, bit) : hash))
+        assertNot(verifyConsistency(older, newer, changed))
+        assertNot(verifyConsistency(older, newer, proof.slice(1)))
+        assertNot(verifyConsistency({ ...older, size: to }, newer, proof))
+        assertNot(verifyConsistency(newer, older, proof), 'backwards')
+      }),
+      { numRuns: 60 },
+    )
+  },
+)
+
+t.test('leaves come back in order from any place, and their hashes with them', async (t) => {
+  for (const [from, to] of [
+    [0, 800],
+    [255, 257],
+    [256, 512],
+    [700, 800],
+    [3, 3],
+  ] as const) {
+    const read: Buffer[] = []
+    for await (const { index, entry } of tree.entries(from, to)) {
+      t.ok(entry.equals(entries[index]!))
+      read.push(entry)
+    }
+    t.equal(read.length, to - from)
+  }
+  t.ok((await tree.leafHash(799)).equals(leafHash(entries[799]!)))
+  await t.rejects(tree.inclusionProof(800), RangeError)
+  await t.rejects(tree.inclusionProof(5, 5), RangeError)
+  await t.rejects(tree.consistencyProof(5, 801), RangeError)
+})
+
+t.test('above 65,536 leaves there is a third level', async (t) => {
+  const many = new MemoryTiles()
+  const appender = await TreeAppender.open(many, 0)
+  const leaves = Array.from({ length: 66_000 }, (_, index) => Buffer.from(String(index)))
+  await appender.append(leaves)
+  await appender.flush()
+  t.strictSame(
+    ['tile/0/256', 'tile/0/257.p/208', 'tile/1/000', 'tile/1/001.p/1', 'tile/2/000.p/1'].filter(
+      (path) => !many.files.has(path),
+    ),
+    [],
+  )
+  const hashes = leaves.map(leafHash)
+  const root = rootOver(hashes)
+  const tree = new TreeReader(many, leaves.length)
+  t.ok((await tree.root()).equals(root))
+  for (const index of [0, 255, 256, 65_535, 65_536, 65_999]) {
+    t.ok(verifyInclusion(hashes[index]!, index, 66_000, root, await tree.inclusionProof(index)))
+  }
+  for (const from of [1, 256, 65_537]) {
+    const older = { size: from, root: rootOver(hashes.slice(0, from)) }
+    t.ok(verifyConsistency(older, { size: 66_000, root }, await tree.consistencyProof(from)))
+  }
+})
+
+t.test('an entry that a bundle cannot hold is refused before anything is appended', async (t) => {
+  const appender = await TreeAppender.open(new MemoryTiles(), 0)
+  await t.rejects(appender.append([Buffer.from('a'), Buffer.alloc(65_536)]), RangeError)
+  t.equal(appender.size, 0)
+  await appender.append([Buffer.alloc(65_535)])
+  t.equal(appender.size, 1)
+})

@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { cpuMs, threadsMs } from '../../bench/support/cpu.js'
+import { prepareCreates } from '../../bench/support/creates.js'
+import { runLoad } from '../../bench/support/load.js'
+import { summaryOf, tableOf } from '../../bench/support/report.js'
+import { startPeer } from '../../bench/support/service.js'
+
+const run = promisify(execFile)
+const path = '/api/services/app/TransactionRequests/CreateDeposit'
+const merchant = { merchantId: 'one', webApiKey: 'key', secretKey: 'secret' }
+
+/** Answers everything, each after the one before; the first after `firstAfterMs`. */
+async function listening(t: Test, firstAfterMs = 0) {
+  let requests = 0
+  const server = createServer((request, response) => {
+    request.resume()
+    setTimeout(() => response.end('{}'), requests++ === 0 ? firstAfterMs : 0)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  return { port: (server.address() as AddressInfo).port, requests: () => requests }
+}
+
+const load = { connections: 4, durationMs: 60_000 }
+const get = () => Buffer.from('GET / HTTP/1.1\r\nHost: bench\r\n\r\n')
+
+t.test('the load sends as many requests as it is told to, and counts every answer', async (t) => {
+  const server = await listening(t)
+  const result = await runLoad({ ...load, port: server.port, requests: 50, nextRequest: get })
+  t.equal(server.requests(), 50)
+  t.equal(result.requests, 50)
+  t.same(result.statuses, { 200: 50 })
+})
+
+t.test('a load at a pace asks no more often than that, and counts from when a request was due', async (t) => {
+  const server = await listening(t, 300)
+  const paced = { port: server.port, connections: 1, perSecond: 100, nextRequest: get }
+  const result = await runLoad({ ...paced, durationMs: 200 })
+  t.equal(result.requests, 1, 'nothing is sent to a server that stands still')
+  const late = await listening(t, 300)
+  const { p50Ms, requests } = await runLoad({ ...paced, port: late.port, durationMs: 60_000, requests: 11 })
+  t.equal(requests, 11)
+  t.ok(p50Ms > 100, 'the ten that were due while it stood still have waited as well')
+})
+
+t.test(
+  'the processor time of a process holds its children and its threads',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const before = cpuMs(process.pid)
+    const busy = `const { cpuUsage } = process; while (cpuUsage().user < 200_000);`
+    await run(process.execPath, ['-e', busy])
+    t.ok(cpuMs(process.pid) - before >= 150)
+    t.ok((threadsMs(process.pid).get('main') ?? 0) > 0)
+  },
+)
+
+t.test('a row has the median, and what the rounds were between', async (t) => {
+  t.same(summaryOf([3, 1, 2]), { median: 2, min: 1, max: 3 })
+  t.same(summaryOf([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 })
+  const rows = [
+    { subject: 'ours', figure: 'per second', values: [10_000, 9_000, 12_345] },
+    { subject: 'theirs', figure: 'per second', values: [0.1234] },
+    { subject: 'ours', figure: 'p99 ms', values: [2] },
+  ]
+  t.equal(
+    tableOf(rows),
+    [
+      '                                ours  theirs',
+      'per second  10,000 (9,000 to 12,345)    0.12',
+      'p99 ms                             2       -',
+    ].join('\n'),
+  )
+})
+
+t.test('the runner tells for machines what a part has measured, and refuses what is none', async (t) => {
+  const { stdout } = await run(process.execPath, ['dist/bench/run.js', 'projections', '--json'], {
+    env: { ...process.env, BENCH_TRANSFERS: '20' },
+  })
+  const { parts, machine } = JSON.parse(stdout)
+  t.equal(machine.node, process.version)
+  t.equal(parts[0].name, 'projections')
+  t.match(parts[0].rows[0], { subject: 'transfers', figure: 'events per second' })
+  t.ok(
+    parts[0].rows.every(
+      ({ median, min, max, values }: { [name: string]: unknown }) =>
+        median === min && max === min && Array.isArray(values),
+    ),
+  )
+  const refused = await run(process.execPath, ['dist/bench/run.js', 'nothing']).catch((error) => error)
+  t.equal(refused.code, 2)
+  const [, names = ''] = /parts are (.*)/.exec(refused.stderr) ?? []
+  for (const name of names.split(', ')) t.ok(existsSync(`dist/bench/${name}.js`), name)
+})
+
+t.test('a peer answers what transferd would, and refuses what it would', async (t) => {
+  const { first, stop } = await startPeer('bare.js', { merchant })
+  t.teardown(stop)
+  const { port } = first as { port: number }
+  const send = async (secretKey: string) => {
+    const nextRequest = prepareCreates({ ...merchant, secretKey, path, connections: 1, count: 1 })
+    return (await runLoad({ port, connections: 1, durationMs: 60_000, requests: 1, nextRequest })).statuses
+  }
+  t.same(await send('secret'), { 200: 1 })
+  t.same(await send('another'), { 400: 1 })
+})

@@ -1,0 +1,50 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { allProjections } from '../../src/projections/all.js'
+import { Tasks } from '../../src/projections/tasks/tasks.js'
+import { watchTasks } from '../../src/projections/tasks/watch.js'
+import type { TaskDocument } from '../../src/read-models/documents.js'
+import { startReceiver } from './receiver.js'
+import { openWorld, until } from './world.js'
+
+t.test('no rebuild sends a callback, whatever became of those that were sent, and none is lost', async (t) => {
+  const world = await openWorld(t, { project: false })
+  const { store, readModels, clock } = world
+  // Every third fails at first, and waits for its next attempt while everything is rebuilt, however long that takes.
+  const receiver = await startReceiver(t, ({ body }, response) => {
+    const fails = String(body.RefereneceId).charCodeAt(0) % 3 === 0
+    response.writeHead(fails ? 503 : 200, fails ? { 'retry-after': '3600' } : {}).end()
+  })
+  const { id } = await world.merchant(receiver.url)
+  const deps = { store, readModels, clock: clock.now, logger: pino({ level: 'silent' }) }
+  const rebuildAll = async () => {
+    const tasks = new Tasks(readModels, clock.now)
+    const asked: TaskDocument[] = []
+    for (const { name } of allProjections) asked.push((await tasks.ask(name, { what: 'rebuild', by: 'test' })).task)
+    let last: readonly (TaskDocument | null)[] = []
+    for await (const watched of watchTasks(deps, asked, new AbortController().signal)) last = [...watched.values()]
+    t.same(
+      last.map((task) => task?.state),
+      allProjections.map(() => 'done'),
+    )
+  }
+  const part = world.start()
+  const transfers = await Promise.all(Array.from({ length: 20 }, () => world.completed(id)))
+  await until(() => new Set(receiver.received.map(({ trackingId }) => trackingId)).size === transfers.length)
+  const attempts = () => world.counts.attempts.delivered + world.counts.attempts.failed
+  await until(() => attempts() === receiver.received.length)
+  const sent = receiver.received.length
+  const logged = async () =>
+    (await Promise.all(transfers.map((each) => world.deliveryLog(each)))).map(({ length }) => length)
+  await until(async () => (await logged()).every((events) => events === 2))
+
+  for (let again = 0; again < 2; again++) await rebuildAll()
+  // Started anew, it finds its work in documents that a rebuild has made.
+  await part.stop()
+  world.start()
+  await rebuildAll()
+  const another = await world.completed(id)
+  await until(() => receiver.received.some(({ trackingId }) => trackingId === another))
+  t.equal(receiver.received.length, sent + 1, 'nothing was sent but the callback of what happened since')
+  t.same([...new Set(await logged())], [2])
+})

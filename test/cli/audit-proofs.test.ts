@@ -1,0 +1,120 @@
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Sealer } from '../../src/audit/integrity/sealer.js'
+import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
+import { generateSigner, parseSigner } from '../../src/audit/tree/note-keys.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { keepAuditKey } from '../../src/runtime/audit-key.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openLog } from '../../src/runtime/stores.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { merchantSettings } from '../support/test-service.js'
+import { cliJson, runCli } from './in-process.js'
+
+const directory = temporaryDirectory(t)
+const configuration = readConfiguration({ EVENT_STORE_URL: `embedded:${join(directory, 'data')}` })
+const log = await openLog(configuration)
+t.teardown(() => log.close())
+const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
+const clock = () => new Date().toISOString()
+const { id: merchantId } = await new MerchantCommands(log.eventStore, clock, log.box).register(
+  merchantSettings,
+  context,
+)
+const transfers = new TransferCommands(log.eventStore, clock, async () => merchantSettings)
+const signer = parseSigner(generateSigner('log.example/transferd'))
+keepAuditKey(configuration.dataDirectory, log.box, signer)
+
+/** As the service does every minute. */
+async function seal(): Promise<void> {
+  const parts = { store: log.rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) }
+  const sealer = await Sealer.open(parts, signer)
+  await sealer.follow(async () => {}, new AbortController().signal)
+  await sealer.seal()
+}
+
+async function deposit(referenceId: string): Promise<string> {
+  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
+  const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, ...customer } as const
+  const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
+  if (!created.accepted) throw new Error(created.refusal.message)
+  return created.transfer.trackingId
+}
+
+const first = await deposit('order-1')
+const tooEarly = await runCli(directory, ['audit', 'prove', first, '--out', 'none'])
+await seal()
+copyFileSync(join(configuration.audit.directory, 'checkpoint'), join(directory, 'kept'))
+await transfers.complete(first, {}, context)
+const second = await deposit('order-2')
+await seal()
+const third = await deposit('order-3')
+await transfers.complete(second, {}, context)
+const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
+
+t.test('a proof that was made is checked where there is nothing but its file and the key', async (t) => {
+  const made = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
+  t.match(made, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
+  const elsewhere = temporaryDirectory(t)
+  for (const file of ['first.json', 'kept']) copyFileSync(join(directory, file), join(elsewhere, file))
+  const checked = await cliJson(elsewhere, 'audit', 'check', 'first.json', '--key', key, '--checkpoint', 'kept')
+  t.match(checked, {
+    trackingId: first,
+    origin: 'log.example/transferd',
+    events: [
+      { revision: 0, type: 'DepositCreated' },
+      { revision: 1, type: 'TransferCompleted' },
+    ],
+  })
+  const text = await runCli(elsewhere, ['audit', 'check', 'first.json', '--key', key])
+  t.match(text, { status: 0, stdout: /REVISION[^\n]*\n[^\n]*DepositCreated[^\n]*\n[^\n]*TransferCompleted/i })
+  t.notOk(existsSync(join(elsewhere, 'data')), 'nothing was made')
+})
+
+t.test('what does not hold ends with status 1 and the reason, what makes no sense with 2', async (t) => {
+  const proof = readFileSync(join(directory, 'first.json'), 'utf8')
+  writeFileSync(join(directory, 'changed.json'), proof.replace('10050', '10051'))
+  const check = (file: string, ...more: string[]) => runCli(directory, ['audit', 'check', file, '--key', ...more])
+  t.match(await check('changed.json', key), {
+    status: 1,
+    stdout: '',
+    stderr: /Leaf \d+ is not in the tree of the checkpoint/,
+  })
+  const stranger = parseSigner(generateSigner('log.example/transferd'))
+  const { formatVerifier } = await import('../../src/audit/tree/note-keys.js')
+  t.match(await check('first.json', formatVerifier(stranger)), {
+    status: 1,
+    stderr: /has no signature of log\.example/,
+  })
+  t.match(await check('none.json', key), { status: 1, stderr: /none\.json/ })
+  t.match(await check('first.json', 'no key'), { status: 2, stderr: /--key: / })
+  await cliJson(directory, 'audit', 'prove', first, '--out', 'plain.json')
+  t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /make it with --from/ })
+})
+
+t.test('a proof has what the newest checkpoint has, and never replaces a file', async (t) => {
+  t.match(tooEarly, { status: 1, stderr: /no checkpoint yet/ })
+  const partly = await runCli(directory, ['audit', 'prove', second, '--out', 'second.json'])
+  t.match(partly, { status: 0, stderr: /1 newer event is in no checkpoint yet/ })
+  t.match(await runCli(directory, ['audit', 'prove', third, '--out', 'third.json']), {
+    status: 1,
+    stderr: /No checkpoint has this transfer yet/,
+  })
+  t.notOk(existsSync(join(directory, 'third.json')))
+  const before = readFileSync(join(directory, 'second.json'), 'utf8')
+  t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'second.json']), { status: 1, stderr: /exists/ })
+  t.equal(readFileSync(join(directory, 'second.json'), 'utf8'), before)
+  const unknown = '00000000-0000-5000-8000-000000000000'
+  t.match(await runCli(directory, ['audit', 'prove', unknown, '--out', 'x.json']), {
+    status: 1,
+    stderr: /no such transfer/,
+  })
+  const one = await cliJson(directory, 'audit', 'prove', first, '--out', 'one.json', '--revision', '1')
+  t.match(one, { events: 1 })
+  t.match(await runCli(directory, ['audit', 'prove', first, '--out', 'x.json', '--revision', '9']), {
+    status: 1,
+    stderr: /no such event/,
+  })
+})

@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { allProjections } from '../../src/projections/all.js'
+import { applyPage } from '../../src/projections/apply-page.js'
+import { Checkpoint } from '../../src/projections/checkpoints.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openStores } from '../../src/runtime/stores.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
+import { merchantSettings } from '../support/test-service.js'
+import { cliJson, runCli } from './in-process.js'
+
+const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
+const clock = () => new Date().toISOString()
+const directory = temporaryDirectory(t)
+const environment = {
+  EVENT_STORE_URL: `embedded:${join(directory, 'data')}`,
+  READ_MODEL_URL: `embedded:${join(directory, 'data')}`,
+}
+const stores = await openStores(readConfiguration(environment))
+t.teardown(() => stores.close())
+const { eventStore: store, readModels, box } = stores
+const { id: merchantId } = await new MerchantCommands(store, clock, box).register(merchantSettings, context)
+const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+
+async function deposit(referenceId: string): Promise<string> {
+  const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
+  const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, ...customer } as const
+  const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
+  if (!created.accepted) throw new Error(created.refusal.message)
+  return created.transfer.trackingId
+}
+
+/** As a service would have. */
+async function project(): Promise<void> {
+  for (const projection of allProjections) {
+    const page = await store.readAll({ streamPrefixes: projection.streamPrefixes, maxCount: 1_000 })
+    await applyPage(projection, readModels.collection(projection.collection), page)
+    if (page.checkpoint)
+      await new Checkpoint(readModels, projection, 1, clock).reached(page.checkpoint, page.events.at(-1))
+  }
+}
+
+const first = await deposit('order-1')
+await transfers.complete(first, {}, context)
+await project()
+
+interface Told {
+  readonly type: string
+  readonly position: string
+  readonly source: string
+}
+
+t.test('the story of a transfer by its id or its reference, as it was known at any of its moments', async (t) => {
+  const story = await cliJson<Told[]>(directory, 'audit', 'story', first)
+  t.strictSame(
+    story.map(({ source, type }) => [source, type]),
+    [
+      ['merchant', 'MerchantRegistered'],
+      ['transfer', 'DepositCreated'],
+      ['transfer', 'TransferCompleted'],
+    ],
+  )
+  t.strictSame(await cliJson(directory, 'audit', 'story', 'order-1'), story)
+  t.strictSame(await cliJson(directory, 'audit', 'story', first, '--at', story[1]!.position), story.slice(0, 2))
+  const text = await runCli(directory, ['audit', 'story', first])
+  t.match(text.stdout, /POSITION +AT +SOURCE +TYPE +BY\n/)
+  t.match(text.stdout, /TransferCompleted +cli:grace\n {5}amountMinor=10050 transactionAmountMinor=10050/)
+  for (const args of [['nobody'], [first, '--at', '2000-01-01']])
+    t.match(await runCli(directory, ['audit', 'story', ...args]), { status: 1, stderr: /no such transfer/ })
+})
+
+t.test('what a transfer, a merchant and a statement were at a moment', async (t) => {
+  const [, created] = await cliJson<Told[]>(directory, 'audit', 'story', first)
+  const at = ['--at', created!.position]
+  const state = (...args: string[]) => cliJson<Record<string, unknown>>(directory, 'audit', 'state', ...args)
+  t.match(await state('transfer', first, ...at), {
+    position: created?.position,
+    state: { status: 'Pending', revision: 0 },
+  })
+  t.match(await state('transfer', first), { state: { status: 'Completed', transactionAmountMinor: 10_050 } })
+  t.match(await state('merchant', merchantId), { state: { settings: { name: 'Shop' } }, statement: null })
+  const day = clock().slice(0, 10)
+  t.match(await state('statement', `${merchantId}/${day}`, ...at), {
+    statement: [{ day, kind: 'deposit', requestedCount: 1, completedCount: 0, openCount: 1, openMinor: 10_050 }],
+  })
+  t.match(await state('statement', merchantId), { statement: [{ completedMinor: 10_050, openCount: 0 }] })
+  t.match(await runCli(directory, ['audit', 'state', 'statement', `${merchantId}/x`]), { status: 2 })
+  t.match(await runCli(directory, ['audit', 'state', 'account', 'x']), { status: 2, stderr: /Allowed choices/ })
+  t.match(await runCli(directory, ['audit', 'state', 'transfer', first, '--at', 'noon']), { status: 2 })
+  t.match(await runCli(directory, ['audit', 'state', 'merchant', 'x']), { status: 1, stderr: /no such merchant then/ })
+})
+
+t.test('who did what, by actor and by kind, page by page', async (t) => {
+  type Page = { items: { actor: string; type: string }[]; nextCursor: string | null }
+  const who = (...args: string[]) => cliJson<Page>(directory, 'audit', 'who', ...args)
+  const all = (await who()).items
+  t.ok(all.length >= 3)
+  const byMerchant = await who('--actor', 'merchant:', '--type', 'DepositCreated')
+  t.strictSame(
+    byMerchant.items.map(({ type }) => type),
+    ['DepositCreated'],
+  )
+  t.strictSame((await who('--actor', 'cli:nobody')).items, [])
+  t.strictSame((await who('--to', '2000-01-01')).items, [])
+  const paged: Page['items'] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Page = await who('--limit', '1', ...(cursor ? ['--cursor', cursor] : []))
+    paged.push(...page.items)
+    cursor = page.nextCursor
+  }
+  t.strictSame(paged, all)
+  t.match(await runCli(directory, ['audit', 'who', '--actor', 'cli:nobody']), {
+    stdout: 'Nobody did anything of the kind.\n',
+  })
+})
+
+t.test('an export with its manifest, and a line in the security log', async (t) => {
+  const out = join(directory, 'export')
+  mkdirSync(join(directory, 'data', 'audit'), { recursive: true })
+  writeFileSync(join(directory, 'data', 'audit', 'checkpoint'), 'a signed checkpoint')
+  const manifest = await cliJson<{ events: number }>(
+    directory,
+    'audit',
+    'export',
+    '--out',
+    `${out}/`,
+    '--merchant',
+    merchantId,
+  )
+  rmSync(join(directory, 'data', 'audit'), { recursive: true })
+  t.match(manifest, { checkpoint: 'a signed checkpoint' })
+  t.strictSame(readdirSync(out).sort(), ['events-000001.ndjson', 'manifest.json'])
+  t.strictSame(JSON.parse(readFileSync(join(out, 'manifest.json'), 'utf8')), manifest)
+  const lines = readFileSync(join(out, 'events-000001.ndjson'), 'utf8').trimEnd().split('\n')
+  t.equal(lines.length, manifest.events)
+  t.match(lines.map((line) => JSON.parse(line).type).join(), /MerchantRegistered,.*DepositCreated,TransferCompleted/)
+  t.match(await runCli(directory, ['audit', 'export', '--out', out]), { status: 1, stderr: /is there already/ })
+  t.match(await runCli(directory, ['audit', 'export', '--out', 'x', '--merchant', 'y']), {
+    status: 1,
+    stderr: /no such merchant/,
+  })
+  t.match(readFileSync(join(directory, 'data', 'security.log'), 'utf8'), /"audit export"/)
+})
+
+t.test("the guide's commands do what it says", async (t) => {
+  const guide = readFileSync('docs/auditing/README.md', 'utf8')
+  const [, created] = await cliJson<Told[]>(directory, 'audit', 'story', first)
+  const values: { readonly [name: string]: string } = {
+    ...{ trackingId: first, merchantId, position: created!.position, day: clock().slice(0, 10) },
+  }
+  const commands = [...guide.matchAll(/^```sh\n([\s\S]*?)```/gm)].flatMap(([, lines = '']) => lines.trim().split('\n'))
+  const ours = commands.filter((command) => /^npx transferd audit (story|state|who|export|reconcile) ?/.test(command))
+  t.ok(ours.length >= 10)
+  for (const command of ours) {
+    const args = command.replace(/<(\w+)>/g, (_, name) => values[name] ?? name).split(' ')
+    const { status, stderr } = await runCli(directory, args.slice(2))
+    // It has not been there as long as the guide.
+    if (command.includes('2026-11-21T10')) t.match(stderr, /no such merchant then/)
+    else t.equal(status, 0, `${command}: ${stderr}`)
+  }
+  t.match(readFileSync(join(directory, 'merchant', 'events-000001.csv'), 'utf8'), /^position,recordedAt,at,/)
+})
+
+t.test('reconcile finds nothing on healthy read models, and names what was changed behind their back', async (t) => {
+  const healthy = await runCli(directory, ['audit', 'reconcile'])
+  t.match(healthy, { status: 0, stdout: /transfers +1 +\d+ +0 +-\n/ })
+  const $set = { amountMinor: 1 }
+  await readModels.collection('transfers').bulkWrite([{ updateOne: { filter: { _id: first }, update: { $set } } }])
+  const found = await runCli(directory, ['audit', 'reconcile', '--json'])
+  t.match(found, { status: 1, stderr: /not what the log says: transfers \(/ })
+  const differing = JSON.parse(found.stdout).filter(({ differences }: { differences: [] }) => differences.length > 0)
+  t.match(differing, [
+    { projection: 'transfers', differences: [{ id: first, kind: 'changed', fields: ['amountMinor'] }] },
+  ])
+  t.match((await runCli(directory, ['audit', 'reconcile'])).stdout, new RegExp(`${first} +changed +amountMinor\n`))
+  t.strictSame(
+    readdirSync(join(directory, 'data')).filter((name) => name.startsWith('reconcile-')),
+    [],
+    'nothing is left of it',
+  )
+})
+
+t.test(
+  'follow tells of what comes, a line each, and ends cleanly when it is asked to',
+  { timeout: 30_000 },
+  async (t) => {
+    const child = spawn(process.execPath, [program, 'audit', 'follow', '--json'], {
+      cwd: directory,
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const ended = once(child, 'exit')
+    t.teardown(() => child.kill('SIGKILL'))
+    await once(child.stderr, 'data')
+    const trackingId = await deposit('order-2')
+    for await (const line of createInterface({ input: child.stdout })) {
+      const record = JSON.parse(line)
+      if (record.stream !== `transfer-${trackingId}`) continue
+      t.match(record, { type: 'DepositCreated', actor: `merchant:${merchantId}`, data: { amountMinor: '10050' } })
+      break
+    }
+    child.kill('SIGINT')
+    t.strictSame(await ended, [0, null])
+  },
+)

@@ -1,0 +1,185 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { Sealer } from '../../src/audit/integrity/sealer.js'
+import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
+import { formatVerifier, generateSigner, parseSigner } from '../../src/audit/tree/note-keys.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
+import { keepAuditKey } from '../../src/runtime/audit-key.js'
+import type { BackUpReport, RestoreReport } from '../../src/runtime/backup.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openLog, openReadModels } from '../../src/runtime/stores.js'
+import { startTestEventsServer } from '../support/events-server.js'
+import { testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { merchantSettings } from '../support/test-service.js'
+import { runCli } from './in-process.js'
+
+const context = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
+const clock = () => new Date().toISOString()
+const signer = parseSigner(generateSigner('log.example/transferd'))
+const verifierKey = formatVerifier(signer)
+const strangersKey = formatVerifier(parseSigner(generateSigner('log.example/transferd')))
+
+interface Environment {
+  readonly [name: string]: string
+}
+
+/** What an operator does with a log of two customers, one of whom has a transfer that is over. */
+async function world(t: Test, environment: Environment) {
+  const directory = temporaryDirectory(t)
+  const configuration = readConfiguration(inDirectory(directory, environment))
+  const log = await openLog(configuration)
+  const { eventStore, box, rawEventStore } = log
+  const { id: merchantId } = await new MerchantCommands(eventStore, clock, box).register(merchantSettings, context)
+  const transfers = new TransferCommands(eventStore, clock, async () => merchantSettings)
+  const deposit = async (userId: string) => {
+    const customer = { userId, name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
+    const request = {
+      merchantId,
+      referenceId: randomUUID(),
+      channel: 'hosted',
+      expiryMinutes: 30,
+      ...customer,
+    } as const
+    const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
+    if (!created.accepted) throw new Error(created.refusal.message)
+    return created.transfer.trackingId
+  }
+  const [ended, open] = [await deposit('ada'), await deposit('grace')]
+  await transfers.changeStatus(ended, 'Cancel', 'not paid', context)
+  keepAuditKey(configuration.dataDirectory, box, signer)
+  const sealer = await Sealer.open(
+    { store: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) },
+    signer,
+  )
+  await sealer.follow(async () => {}, new AbortController().signal)
+  await sealer.seal()
+  await log.close()
+  /** One JSON document, and how it ended. */
+  const command = async (args: readonly string[], changed: Environment = {}) => {
+    const { status, stdout, stderr } = await runCli(directory, [...args, '--json'], { ...environment, ...changed })
+    return { status, stderr, answer: stdout === '' ? undefined : JSON.parse(stdout) }
+  }
+  return { directory, configuration, merchantId, ended, open, command }
+}
+
+/** Relative places are those of the directory that a command runs in. */
+function inDirectory(directory: string, environment: Environment): Environment {
+  const data = join(directory, 'data')
+  return environment.EVENT_STORE_URL === undefined
+    ? { ...environment, EVENT_STORE_URL: `embedded:${data}`, READ_MODEL_URL: `embedded:${data}` }
+    : { READ_MODEL_URL: `embedded:${data}`, DATA_DIRECTORY: data, ...environment }
+}
+
+function edit(logDirectory: string, trackingId: string): void {
+  const db = new Database(join(logDirectory, 'events.db'))
+  const change = `UPDATE events SET body = replace(body, '"10050"', '"90050"') WHERE name = 'transfer-${trackingId}'`
+  const { changes } = db.prepare(change).run()
+  db.close()
+  if (changes === 0) throw new Error('nothing was changed')
+}
+
+async function onServers(t: Test, readModels: Environment): Promise<void> {
+  const logDirectory = temporaryDirectory(t)
+  let server = await startTestEventsServer(logDirectory)
+  t.teardown(() => server.stop())
+  const TRANSFERD_MASTER_KEY = randomBytes(32).toString('hex')
+  const environment = { TRANSFERD_MASTER_KEY, EVENT_STORE_URL: server.url, PORT: '0', ...readModels }
+  const { directory, configuration, merchantId, ended, open, command } = await world(t, environment)
+
+  t.match(await command(['audit', 'verify']), { status: 0, answer: { holds: true, unsealed: 0 } })
+  t.match(await command(['audit', 'prove', ended, '--out', 'proof.json']), { status: 0, answer: { events: 2 } })
+  t.match(await command(['privacy', 'export', merchantId, 'ada']), {
+    status: 0,
+    answer: { transfers: [{ trackingId: ended, events: [{ data: { name: 'Ada' } }, {}] }] },
+  })
+  t.match(await command(['privacy', 'erase', merchantId, 'grace', '--reason', 'asked']), {
+    status: 1,
+    stderr: new RegExp(`not over yet: ${open}`),
+  })
+  t.match(await command(['privacy', 'erase', merchantId, 'ada', '--reason', 'asked']), {
+    status: 0,
+    answer: { transfers: 1 },
+  })
+  t.match(await command(['privacy', 'export', merchantId, 'ada']), { status: 1, stderr: /Nothing is known/ })
+  t.match(await command(['privacy', 'status']), {
+    status: 0,
+    answer: { customers: 1, erasures: 1, keysToDestroy: 0, events: { clear: 0 } },
+  })
+  t.match(await command(['audit', 'check', 'proof.json', '--key', verifierKey]), { status: 0 }, 'proofs still hold')
+  t.match(await command(['audit', 'verify', '--key', verifierKey]), { status: 0, answer: { holds: true } })
+  const { answer: doctor } = await command(['doctor'])
+  const resultOf = (name: string) => doctor.checks.find((check: { name: string }) => check.name === name)?.result
+  for (const name of ['event-store', 'read-models', 'sealed-secrets', 'events']) t.equal(resultOf(name), 'ok', name)
+
+  t.match(await command(['audit', 'reconcile']), { status: 0 })
+  const live = await openReadModels(configuration.readModels)
+  const changed = { updateOne: { filter: { _id: open }, update: { $set: { amountMinor: 1 } } } }
+  await live.collection('transfers').bulkWrite([changed])
+  await live.close()
+  const { status, answer } = await command(['audit', 'reconcile'])
+  t.equal(status, 1)
+  const differences = answer.flatMap((each: { differences: readonly object[] }) => each.differences)
+  t.match(differences, [{ id: open, kind: 'changed', fields: ['amountMinor'] }])
+
+  const backup = await command(['backup', 'target'])
+  const { notIncluded } = backup.answer as BackUpReport
+  t.match(notIncluded, [/master key/, /EventStoreDB/, ...('READ_MODEL_URL' in readModels ? [/MongoDB/] : [])])
+  const restored = await command(['restore', 'target', '--to', 'restored', '--key', verifierKey])
+  t.match((restored.answer as RestoreReport).notes.join(' '), /The tree is what --key has signed/)
+  t.match(await command(['restore', 'target', '--to', 'another', '--key', strangersKey]), {
+    status: 1,
+    stderr: /not what --key has signed/,
+  })
+  t.notOk(existsSync(join(directory, 'another')))
+
+  await server.stop()
+  edit(logDirectory, open)
+  server = await startTestEventsServer(logDirectory)
+  const moved = { EVENT_STORE_URL: server.url }
+  t.match(await command(['audit', 'verify'], moved), {
+    status: 1,
+    answer: { holds: false, findings: [{ place: `transfer-${open}@0` }] },
+  })
+  t.match(await command(['backup', 'target'], moved), { status: 1, stderr: /does not verify, and no backup was made/ })
+  t.equal(readdirSync(join(directory, 'target', 'sets')).length, 1)
+}
+
+t.test('with the log on EventStoreDB all that auditors and operators ask is answered as beside a file', async (t) => {
+  await onServers(t, {})
+})
+
+t.test('and so it is with read models and keys on MongoDB', { skip: withoutMongodb, timeout: 120_000 }, async (t) => {
+  const READ_MODEL_URL = testDatabaseUrl(`safekeeping_${randomUUID().slice(0, 8)}`)
+  t.teardown(async () => {
+    const readModels = openMongodbReadModels({ url: READ_MODEL_URL })
+    for (const name of await readModels.listCollections()) await readModels.drop(name)
+    await readModels.close()
+  })
+  await onServers(t, { READ_MODEL_URL })
+})
+
+t.test('nothing is restored that the key of the operator has not signed', async (t) => {
+  const { directory, command, open } = await world(t, {})
+  t.match(await command(['backup', 'target']), { status: 0 })
+  const notesOf = async (...args: string[]) => {
+    const { answer, status, stderr } = await command(['restore', 'target', ...args])
+    t.equal(status, 0, stderr)
+    return (answer as RestoreReport).notes.join(' ')
+  }
+  t.match(await notesOf('--to', 'plain'), /Who signed its tree was not looked at: give --key/)
+  t.match(await notesOf('--to', 'signed', '--key', verifierKey), /The log is what --key has signed/)
+  const kept = join('plain', 'audit', 'checkpoint')
+  const stranger = ['--key', strangersKey]
+  for (const args of [stranger, [...stranger, '--checkpoint', kept]])
+    t.match(await command(['restore', 'target', '--to', 'strange', ...args]), { status: 1, stderr: /signature of log/ })
+  t.match(await command(['restore', 'target', '--to', 'strange', '--key', 'no key']), { status: 1 })
+  t.notOk(existsSync(join(directory, 'strange')))
+  edit(join(directory, 'data'), open)
+  t.match(await command(['backup', 'target']), { status: 1, stderr: /does not verify, and no backup was made/ })
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { changeMerchantSettings, settingsRefusal } from '../../src/commands/merchant-settings.js'
+import { MerchantCommands } from '../../src/commands/merchants.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { settings } from '../domain/merchant-samples.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const yen = { currency: { code: 'JPY', decimals: 0 }, paymentMethods: [] } as const
+const lira = { currency: { code: 'TRY', decimals: 2 }, paymentMethods: [] } as const
+
+t.test('what is given is looked at with what is there, and the refusal names the setting', async (t) => {
+  const before = { ...settings, sandbox: false, callbackUrl: 'https://shop.example/', minAmountMinor: 500n }
+  t.equal(settingsRefusal(before, {}, lira), undefined)
+  t.match(settingsRefusal(before, { maxAmountMinor: 400n }, lira), { setting: 'minAmountMinor' })
+  t.match(settingsRefusal(before, { callbackUrl: 'https://10.0.0.1/' }, lira), {
+    setting: 'callbackUrl',
+    message: /public/,
+  })
+  t.match(settingsRefusal(before, { allowIps: ['10.0.0.1', '10.0.0.0/33'] }, lira), {
+    setting: 'allowIps',
+    message: '"10.0.0.0/33" is no IP address or CIDR range.',
+  })
+  const wrong = { paymentInstructions: [{ paymentMethod: 7, text: 'by post' }] }
+  t.match(settingsRefusal(before, wrong, lira), { setting: 'paymentInstructions' })
+  t.equal(settingsRefusal({ ...before, ...wrong }, { name: 'Shop' }, lira), undefined, 'a method may have left since')
+  t.match(settingsRefusal(before, { approvalAboveMinor: 150n }, yen), {
+    setting: 'approvalAboveMinor',
+    message: /whole/,
+  })
+  t.equal(settingsRefusal(before, { approvalAboveMinor: 500n }, yen), undefined)
+})
+
+t.test('naming the callback URL takes up callbacks that were disabled, also where it is the same', async (t) => {
+  const store = await openTestStore(t)
+  const commands = new MerchantCommands(store, () => '2026-03-01T10:00:00.000Z', createSecretBox(Buffer.alloc(32, 7)))
+  const { id } = await commands.register(settings, context)
+  await commands.disableCallbacks(id, 'no receiver yet', context)
+  const renamed = await changeMerchantSettings(commands, id, { name: 'Other' }, context)
+  t.match(renamed, { changed: true, merchant: { callbacksDisabled: 'no receiver yet' } })
+  const { callbackUrl } = settings
+  const named = await changeMerchantSettings(commands, id, { callbackUrl }, context)
+  t.match(named, { changed: true, merchant: { callbacksDisabled: null } })
+  t.match(await changeMerchantSettings(commands, id, { callbackUrl }, context), { changed: false })
+  t.match(await changeMerchantSettings(commands, 'nobody', { callbackUrl }, context), { accepted: false })
+})

@@ -1,0 +1,76 @@
+import t from 'tap'
+import { IntegrityCommands } from '../../src/commands/integrity.js'
+import type { Finding } from '../../src/domain/integrity/integrity.js'
+import { integrityStream } from '../../src/domain/streams.js'
+import { signInAs } from '../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app, transfers, store, clock } = service
+const { id, secretKey, webApiKey } = await service.merchant()
+const integrity = new IntegrityCommands(store, clock)
+const context = { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' }
+const system = { ...context, actor: 'system:integrity' }
+const finding: Finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'It is another event.' }
+
+async function create(kind: 'withdrawal' | 'native'): Promise<string> {
+  const answer = await post(app, paths[kind], createBody(kind, secretKey), { key: webApiKey })
+  t.equal(answer.statusCode, 200)
+  return answer.json().result.trackingId
+}
+
+const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length
+const stopped = { accepted: false, refusal: { rule: 'payouts-stopped' } }
+
+t.test('a finding stops what is paid out, and nothing else, until a person says otherwise', async (t) => {
+  const [open, claimed, paid] = [await create('withdrawal'), await create('withdrawal'), await create('withdrawal')]
+  const ada = await signInAs(service, 'approver', [id])
+  const asAda = { ...context, actor: `user:${ada.userId}` }
+  await transfers.claim(claimed, asAda)
+  await transfers.complete(paid, {}, context)
+  t.equal(await integrity.report([finding, finding], 9, system), 1)
+
+  t.match(await transfers.claim(open, context), stopped)
+  t.match(await transfers.approve(open, {}, context), stopped)
+  t.match(await transfers.complete(open, {}, context), stopped, 'the command line')
+  t.match(await transfers.complete(claimed, {}, asAda, { underClaim: true }), stopped, 'under a claim')
+  const body = { revision: 1, receiptUrl: 'https://bank.example/1' }
+  t.match((await ada.post(`/transfers/${claimed}/complete`, body)).json(), { error: { code: 40927 } })
+  const file = { format: 'csv', trackingIds: [claimed] }
+  const shown = async (trackingId: string) => (await ada.get(`/transfers/${trackingId}`)).json()
+  t.match(await shown(open), { actions: ['manual-control'], payoutsStopped: true }, 'nothing that is refused')
+  t.match(await shown(claimed), { actions: ['release', 'cancel', 'manual-control'], payoutsStopped: true })
+  t.match(await shown(paid), { payoutsStopped: false })
+  t.match((await ada.post('/withdrawals/bank-file', file)).json(), { error: { code: 40927 } }, 'who uploads it pays')
+  t.equal(await lengthOf(open), 1)
+  t.equal(await lengthOf(claimed), 2)
+
+  t.match(
+    await transfers.complete(paid, {}, context),
+    { accepted: true, changed: false },
+    'a lost answer is told again',
+  )
+  t.match(await transfers.release(claimed, asAda), { accepted: true, changed: true })
+  t.match(await transfers.changeStatus(claimed, 'Cancel', null, context), { accepted: true, changed: true })
+  const deposit = await create('native')
+  t.match(await transfers.complete(deposit, {}, context), { accepted: true, changed: true }, 'money that came in')
+  await create('withdrawal')
+
+  t.same(await integrity.resumePayouts('looked at', context), { changed: true })
+  t.same(await integrity.resumePayouts('again', context), { changed: false })
+  t.match(await shown(open), { actions: ['claim', 'manual-control'], payoutsStopped: false })
+  t.match(await integrity.lastResumed(), { by: 'cli:ada', reason: 'looked at' })
+  t.match(await transfers.claim(open, context), { accepted: true, changed: true })
+  t.equal(await integrity.report([finding], 9, system), 0, 'what was decided about stops nothing again')
+  t.match(await transfers.complete(open, {}, context), { accepted: true, changed: true })
+})
+
+t.test('where the decision cannot be read, nothing is paid out', async (t) => {
+  const open = await create('withdrawal')
+  const last = (await store.readStream(integrityStream)).at(-1)!
+  const foreign = { id: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11', type: 'Foreign', data: {}, metadata: {} }
+  await store.append(integrityStream, last.revision, [foreign])
+  await t.rejects(transfers.complete(open, {}, context), { name: 'UnreadableEventError' })
+  t.equal(await lengthOf(open), 1)
+})

@@ -1,0 +1,123 @@
+import t, { type Test } from 'tap'
+import { trackingIdOf } from '../../src/commands/ids.js'
+import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfers.js'
+import { later, minuteMs } from '../../src/domain/time.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { merchantId, settings } from '../domain/merchant-samples.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const at = '2026-03-01T10:00:00.000Z'
+const withdrawal: WithdrawalRequest = {
+  ...{
+    merchantId,
+    referenceId: 'order-1001',
+    amountMinor: 100_00n,
+    userId: 'u-17',
+    name: 'Ayşe Yılmaz',
+    username: 'ayse',
+  },
+  ...{ paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null },
+}
+const trackingId = trackingIdOf(merchantId, 'withdrawal', withdrawal.referenceId)
+const [ada, bob] = ['user:ada', 'user:bob'].map((actor) => ({ ...context, actor })) as [typeof context, typeof context]
+const underClaim = true
+
+async function withWithdrawal(t: Test) {
+  const store = await openTestStore(t)
+  const commands = commandsOn(store)
+  await commands.createWithdrawal(withdrawal, context)
+  return { store, commands }
+}
+
+function commandsOn(store: EventStore, clock = () => at) {
+  return new TransferCommands(store, clock, async () => settings)
+}
+
+const typesOf = async (commands: TransferCommands) =>
+  (await commands.history(trackingId)).map(({ event }) => event.type)
+const toldOf = (result: TransferResult) =>
+  result.accepted ? [] : (result.since ?? []).map(({ event, metadata }) => [metadata.actor, event.type])
+
+t.test(
+  'an action on a revision that is not the last one does nothing, and brings what has happened since',
+  async (t) => {
+    const { commands } = await withWithdrawal(t)
+    await commands.claim(trackingId, ada, { revision: 0 })
+    await commands.release(trackingId, ada, { revision: 1 })
+    for (const result of [
+      await commands.claim(trackingId, bob, { revision: 0 }),
+      await commands.complete(trackingId, {}, bob, { revision: 0 }),
+      await commands.changeStatus(trackingId, 'Cancel', 'no', bob, { revision: 0 }),
+      await commands.approve(trackingId, {}, bob, { revision: 0 }),
+    ]) {
+      t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
+      t.strictSame(toldOf(result), [
+        ['user:ada', 'WithdrawalClaimed'],
+        ['user:ada', 'WithdrawalReleased'],
+      ])
+    }
+    const ahead = await commands.claim(trackingId, bob, { revision: 7 })
+    t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile' }, since: [] })
+    t.equal((await typesOf(commands)).length, 3)
+    t.match(await commands.claim(trackingIdOf(merchantId, 'withdrawal', 'none'), bob, { revision: 0 }), {
+      refusal: { reason: 'not-found' },
+    })
+  },
+)
+
+t.test('what comes between reading and writing is not overwritten either', async (t) => {
+  const { store, commands } = await withWithdrawal(t)
+  let first = true
+  const overtaken = new Proxy<EventStore>(store, {
+    get(target, property) {
+      const value = Reflect.get(target, property)
+      if (property !== 'appendInOrder') return typeof value === 'function' ? value.bind(target) : value
+      return async (...appends: Parameters<EventStore['appendInOrder']>) => {
+        if (first) {
+          first = false
+          await commands.claim(trackingId, ada, { revision: 0 })
+        }
+        return target.appendInOrder(...appends)
+      }
+    },
+  })
+  const result = await commandsOn(overtaken).claim(trackingId, bob, { revision: 0 })
+  t.match(result, { accepted: false, refusal: { rule: 'changed-meanwhile' } })
+  t.strictSame(toldOf(result), [['user:ada', 'WithdrawalClaimed']])
+  t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed'])
+})
+
+t.test('the same action of the same person on the same revision is one, whatever came after it', async (t) => {
+  const { commands } = await withWithdrawal(t)
+  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: true, revision: 1 })
+  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: false, revision: 1 })
+  const receipt = { receiptUrl: 'https://bank.example/1' }
+  const acting = { revision: 1, underClaim }
+  const all = await Promise.all(Array.from({ length: 20 }, () => commands.complete(trackingId, receipt, ada, acting)))
+  for (const each of all) t.match(each, { accepted: true, transfer: { status: 'Completed' }, revision: 2 })
+  t.match(await commands.claim(trackingId, ada, { revision: 0 }), { accepted: true, changed: false, revision: 2 })
+  for (const other of [
+    await commands.complete(trackingId, { receiptUrl: 'https://bank.example/2' }, ada, acting),
+    await commands.complete(trackingId, receipt, bob, acting),
+    await commands.changeStatus(trackingId, 'Cancel', 'no', ada, acting),
+  ]) {
+    t.match(other, { accepted: false, refusal: { rule: 'changed-meanwhile' } }, 'another request is not it')
+  }
+  t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+})
+
+t.test('of a holder and the operator who complete at once one pays; after the claim the operator may', async (t) => {
+  const { store, commands } = await withWithdrawal(t)
+  await commands.claim(trackingId, ada)
+  t.match(await commands.complete(trackingId, {}, context), {
+    accepted: false,
+    refusal: { rule: 'claimed', message: `It is claimed by user:ada until ${later(at, 15 * minuteMs)}.` },
+  })
+  const afterwards = commandsOn(store, () => later(at, 15 * minuteMs))
+  const both = await Promise.all([
+    afterwards.complete(trackingId, {}, context),
+    afterwards.complete(trackingId, {}, ada, { underClaim }),
+  ])
+  t.equal(both.filter((each) => each.accepted && each.changed).length, 1)
+  t.strictSame(await typesOf(commands), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+})

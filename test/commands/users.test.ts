@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { passOver } from '../../src/commands/problems.js'
+import { UserDirectory } from '../../src/commands/user-directory.js'
+import { UserCommands } from '../../src/commands/users.js'
+import { userStream } from '../../src/domain/streams.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { passingOver } from '../../src/event-store/passing-over.js'
+import type { Passwords } from '../../src/security/passwords.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { context, openTestStore } from '../support/embedded-store.js'
+
+const ada = { email: 'ada@example.com', name: 'Ada', role: 'auditor', merchantIds: null } as const
+const box = createSecretBox(Buffer.alloc(32, 7))
+
+/** Hashes that can be counted, and cost nothing. */
+function countingPasswords(): Passwords & { readonly calls: string[] } {
+  const calls: string[] = []
+  return {
+    calls,
+    async hash(secret) {
+      calls.push('hash')
+      return `$argon2id$${secret}`
+    },
+    async verify(phc, secret) {
+      calls.push('verify')
+      return phc === `$argon2id$${secret}`
+    },
+  }
+}
+
+/** The same store, of which one operation may be replaced. */
+function plain(store: EventStore): EventStore {
+  return {
+    append: (...args) => store.append(...args),
+    appendInOrder: (...args) => store.appendInOrder(...args),
+    readStream: (...args) => store.readStream(...args),
+    readAll: (...args) => store.readAll(...args),
+    subscribeToAll: (...args) => store.subscribeToAll(...args),
+    persistentSubscriptions: store.persistentSubscriptions,
+    close: () => store.close(),
+  }
+}
+
+async function parts(t: Test, wrap: (store: EventStore) => EventStore = (store) => store) {
+  const opened = await openTestStore(t)
+  const store = passingOver(wrap(opened))
+  const directory = new UserDirectory(store, () => {})
+  const passwords = countingPasswords()
+  const clock = () => '2026-03-01T10:00:00.000Z'
+  const users = new UserCommands({ store, directory, clock, box, passwords, isMerchant: () => true })
+  return { store, directory, passwords, clock, users }
+}
+
+async function create(users: UserCommands, request: Parameters<UserCommands['create']>[0] = ada) {
+  const created = await users.create(request, context)
+  if (!created.accepted) throw new Error(created.refusal.message)
+  return created
+}
+
+t.test('an e-mail reserved by a create that was cut off is given to the user it was reserved for', async (t) => {
+  const fault = { cutOff: false }
+  const { users, store } = await parts(t, (store) => ({
+    ...plain(store),
+    async appendInOrder(appends) {
+      if (!fault.cutOff) return store.appendInOrder(appends)
+      await store.appendInOrder(appends.slice(0, 1))
+      throw new StoreUnavailableError('the power went')
+    },
+  }))
+  fault.cutOff = true
+  await t.rejects(users.create(ada, context), StoreUnavailableError)
+  t.equal(await users.findByEmail(ada.email), undefined)
+  fault.cutOff = false
+  const { user } = await create(users)
+  const { events } = await store.readAll({ maxCount: 100 })
+  t.strictSame(
+    events.map(({ type }) => type),
+    ['UserEmailReserved', 'UserCreated'],
+  )
+  t.equal(events[0]!.data.userId, user.userId)
+  t.match(await users.create(ada, context), { accepted: false, refusal: { reason: 'conflict' } })
+})
+
+t.test('an unknown e-mail costs what a wrong password does: as many reads, one hash', async (t) => {
+  let reads = 0
+  const { users, passwords } = await parts(t, (store) => ({
+    ...plain(store),
+    readStream(...args) {
+      reads++
+      return store.readStream(...args)
+    },
+  }))
+  await create(users)
+  const cost = async (email: string, password: string) => {
+    const before = { reads, hashes: passwords.calls.length }
+    t.match(await users.prove({ email, password }, 'address'), { outcome: 'wrong' })
+    return { reads: reads - before.reads, hashes: passwords.calls.slice(before.hashes) }
+  }
+  await cost('warm@example.com', 'x')
+  const known = await cost(ada.email, 'another password')
+  t.strictSame(known.hashes, ['verify'])
+  for (const email of ['nobody@example.com', 'no e-mail', ''])
+    t.strictSame(await cost(email, 'another password'), known)
+})
+
+t.test('a password is worth nothing for another user, nor with another master key', async (t) => {
+  const { users, store, directory, clock, passwords } = await parts(t)
+  const { user, password } = await create(users)
+  const other = createSecretBox(randomBytes(32))
+  const elsewhere = new UserCommands({ store, directory, clock, box: other, passwords, isMerchant: () => true })
+  t.match(await users.prove({ email: ada.email, password }, 'a'), { outcome: 'proven' })
+  t.match(await elsewhere.prove({ email: ada.email, password }, 'a'), { outcome: 'wrong', isUser: false })
+  const bob = await create(users, { ...ada, email: 'bob@example.com' })
+  t.not(bob.user.passwordHash, user.passwordHash)
+  t.match(await users.prove({ email: 'bob@example.com', password }, 'a'), { outcome: 'wrong', isUser: true })
+})
+
+t.test(
+  'an event that cannot be read puts its user out of service and nobody else, until it is passed over',
+  async (t) => {
+    const { users, store, clock, directory } = await parts(t)
+    const problems: unknown[] = []
+    const followed = new UserDirectory(store, (error) => problems.push(error))
+    const { user } = await create(users)
+    const { user: bob } = await create(users, { ...ada, email: 'bob@example.com' })
+    await followed.start()
+    t.teardown(() => followed.stop())
+    const stream = userStream(user.userId)
+    const foreign = {
+      id: '0d9c7a51-2f0b-4c38-8f5e-7f1e3a5b9c21',
+      type: 'Foreign',
+      data: {},
+      metadata: { schemaVersion: 1 },
+    }
+    await store.append(stream, 0, [foreign])
+    await followed.catchUp()
+    t.equal(followed.byId(user.userId), undefined)
+    t.equal(followed.byId(bob.userId)?.userId, bob.userId)
+    t.match(followed.problems(), [{ stream, revision: 1 }])
+    t.equal(problems.length, 1)
+    await passOver({ store, clock }, { stream, revision: 1, reason: 'a slip' }, context)
+    await followed.catchUp()
+    t.equal(followed.byId(user.userId)?.userId, user.userId)
+    t.strictSame(followed.problems(), [])
+    await directory.catchUp()
+    t.strictSame(
+      directory
+        .all()
+        .map(({ userId }) => userId)
+        .sort(),
+      [user.userId, bob.userId].sort(),
+    )
+  },
+)

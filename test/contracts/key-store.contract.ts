@@ -1,0 +1,130 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import type { KeptKey, KeyStore } from '../../src/privacy/key-store.js'
+
+export interface KeyStoreContract {
+  readonly name: string
+  /** Another opening of the same keys: another thread's, process's or node's. */
+  readonly open: (t: Test) => Promise<() => KeyStore>
+}
+
+function kept(owner: string, merchantId: string): KeptKey {
+  return { id: randomBytes(16).toString('base64url'), merchantId, owner, sealed: randomUUID() }
+}
+
+const byId = (keys: readonly KeptKey[]) => [...keys].sort((a, b) => (a.id < b.id ? -1 : 1))
+
+/** What every place for the keys of customers answers. */
+export function keyStoreContract(t: Test, { name, open }: KeyStoreContract): void {
+  const test = (title: string, body: (t: Test, store: KeyStore, another: KeyStore) => Promise<void>) =>
+    t.test(`${name}: ${title}`, async (t) => {
+      const openOne = await open(t)
+      const [store, another] = [openOne(), openOne()]
+      try {
+        await body(t, store, another)
+      } finally {
+        await store.close()
+        await another.close()
+      }
+    })
+
+  test('where no key was ever kept there is none, and nothing to do', async (t, store) => {
+    t.strictSame(await store.byIds(['none']), [])
+    t.equal(await store.byOwner('nobody'), undefined)
+    t.strictSame(await store.after('', 10), [])
+    t.strictSame(await store.counts(['m']), new Map())
+    await store.replace([kept('ada', 'm')])
+    await store.destroy(['none'])
+    await store.compact()
+    t.strictSame(await store.after('', 10), [])
+  })
+
+  test('a key that is kept is found by its id and its owner, from elsewhere too', async (t, store, another) => {
+    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'n')]
+    t.strictSame(await store.ensure([ada, grace]), [ada, grace])
+    for (const each of [store, another]) {
+      t.strictSame(byId(await each.byIds([ada.id, grace.id, 'none'])), byId([ada, grace]))
+      t.strictSame(await each.byOwner('grace'), grace)
+      t.equal(await each.byOwner('nobody'), undefined)
+    }
+  })
+
+  test('an owner has one key: who comes later is answered with it, and the others of the list are kept', async (t, store, another) => {
+    const first = kept('ada', 'm')
+    await store.ensure([first])
+    const [later, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    t.strictSame(await another.ensure([later, grace]), [first, grace])
+    t.strictSame(await another.ensure([later]), [first])
+    t.strictSame(await store.byIds([later.id]), [])
+    t.strictSame(await store.byOwner('grace'), grace)
+    t.strictSame(await store.ensure([first, grace]), [first, grace], 'a repeat changes nothing')
+  })
+
+  test('of several who ensure the same owner at once all are answered with one key', async (t, store, another) => {
+    // FerretDB 1 drops one of two connections that make the indexes of a new database at once.
+    for (const each of [store, another]) await each.after('', 1)
+    const owners = Array.from({ length: 20 }, (_, n) => `owner-${n}`)
+    const answers = await Promise.all(
+      [store, another, store, another].map((each) => each.ensure(owners.map((owner) => kept(owner, 'm')))),
+    )
+    for (const answer of answers) t.strictSame(answer, answers[0])
+    t.strictSame(await store.after('', 100), byId(answers[0]!))
+  })
+
+  test('pages in the order of the ids meet every key once', async (t, store) => {
+    const keys = Array.from({ length: 25 }, (_, n) => kept(`owner-${n}`, 'm'))
+    await store.ensure(keys)
+    const met: KeptKey[] = []
+    for (let page = await store.after('', 7); page.length > 0; page = await store.after(page.at(-1)!.id, 7)) {
+      t.ok(page.length <= 7)
+      met.push(...page)
+    }
+    t.strictSame(met, byId(keys))
+  })
+
+  test('customers are counted by merchant; who has none is left out', async (t, store) => {
+    await store.ensure([kept('a', 'm'), kept('b', 'm'), kept('c', 'n'), kept('d', 'o')])
+    const counts = await store.counts(['m', 'n', 'none'])
+    t.strictSame([counts.get('m'), counts.get('n'), counts.get('none')], [2, 1, undefined])
+  })
+
+  test('a key is replaced by its id, its owner too; one that is not there is not made', async (t, store, another) => {
+    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    await store.ensure([ada, grace])
+    const resealed = { ...ada, sealed: randomUUID() }
+    const moved = { ...grace, owner: 'grace under another key', sealed: randomUUID() }
+    await store.replace([resealed, moved, kept('nobody', 'm')])
+    t.strictSame(await another.after('', 10), byId([resealed, moved]))
+    t.strictSame(await another.byOwner('ada'), resealed)
+    t.strictSame(await another.byOwner(moved.owner), moved)
+    t.equal(await another.byOwner('grace'), undefined)
+    await store.replace([resealed, moved])
+    t.strictSame(await store.after('', 10), byId([resealed, moved]), 'a repeat changes nothing')
+  })
+
+  test('a key that was destroyed is nowhere, and its owner may have a new one', async (t, store, another) => {
+    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    await store.ensure([ada, grace])
+    t.strictSame(await another.byOwner('ada'), ada)
+    await store.destroy([ada.id, 'none'])
+    await store.compact()
+    for (const each of [store, another]) {
+      t.strictSame(await each.after('', 10), [grace])
+      t.strictSame(await each.byIds([ada.id]), [])
+      t.equal(await each.byOwner('ada'), undefined)
+    }
+    await store.replace([ada])
+    t.strictSame(await store.byIds([ada.id]), [], 'to be sealed anew brings it not back')
+    await store.destroy([ada.id])
+    const again = kept('ada', 'm')
+    t.strictSame(await another.ensure([again]), [again])
+  })
+
+  test('what was kept and destroyed is so after everything was closed', async (t, store, another) => {
+    const [ada, grace] = [kept('ada', 'm'), kept('grace', 'm')]
+    await store.ensure([ada, grace])
+    await store.destroy([grace.id])
+    await store.close()
+    t.strictSame(await another.after('', 10), [ada])
+  })
+}

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { TransferCommands } from '../../src/commands/transfers.js'
+import type { PrivacyStatus } from '../../src/privacy/status.js'
+import { cliJson, runCli } from '../cli/in-process.js'
+import { wholeLog } from '../support/expected-documents.js'
+import { long } from '../support/long.js'
+import { temporaryDirectory } from '../support/processes.js'
+import { openServiceLog } from '../support/service-log.js'
+import { merchantSettings } from '../support/test-service.js'
+
+const main = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))
+const kills = long ? 8 : 2
+const transfersEach = 60
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+
+t.test(
+  `an erasure that is killed is finished by whoever comes next, ${kills} times`,
+  { timeout: 240_000 },
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const merchant = ['--name', 'Killed', '--callback-url', 'http://127.0.0.1:9/', '--sandbox']
+    const { id: merchantId } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...merchant)
+    const store = await openServiceLog(directory)
+    t.teardown(() => store.close())
+    const transfers = new TransferCommands(
+      store,
+      () => new Date().toISOString(),
+      async () => merchantSettings,
+    )
+    const create = async (userId: string, referenceId: string) => {
+      const customer = { userId, name: `name of ${userId}`, username: userId, paymentMethod: 1, told: false }
+      const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, amountMinor: 100n } as const
+      const created = await transfers.createDeposit({ ...request, ...customer }, context)
+      if (!created.accepted) throw new Error(created.refusal.message)
+      const { trackingId } = created.transfer
+      await transfers.changeStatus(trackingId, 'Cancel', null, context)
+      return trackingId
+    }
+
+    let killed = 0
+    for (let round = 0; round < kills; round++) {
+      const userId = `customer-${round}`
+      const ids = await Promise.all(Array.from({ length: transfersEach }, (_, n) => create(userId, `${userId}-${n}`)))
+      const told = async () => {
+        const log = await wholeLog(store)
+        return log.filter(({ type }) => type === 'PersonalDataErased' || type === 'CustomerErased').length
+      }
+      const before = await told()
+      const erase = ['privacy', 'erase', merchantId, userId, '--reason', 'asked']
+      const child = spawn(process.execPath, [main, ...erase], { cwd: directory, env: {}, stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      // From the decision, before the key is gone, to well into what is told to each transfer.
+      while ((await told()) - before <= (round % 2) * 20 && child.exitCode === null) await new Promise(setImmediate)
+      child.kill('SIGKILL')
+      const [, signal] = (await ended) as [number | null, NodeJS.Signals | null]
+      if (signal === 'SIGKILL') killed++
+
+      t.equal((await runCli(directory, ['privacy', 'compact'])).status, 0)
+      const types = await Promise.all(
+        ids.map(async (id) => (await store.readStream(`transfer-${id}`)).map(({ type }) => type)),
+      )
+      const whole = ['DepositCreated', 'TransferCancelled', 'PersonalDataErased']
+      t.strictSame(
+        types,
+        ids.map(() => whole),
+        'each transfer is told, and once',
+      )
+      const names = (await wholeLog(store)).map(({ data }) => data.name).filter((name) => name === `name of ${userId}`)
+      t.strictSame(names, [], 'who has known the key forgets it, too')
+      t.equal((await runCli(directory, ['audit', 'reconcile'])).status, 0, 'the lists are what the log says')
+    }
+    t.equal(killed, kills, 'each was killed before it had ended')
+    const status = await cliJson<PrivacyStatus>(directory, 'privacy', 'status')
+    t.match(status, { customers: 0, erasures: kills, keysToDestroy: 0 })
+  },
+)

@@ -1,0 +1,20 @@
+import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/sealer.js'
+import { formatCheckpoint } from '../../src/audit/tree/checkpoint.js'
+import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
+import { signNote } from '../../src/audit/tree/note.js'
+import { parseSigner } from '../../src/audit/tree/note-keys.js'
+import { TreeAppender } from '../../src/audit/tree/tree-appender.js'
+
+/** Grows a tree until it is killed, from its last checkpoint on: the directory, the step and the key come as arguments. */
+const [directory = '', step = '1', key = ''] = process.argv.slice(2)
+const [tiles, signer] = [new DirectoryTiles(directory), parseSigner(key)]
+const before = await signedCheckpoint(tiles, signer)
+const appender = await TreeAppender.open(tiles, before?.size ?? 0)
+for (;;) {
+  const entries = Array.from({ length: Number(step) }, (_, index) => Buffer.from(`entry ${appender.size + index}`))
+  await appender.append(entries)
+  await appender.flush()
+  const checkpoint = { origin: signer.name, size: appender.size, root: appender.root() }
+  await tiles.write(checkpointPath, Buffer.from(signNote(formatCheckpoint(checkpoint), [signer])))
+  process.stdout.write(`${appender.size}\n`)
+}

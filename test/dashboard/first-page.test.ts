@@ -1,0 +1,48 @@
+import { readFileSync, statSync } from 'node:fs'
+import t from 'tap'
+
+const built = 'dist/web/dashboard'
+
+interface Chunk {
+  readonly file: string
+  readonly imports?: readonly string[]
+  readonly css?: readonly string[]
+}
+
+const manifest = JSON.parse(readFileSync(`${built}/.vite/manifest.json`, 'utf8')) as Readonly<Record<string, Chunk>>
+
+/** What a browser has loaded once these are shown. */
+function filesOf(entries: readonly string[], seen = new Set<string>()): Set<string> {
+  for (const entry of entries) {
+    const chunk = manifest[entry]
+    if (!chunk) throw new Error(`the build has no ${entry}`)
+    if (seen.has(chunk.file)) continue
+    seen.add(chunk.file)
+    for (const file of chunk.css ?? []) seen.add(file)
+    filesOf(chunk.imports ?? [], seen)
+  }
+  return seen
+}
+
+t.test('the first page is under 300 kB gzipped, in either language, and the charts come after it', async (t) => {
+  for (const language of ['en', 'tr']) {
+    const entries = ['index.html', 'src/pages/overview/OverviewPage.tsx', `src/app/texts-${language}.ts`]
+    const files = [...filesOf(entries)]
+    const sizes = files.map((file) => statSync(`${built}/${file}.gz`).size)
+    const total = sizes.reduce((sum, size) => sum + size, 0)
+    t.ok(total > 100_000, 'the files were found')
+    t.ok(total < 300_000, `${total} bytes`)
+    t.notOk(
+      files.some((file) => readFileSync(`${built}/${file}`, 'utf8').includes('u-legend')),
+      'no uPlot yet',
+    )
+  }
+})
+
+t.test('no style sheet asks for anything from elsewhere', async (t) => {
+  const sheets = Object.values(manifest).flatMap(({ file, css = [] }) =>
+    [file, ...css].filter((each) => each.endsWith('.css')),
+  )
+  t.ok(sheets.length > 0)
+  for (const sheet of sheets) t.notMatch(readFileSync(`${built}/${sheet}`, 'utf8'), /@import|@font-face|url\(/, sheet)
+})

@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { bankFile } from '../../src/domain/bank-file/bank-file.js'
+import { parseIban } from '../../src/domain/bank-file/iban.js'
+import { csvLine } from '../../src/domain/csv.js'
+import { later as after, minuteMs } from '../../src/domain/time.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import type { Transfer } from '../../src/domain/transfer/transfer.js'
+import { specification } from '../support/given-when-then.js'
+import { common, completed, depositCreated, later, withdrawalCreated } from './transfer-samples.js'
+
+const { fold } = specification(transferDecider)
+const actor = { by: 'user:ada', approvalAboveMinor: null, at: later }
+const claimed: TransferEvent = {
+  type: 'WithdrawalClaimed',
+  data: { ...common('withdrawal'), by: actor.by, until: after(later, 15 * minuteMs) },
+}
+const iban = 'DE89370400440532013000'
+const debtor = { name: 'Shop & Sons <GmbH>', iban: 'DE02 1203 0000 0000 2020 51', bic: 'BYLADEM1001' }
+const euros = { code: 'EUR', decimals: 2 } as const
+
+function withdrawal(changes: object = {}, ...history: TransferEvent[]): Transfer {
+  return fold([{ ...withdrawalCreated, data: { ...withdrawalCreated.data, ...changes } }, ...history]) as Transfer
+}
+
+function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], changes: object = {}) {
+  const withdrawals = transfers.map((transfer) => ({ transfer, actor }))
+  return bankFile({ format, debtor, currency: euros, messageId: 'batch-1', withdrawals, at: later, ...changes })
+}
+
+t.test('an IBAN has the length of its country and check digits that are right', async (t) => {
+  for (const text of [
+    'DE89370400440532013000',
+    'TR330006100519786457841326',
+    'GB82 WEST 1234 5698 7654 32',
+    'no9386011117947',
+  ])
+    t.equal(parseIban(text), text.replaceAll(' ', '').toUpperCase())
+  const wrong = [
+    '',
+    'DE',
+    'DE88370400440532013000',
+    'DE8937040044053201300',
+    'ZZ89370400440532013000',
+    'DE89 3704 0044 0532 0130 O0',
+    '481920375566',
+  ]
+  for (const text of wrong) t.equal(parseIban(text), undefined, text)
+  // Check digits find every wrong digit and every two that changed places.
+  for (let at = 4; at < iban.length; at++) {
+    const other = (Number(iban[at]) + 1) % 10
+    t.equal(parseIban(iban.slice(0, at) + other + iban.slice(at + 1)), undefined, `digit ${at}`)
+  }
+})
+
+t.test('no cell of a CSV file is calculated by a spreadsheet, and every one is read back', async (t) => {
+  t.equal(csvLine(['a', '1', '']), 'a,1,\r\n')
+  t.equal(csvLine(['a,b', 'say "x"', 'two\nlines']), '"a,b","say ""x""","two\nlines"\r\n')
+  for (const text of ['=1+1', '+1', '-1+1', ' =1', '@SUM(A1)', '\t=1', '\r=1']) {
+    const shown = text.includes('\r') ? `"'${text}"` : `'${text}`
+    t.equal(csvLine([text]), `${shown}\r\n`, JSON.stringify(text))
+  }
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 4 }), (cells) => {
+      const line = csvLine(cells)
+      const read = parsed(line)
+      t.equal(read.length, cells.length)
+      for (const [n, cell] of cells.entries()) {
+        if (read[n] !== cell && read[n] !== `'${cell}`) throw new Error(`${JSON.stringify(cell)} became ${read[n]}`)
+        if (/^\s*[=+\-@\t\r]/.test(read[n]!) && !/^-?\d+(\.\d+)?$/.test(read[n]!))
+          throw new Error(`${read[n]} is a formula`)
+      }
+    }),
+  )
+})
+
+/** One line as RFC 4180 has it. */
+function parsed(line: string): string[] {
+  const cells = [...`${line.slice(0, -2)},`.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/g)]
+  return cells.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
+}
+
+t.test('a batch as CSV', async (t) => {
+  const [one, two] = [withdrawal({ name: '=HYPERLINK("x")' }, claimed), withdrawal({ referenceId: '-a' }, claimed)]
+  const { trackingId, accountNumber } = withdrawalCreated.data
+  t.strictSame(file('csv', [one, two]), {
+    accepted: true,
+    text: [
+      'trackingId,referenceId,name,accountNumber,amount,currency',
+      `${trackingId},order-1001,"'=HYPERLINK(""x"")",${accountNumber},100.00,EUR`,
+      `${trackingId},'-a,Ayşe Yılmaz,${accountNumber},100.00,EUR`,
+      '',
+    ].join('\r\n'),
+  })
+  const yen = file('csv', [withdrawal({ amountMinor: 150_000n }, claimed)], { currency: { code: 'JPY', decimals: 0 } })
+  t.match(yen, { text: /,1500,JPY/ })
+})
+
+t.test('a batch as SEPA: amounts and their sum, accounts, names escaped, one name for one batch', async (t) => {
+  const name = `Ada "O'Neil" & <Söhne>\u0001`
+  const transfers = [
+    withdrawal({ accountNumber: 'de89 3704 0044 0532 0130 00', name }, claimed),
+    withdrawal({ accountNumber: iban, amountMinor: 12_345n }, claimed),
+  ]
+  const made = file('pain.001', transfers)
+  if (!made.accepted) throw new Error('refused')
+  const { text } = made
+  const all = (tag: string) =>
+    [...text.matchAll(new RegExp(`<${tag}(?: [^>]*)?>([^<]*)</${tag}>`, 'g'))].map(([, inner]) => inner)
+  t.match(
+    text,
+    /^<\?xml version="1.0" encoding="UTF-8"\?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09">/,
+  )
+  t.strictSame(all('NbOfTxs'), ['2', '2'])
+  t.strictSame(all('CtrlSum'), ['223.45', '223.45'])
+  t.strictSame(all('InstdAmt'), ['100.00', '123.45'])
+  t.equal(text.split('<InstdAmt Ccy="EUR">').length, 3)
+  t.strictSame(all('IBAN'), ['DE02120300000000202051', iban, iban])
+  t.strictSame(all('BICFI'), ['BYLADEM1001'])
+  t.strictSame(all('Nm'), [
+    'Shop &amp; Sons &lt;GmbH&gt;',
+    'Shop &amp; Sons &lt;GmbH&gt;',
+    'Ada &quot;O&apos;Neil&quot; &amp; &lt;Söhne&gt;',
+    'Ayşe Yılmaz',
+  ])
+  t.strictSame(all('MsgId'), ['batch-1'])
+  t.strictSame(all('Dt'), ['2026-03-01'])
+  for (const id of all('EndToEndId')) t.match(id, /^[0-9a-f]{32}$/)
+  t.strictSame(all('Ustrd'), ['order-1001', 'order-1001'])
+  t.strictSame(file('pain.001', transfers), made, 'the same batch is the same file')
+  const opened = [...text.matchAll(/<([A-Za-z0-9]+)[ >]/g)].map(([, tag]) => tag).sort()
+  const closed = [...text.matchAll(/<\/([A-Za-z0-9]+)>/g)].map(([, tag]) => tag).sort()
+  t.strictSame(opened, closed, 'what is opened is closed')
+  t.match(file('pain.001', transfers, { debtor: { name: 'Shop', iban: debtor.iban } }), {
+    text: /<Othr><Id>NOTPROVIDED/,
+  })
+})
+
+t.test('a batch is refused as a whole, naming every withdrawal that its reader may not pay now', async (t) => {
+  const mine = withdrawal({ accountNumber: iban }, claimed)
+  const unclaimed = withdrawal({ trackingId: 'unclaimed', accountNumber: iban })
+  const paid = withdrawal({ trackingId: 'paid', accountNumber: iban }, claimed, completed('withdrawal'))
+  const deposit = fold([depositCreated]) as Transfer
+  const refused = file('csv', [mine, unclaimed, paid, deposit])
+  if (refused.accepted) throw new Error('accepted')
+  t.strictSame(
+    refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.refusal.message]),
+    [
+      ['unclaimed', 'To settle a withdrawal, claim it first.'],
+      ['paid', 'It is paid already.'],
+      [deposit.trackingId, 'It is no withdrawal.'],
+    ],
+  )
+  const large = { transfer: mine, actor: { ...actor, approvalAboveMinor: 1_00n } }
+  const rule = 'approval-needed'
+  t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ refusal: { rule } }] })
+})
+
+t.test('a SEPA file is refused for what is no IBAN, no BIC or not in euros', async (t) => {
+  const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
+  const mine = withdrawal({ accountNumber: iban }, claimed)
+  const refusal = { message: 'Its account is no IBAN.' }
+  t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, refusal }] })
+  t.equal(file('csv', [mine, wallet]).accepted, true)
+  const about = (changes: object) => {
+    const made = file('pain.001', [mine], changes)
+    return made.accepted || made.problems.map((problem) => problem.about)
+  }
+  t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])
+  t.strictSame(about({ debtor: undefined }), ['debtor'])
+  t.strictSame(about({ debtor: { ...debtor, iban: 'DE00' } }), ['debtor'])
+  t.strictSame(about({ debtor: { ...debtor, bic: 'bad' } }), ['debtor'])
+})

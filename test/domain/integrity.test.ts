@@ -1,0 +1,51 @@
+import t from 'tap'
+import { type Finding, integrityDecider, maxFindings } from '../../src/domain/integrity/integrity.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(integrityDecider)
+const at = '2026-11-22T10:00:00.000Z'
+const later = '2026-11-22T11:00:00.000Z'
+
+const finding = (place: string): Finding => ({
+  kind: 'log',
+  place,
+  leafIndex: 3,
+  problem: 'The event is not the one that was sealed.',
+})
+const report = (place: string) => ({ type: 'Report', finding: finding(place), treeSize: 9, at }) as const
+const violated = (place: string) =>
+  ({ type: 'IntegrityViolated', data: { ...finding(place), treeSize: 9, at } }) as const
+const resume = { type: 'Resume', reason: 'looked at', at: later } as const
+const resumed = { type: 'PayoutsResumed', data: { reason: 'looked at', at: later } } as const
+
+t.test('each finding is recorded once, and the first one stops payouts', async (t) => {
+  given()
+    .when(report('a@1'))
+    .then([violated('a@1')])
+  given(violated('a@1')).when(report('a@1')).then([])
+  given(violated('a@1'))
+    .when(report('b@2'))
+    .then([violated('b@2')])
+  t.equal(fold([violated('a@1'), { ...violated('b@2') }]).stoppedSince, at)
+})
+
+t.test('payouts go on when a person says so, until something else is found', async (t) => {
+  given(violated('a@1')).when(resume).then([resumed])
+  given().when(resume).then([])
+  given(violated('a@1'), resumed).when(resume).then([])
+  t.equal(fold([violated('a@1'), resumed]).stoppedSince, null)
+  given(violated('a@1'), resumed).when(report('a@1')).then([], 'what was decided about')
+  given(violated('a@1'), resumed)
+    .when(report('b@2'))
+    .then([violated('b@2')])
+})
+
+t.test('an edited log does not fill the log', async () => {
+  const many = Array.from({ length: maxFindings }, (_, index) => violated(`a@${index}`))
+  given(...many)
+    .when(report('b@1'))
+    .then([])
+  given(...many, resumed)
+    .when(report('b@1'))
+    .then([violated('b@1')])
+})

@@ -1,0 +1,321 @@
+import { deepStrictEqual, equal, ok } from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { later as after, minuteMs } from '../../src/domain/time.js'
+import { maxSteps, standingClaim } from '../../src/domain/transfer/claims.js'
+import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/commands.js'
+import { transferDecider } from '../../src/domain/transfer/decide.js'
+import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import type { TransferState, Withdrawal } from '../../src/domain/transfer/transfer.js'
+import { specification } from '../support/given-when-then.js'
+import {
+  cancelled,
+  common,
+  complete,
+  completed,
+  createWithdrawal,
+  depositCreated,
+  eventsTo,
+  later,
+  operator,
+  withdrawalCreated,
+} from './transfer-samples.js'
+
+const { given, fold } = specification(transferDecider)
+const { accountNumber } = createWithdrawal
+const [ada, bob, cem] = ['user:ada', 'user:bob', 'user:cem']
+const until = '2026-03-01T10:20:00.000Z'
+const minutes = (count: number) => after(later, count * minuteMs)
+
+const claim = (by: string, at = later): TransferCommand => ({ type: 'Claim', by, at })
+const release = (by: string, at = later): TransferCommand => ({ type: 'Release', by, at })
+const claimed = (by: string, at = later): TransferEvent => ({
+  type: 'WithdrawalClaimed',
+  data: { ...common('withdrawal', at), by, until: after(at, 15 * minuteMs) },
+})
+const released = (by: string, at = later): TransferEvent => ({
+  type: 'WithdrawalReleased',
+  data: { ...common('withdrawal', at), by },
+})
+const approve = (by: string, changes: object = {}): TransferCommand => ({
+  ...{ type: 'Approve', by, approvalAboveMinor: 50_00n, at: later },
+  ...changes,
+})
+const approved = (by: string, changes: object = {}): TransferEvent => ({
+  type: 'WithdrawalApproved',
+  data: { ...common('withdrawal'), by, accountNumber, approvedAmountMinor: 100_00n, ...changes },
+})
+const pay = (by: string, changes: Partial<Complete> = {}): Complete => ({
+  ...complete,
+  by,
+  underClaim: true,
+  ...changes,
+})
+const settle = (type: ChangeStatus['type'], by: string, changes: Partial<ChangeStatus> = {}): ChangeStatus => ({
+  ...{ type, message: null, by, underClaim: true, at: later },
+  ...changes,
+})
+
+/** Which rule refuses it. */
+function ruleOf(command: TransferCommand, ...history: TransferEvent[]): string | undefined {
+  const decision = transferDecider.decide(command, fold(history))
+  if (decision.accepted) throw new Error(`${command.type} was accepted`)
+  return decision.refusal.rule
+}
+
+t.test('a withdrawal is claimed for a quarter of an hour while it is Pending or in ManualControl', async (t) => {
+  for (const status of ['Pending', 'ManualControl'] as const) {
+    const history = [withdrawalCreated, ...eventsTo('withdrawal')[status]]
+    given(...history)
+      .when(claim(ada))
+      .then([claimed(ada)], status)
+    t.match(fold([...history, claimed(ada)]), { status, updatedAt: later, payout: { claim: { by: ada, until } } })
+  }
+  equal(claimed(ada).data.at < until, true)
+  for (const status of ['Completed', 'Cancelled', 'Failed'] as const) {
+    const ended = [withdrawalCreated, ...eventsTo('withdrawal')[status]]
+    for (const command of [claim(ada), approve(ada)]) t.equal(ruleOf(command, ...ended), 'final', status)
+    given(...ended)
+      .when(release(ada))
+      .then([], status)
+  }
+  for (const command of [claim(ada), release(ada), approve(ada)]) given(depositCreated).when(command).then('conflict')
+})
+
+t.test('nobody else claims, releases or settles it meanwhile, and who does it instead is told', async (t) => {
+  const history = [withdrawalCreated, claimed(ada)]
+  const others = [
+    ...[claim(bob), release(bob), pay(bob), settle('Cancel', bob)],
+    ...[settle('Fail', 'cli:root', operator), settle('SendToManualControl', bob), { ...complete, ...operator }],
+  ]
+  for (const command of others) {
+    t.equal(ruleOf(command, ...history), 'claimed', command.type)
+    const decision = transferDecider.decide(command, fold(history))
+    t.match(decision, { refusal: { message: `It is claimed by ${ada} until ${until}.` } }, command.type)
+  }
+  given(...history)
+    .when(pay(ada))
+    .then([completed('withdrawal')])
+  given(...history)
+    .when(settle('Cancel', ada))
+    .then([cancelled('withdrawal')])
+})
+
+t.test('a claim ends by itself when its time is over', async (t) => {
+  const history = [withdrawalCreated, claimed(ada)]
+  t.equal(ruleOf(claim(bob, minutes(14.999)), ...history), 'claimed')
+  given(...history)
+    .when(claim(bob, until))
+    .then([claimed(bob, until)])
+  given(...history)
+    .when(release(ada, until))
+    .then([], 'there is nothing to release')
+  t.equal(standingClaim(fold(history) as Withdrawal, minutes(14))?.by, ada)
+  t.equal(standingClaim(fold(history) as Withdrawal, until), null)
+  const operators = { ...complete, ...operator, at: until }
+  given(...history)
+    .when(operators)
+    .then([completed('withdrawal', { at: until })])
+})
+
+t.test('its holder may claim it again, which renews it only when little is left', async () => {
+  const history = [withdrawalCreated, claimed(ada)]
+  given(...history)
+    .when(claim(ada, minutes(9.9)))
+    .then([])
+  given(...history)
+    .when(claim(ada, minutes(10)))
+    .then([claimed(ada, minutes(10))])
+})
+
+t.test('released, it is free at once', async () => {
+  const history = [withdrawalCreated, claimed(ada)]
+  given(...history)
+    .when(release(ada))
+    .then([released(ada)])
+  given(...history, released(ada))
+    .when(release(ada))
+    .then([])
+  given(...history, released(ada))
+    .when(claim(bob))
+    .then([claimed(bob)])
+})
+
+t.test('who claims and releases in a loop is stopped, and the operator can still settle it', async (t) => {
+  const loop = Array.from({ length: maxSteps }, () => [claimed(ada), released(ada)]).flat()
+  const history = [withdrawalCreated, ...loop]
+  given(...history)
+    .when(claim(bob))
+    .then('conflict')
+  given(...history)
+    .when(approve(cem))
+    .then('conflict')
+  given(...history)
+    .when(complete)
+    .then([completed('withdrawal')])
+  t.match(fold(history), { payout: { claimants: [ada], steps: maxSteps } })
+})
+
+t.test(
+  'from where people work it is settled under one’s own claim only, and a claim that expired is told',
+  async (t) => {
+    for (const command of [pay(ada), settle('Cancel', ada), settle('Fail', ada)]) {
+      t.equal(ruleOf(command, withdrawalCreated), 'claim-needed', command.type)
+      const late = { ...command, at: until }
+      t.equal(ruleOf(late, withdrawalCreated, claimed(ada)), 'claim-expired', command.type)
+      t.equal(ruleOf(late, withdrawalCreated, claimed(bob)), 'claim-needed', `${command.type} after another's`)
+      t.equal(ruleOf(command, withdrawalCreated, claimed(ada), released(ada)), 'claim-needed', 'released')
+    }
+    given(depositCreated)
+      .when(pay(ada))
+      .then([completed('deposit')], 'a deposit has no claims')
+  },
+)
+
+t.test('above the merchant’s threshold it is completed only when somebody else has approved it', async (t) => {
+  const above = { approvalAboveMinor: 50_00n }
+  const history = [withdrawalCreated, claimed(ada)]
+  t.equal(ruleOf(pay(ada, above), ...history), 'approval-needed')
+  given(...history)
+    .when(approve(bob))
+    .then([approved(bob)])
+  given(...history, approved(bob))
+    .when(approve(bob))
+    .then([], 'once')
+  given(...history, approved(bob))
+    .when(approve(cem))
+    .then([], 'one is enough')
+  given(...history, approved(bob))
+    .when(pay(ada, above))
+    .then([completed('withdrawal')])
+  given(...history)
+    .when(pay(ada, { approvalAboveMinor: 100_00n }))
+    .then([completed('withdrawal')], 'not above')
+  given(...history)
+    .when(approve(bob, { approvalAboveMinor: 100_00n }))
+    .then('conflict', 'it needs none')
+  given(...history)
+    .when(approve(bob, { approvalAboveMinor: null }))
+    .then('conflict', 'the merchant wants none')
+  t.equal(ruleOf({ ...complete, ...above }, withdrawalCreated), 'approval-needed', 'the command line too')
+  given(withdrawalCreated, approved(bob))
+    .when({ ...complete, ...above })
+    .then([completed('withdrawal')])
+  given(...history)
+    .when(settle('Cancel', ada))
+    .then([cancelled('withdrawal')], 'nothing is paid')
+})
+
+t.test('who ever claimed it does not approve it, and who approved it neither claims nor completes it', async (t) => {
+  const above = { approvalAboveMinor: 50_00n }
+  t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada)), 'four-eyes')
+  t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada), released(ada), claimed(bob)), 'four-eyes')
+  t.equal(ruleOf(claim(bob), withdrawalCreated, approved(bob)), 'four-eyes')
+  t.equal(ruleOf({ ...complete, ...above, by: bob }, withdrawalCreated, approved(bob)), 'four-eyes')
+})
+
+t.test('an approval is of one amount and one account', async (t) => {
+  const above = { approvalAboveMinor: 50_00n }
+  const history = [withdrawalCreated, claimed(ada), approved(bob)]
+  const less = { ...above, transactionAmountMinor: 95_00n }
+  t.equal(ruleOf(pay(ada, less), ...history), 'approval-needed', 'another amount')
+  given(...history)
+    .when(approve(bob, { amountMinor: 95_00n }))
+    .then([approved(bob, { approvedAmountMinor: 95_00n })])
+  given(...history, approved(bob, { approvedAmountMinor: 95_00n }))
+    .when(pay(ada, less))
+    .then([completed('withdrawal', { transactionAmountMinor: 95_00n, hasAmountMismatch: true })])
+  t.equal(
+    ruleOf(pay(ada, above), withdrawalCreated, claimed(ada), approved(bob, { accountNumber: 'TR0' })),
+    'approval-needed',
+    'another account',
+  )
+  const more = { approvalAboveMinor: 100_00n, transactionAmountMinor: 101_00n, confirmedAmountMinor: 101_00n }
+  t.equal(ruleOf(pay(ada, more), withdrawalCreated, claimed(ada)), 'approval-needed', 'what is paid counts')
+})
+
+const people = fc.constantFrom(ada!, bob!, cem!, 'cli:root')
+const step = fc.record({
+  by: people,
+  minutes: fc.nat(9),
+  amountMinor: fc.constantFrom(95_00n, 100_00n, 101_00n),
+  approvalAboveMinor: fc.constantFrom(50_00n, 100_00n, null),
+  type: fc.constantFrom(
+    ...(['Claim', 'Claim', 'Release', 'Approve', 'Approve', 'Complete', 'Cancel', 'SendToManualControl'] as const),
+  ),
+})
+
+function commandOf(
+  { by, amountMinor, approvalAboveMinor, type }: typeof step extends fc.Arbitrary<infer S> ? S : never,
+  at: string,
+): TransferCommand {
+  const underClaim = !by.startsWith('cli:')
+  switch (type) {
+    case 'Claim':
+    case 'Release':
+      return { type, by, at }
+    case 'Approve':
+      return { type, by, amountMinor, approvalAboveMinor, at }
+    case 'Complete': {
+      const amounts = { transactionAmountMinor: amountMinor, confirmedAmountMinor: amountMinor }
+      return { ...complete, ...amounts, approvalAboveMinor, by, underClaim, at }
+    }
+    default:
+      return { type, message: null, by, underClaim, at }
+  }
+}
+
+t.test('whatever is tried in whatever order: never two claims, never one alone above the threshold', async (t) => {
+  const seen = { completed: 0, approved: 0, claimed: 0, refusedForClaim: 0, refusedForApproval: 0 }
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
+      let state: TransferState = fold([withdrawalCreated])
+      let at = later
+      const history: TransferEvent[] = []
+      for (const each of steps) {
+        at = after(at, each.minutes * minuteMs)
+        const before = state as Withdrawal
+        const decision = transferDecider.decide(commandOf(each, at), before)
+        if (!decision.accepted) {
+          if (decision.refusal.rule === 'claimed') seen.refusedForClaim++
+          if (decision.refusal.rule === 'approval-needed') seen.refusedForApproval++
+          continue
+        }
+        const standing = before.payout.claim && at < before.payout.claim.until ? before.payout.claim : null
+        for (const event of decision.events) {
+          if (event.type === 'WithdrawalClaimed') {
+            ok(!standing || standing.by === each.by, 'two claims at once')
+            seen.claimed++
+          }
+          if (event.type === 'WithdrawalApproved') {
+            const claimants = history.flatMap((one) => (one.type === 'WithdrawalClaimed' ? [one.data.by] : []))
+            ok(!claimants.includes(each.by), 'approved by a claimant')
+            seen.approved++
+          }
+          if (event.type === 'TransferCompleted') {
+            const { transactionAmountMinor: paid } = event.data
+            ok(!standing || standing.by === each.by, 'paid under the claim of another')
+            ok(each.by.startsWith('cli:') || standing?.by === each.by, 'paid without a claim')
+            const threshold = each.approvalAboveMinor
+            if (threshold !== null && (paid > threshold || 100_00n > threshold)) {
+              const approvals = history.flatMap((one) => (one.type === 'WithdrawalApproved' ? [one.data] : []))
+              const last = approvals.at(-1)
+              equal(last?.approvedAmountMinor, paid, 'paid what was not approved')
+              ok(last.by !== each.by, 'paid by who approved it')
+              const claimants = history.flatMap((one) => (one.type === 'WithdrawalClaimed' ? [one.data.by] : []))
+              ok(!claimants.includes(last.by), 'approved by who claimed it')
+            }
+            seen.completed++
+          }
+          history.push(event)
+          state = transferDecider.evolve(state, event)
+        }
+        const again = transferDecider.decide(commandOf(each, at), state)
+        if (again.accepted) deepStrictEqual(again.events, [], 'a repetition changes nothing')
+      }
+      ok(history.filter(({ type }) => type === 'TransferCompleted').length <= 1)
+    }),
+    { numRuns: 1_500 },
+  )
+  for (const [name, count] of Object.entries(seen)) t.ok(count > 20, `${name} ${count} times`)
+})

@@ -1,0 +1,178 @@
+import t from 'tap'
+import { type UserCommand, userDecider } from '../../src/domain/user/decide.js'
+import type { UserEvent } from '../../src/domain/user/events.js'
+import { passwordProblem } from '../../src/domain/user/password.js'
+import { isAllowed, isMerchantRole, type Permission, permissions, roles } from '../../src/domain/user/permissions.js'
+import { specification } from '../support/given-when-then.js'
+
+const { given, fold } = specification(userDecider)
+const userId = '5b0d7c52-9a1c-4c66-8a57-0c2f6c1e7d11'
+const at = '2026-03-01T10:00:00.000Z'
+const common = { userId, at }
+const details = {
+  ...common,
+  emailMac: 'mac',
+  email: 'v1.sealed',
+  name: 'Ada',
+  role: 'auditor',
+  merchantIds: null,
+  passwordHash: '$argon2id$first',
+  temporary: true,
+} as const
+const created: UserEvent = { type: 'UserCreated', data: details }
+const create: UserCommand = { type: 'Create', ...details }
+const disabled: UserEvent = { type: 'UserDisabled', data: common }
+const secondFactor: UserEvent = { type: 'UserSecondFactorSet', data: { ...common, secret: 'v1.s', codeCounter: 100 } }
+const signedIn = (codeCounter: number | null): UserEvent => ({ type: 'UserSignedIn', data: { ...common, codeCounter } })
+const role = (name: 'operator' | 'auditor', merchantIds: readonly string[] | null): UserEvent => ({
+  type: 'UserRoleChanged',
+  data: { ...common, role: name, merchantIds },
+})
+
+t.test('a user is created once', async () => {
+  given().when(create).then([created])
+  given(created).when(create).then('conflict')
+})
+
+t.test('nothing happens to a user who does not exist', async () => {
+  const commands: UserCommand[] = [
+    { type: 'ChangeRole', role: 'auditor', merchantIds: null, at },
+    { type: 'Disable', at },
+    { type: 'Enable', at },
+    { type: 'SetPassword', passwordHash: '$argon2id$', at },
+    { type: 'Reset', passwordHash: '$argon2id$', at },
+    { type: 'SetSecondFactor', secret: 'v1.s', codeCounter: 1, at },
+    { type: 'RemoveSecondFactor', at },
+    { type: 'EndSessions', at },
+    { type: 'SignIn', codeCounter: null, at },
+    { type: 'Confirm', codeCounter: null, at },
+  ]
+  for (const command of commands) given().when(command).then('not-found', command.type)
+})
+
+t.test("merchants' roles are bound to merchants, the others to none", async () => {
+  for (const name of roles) {
+    const merchants = isMerchantRole(name)
+    const bound: UserCommand = { ...create, role: name, merchantIds: ['m'] }
+    const { type: _, ...data } = bound
+    const free: UserCommand = { ...bound, merchantIds: null }
+    given()
+      .when(merchants ? bound : free)
+      .then([{ type: 'UserCreated', data: { ...data, merchantIds: merchants ? ['m'] : null } } as UserEvent])
+    given()
+      .when(merchants ? free : bound)
+      .then('conflict', name)
+    given(created)
+      .when({ type: 'ChangeRole', role: name, merchantIds: merchants ? [] : ['m'], at })
+      .then('conflict', name)
+  }
+})
+
+t.test('a role changes with its merchants; the same again changes nothing', async () => {
+  const change: UserCommand = { type: 'ChangeRole', role: 'operator', merchantIds: ['a', 'b'], at }
+  given(created)
+    .when(change)
+    .then([role('operator', ['a', 'b'])])
+  given(created, role('operator', ['a', 'b']))
+    .when(change)
+    .then([])
+  given(created, role('operator', ['a']))
+    .when(change)
+    .then([role('operator', ['a', 'b'])])
+})
+
+t.test('disabled and enabled, each once', async () => {
+  given(created).when({ type: 'Disable', at }).then([disabled])
+  given(created, disabled).when({ type: 'Disable', at }).then([])
+  given(created, disabled)
+    .when({ type: 'Enable', at })
+    .then([{ type: 'UserEnabled', data: common }])
+  given(created).when({ type: 'Enable', at }).then([])
+})
+
+t.test('a reset takes the second factor away and leaves a password that must be changed', async () => {
+  const reset: UserCommand = { type: 'Reset', passwordHash: '$argon2id$next', at }
+  const set: UserEvent = {
+    type: 'UserPasswordSet',
+    data: { ...common, passwordHash: '$argon2id$next', temporary: true },
+  }
+  given(created).when(reset).then([set])
+  given(created, secondFactor)
+    .when(reset)
+    .then([{ type: 'UserSecondFactorRemoved', data: common }, set])
+  given(created, disabled).when(reset).then([set])
+})
+
+t.test('a disabled user signs in with nothing', async () => {
+  for (const type of ['SignIn', 'Confirm'] as const) {
+    given(created, disabled).when({ type, codeCounter: null, at }).then('conflict')
+    given(created, secondFactor, disabled).when({ type, codeCounter: 101, at }).then('conflict')
+  }
+})
+
+t.test('a code opens once, and none of before it, however it was used', async () => {
+  for (const type of ['SignIn', 'Confirm'] as const) {
+    const used: UserEvent = {
+      type: type === 'SignIn' ? 'UserSignedIn' : 'UserConfirmed',
+      data: { ...common, codeCounter: 105 },
+    }
+    given(created, secondFactor).when({ type, codeCounter: 105, at }).then([used])
+    for (const codeCounter of [99, 100]) given(created, secondFactor).when({ type, codeCounter, at }).then('conflict')
+    for (const codeCounter of [104, 105]) {
+      given(created, secondFactor, used).when({ type: 'SignIn', codeCounter, at }).then('conflict')
+      given(created, secondFactor, used).when({ type: 'Confirm', codeCounter, at }).then('conflict')
+    }
+    given(created, secondFactor).when({ type, codeCounter: null, at }).then('conflict', 'no code')
+    given(created).when({ type, codeCounter: 105, at }).then('conflict', 'a code of nothing')
+  }
+})
+
+t.test('sessions end with everything after which they could not have begun', async (t) => {
+  const epochAfter = (...events: UserEvent[]) => {
+    const state = fold([created, ...events])
+    return state.userId === null ? undefined : state.epoch
+  }
+  const password: UserEvent = {
+    type: 'UserPasswordSet',
+    data: { ...common, passwordHash: '$argon2id$', temporary: false },
+  }
+  for (const event of [
+    disabled,
+    password,
+    role('operator', ['m']),
+    { type: 'UserSessionsEnded', data: common } as const,
+  ])
+    t.equal(epochAfter(event), 1, event.type)
+  for (const event of [secondFactor, signedIn(null), { type: 'UserEnabled', data: common } as const])
+    t.equal(epochAfter(event), 0, event.type)
+  t.equal(epochAfter(disabled, { type: 'UserEnabled', data: common }, password), 2)
+})
+
+t.test('nothing fits before the creation', async (t) => {
+  for (const event of [disabled, secondFactor, signedIn(null)])
+    t.throws(() => fold([event]), { message: 'a user changed before being created' })
+})
+
+t.test('a password has twelve characters and is not the first one that anybody would try', async (t) => {
+  const email = 'ada.lovelace@example.com'
+  const problem = (password: string) => passwordProblem(password, email)
+  t.match(problem('elevenchars'), /at least 12/)
+  t.equal(problem('twelve chars'), undefined)
+  t.match(problem('👩‍🚀'.repeat(3)), /at least 12/, 'of whatever is 27 bytes, nine')
+  t.match(problem('aaaaaaaaaaaaaaaa'), /again and again/)
+  t.match(problem(' Ada.Lovelace@EXAMPLE.com '), /e-mail/)
+  t.match(problem('x'.repeat(200) + 'y'.repeat(57)), /at most 256/)
+  t.equal(problem(`${email} and more`), undefined)
+})
+
+t.test('each permission belongs to somebody, and the auditor changes nothing', async (t) => {
+  for (const permission of Object.keys(permissions) as Permission[]) {
+    t.ok(
+      roles.some((each) => isAllowed(each, permission)),
+      permission,
+    )
+    // To verify is to read.
+    if (!permission.endsWith(':read') && !['account:own', 'audit:verify'].includes(permission))
+      t.notOk(isAllowed('auditor', permission), permission)
+  }
+})

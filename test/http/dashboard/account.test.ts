@@ -1,0 +1,151 @@
+import { TOTP } from 'otpauth'
+import t, { type Test } from 'tap'
+import { password, postSession, signIn, signInAs } from '../../support/dashboard.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
+
+const minute = 60_000
+
+async function service(t: Test) {
+  const time = { ms: Date.parse('2026-03-01T08:00:00.000Z') }
+  const started = await startTestService({ clock: () => new Date(time.ms).toISOString() })
+  t.teardown(() => destroyTestService(started))
+  const codeAt = (secret: string, ms = time.ms) => new TOTP({ secret }).generate({ timestamp: ms })
+  return { ...started, time, codeAt }
+}
+
+type Running = Awaited<ReturnType<typeof service>>
+type SignedIn = Awaited<ReturnType<typeof signInAs>>
+
+/** Whose second factor is set up; the code of now is used up by it. */
+async function withSecondFactor(running: Running, user: SignedIn): Promise<string> {
+  const { secret } = (await user.post('/session/second-factor')).json()
+  const set = await user.put('/session/second-factor', { code: running.codeAt(secret) })
+  if (set.statusCode !== 200) throw new Error(set.body)
+  return secret
+}
+
+t.test(
+  'with a first password nothing is possible but to change it; the new one works, the first no more',
+  async (t) => {
+    const running = await service(t)
+    const admin = await signInAs(running, 'administrator')
+    const email = 'new@example.com'
+    const created = (await admin.post('/users', { email, name: 'New', role: 'auditor' })).json()
+    const first = await signIn(running.app, { email, password: created.password })
+    t.equal(first.session.mustChangePassword, true)
+    for (const path of ['/users', '/sessions']) t.equal((await first.get(path)).json().error.code, 40308, path)
+    t.equal((await first.post('/session/confirm', { password: created.password })).json().error.code, 40308)
+    t.equal((await first.get('/session')).statusCode, 200)
+
+    const changed = await first.put('/session/password', { current: created.password, next: password })
+    t.match(changed.json(), { mustChangePassword: false, user: { email } })
+    t.equal((await first.get('/session')).statusCode, 401, 'the session before is over')
+    const cookie = changed.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const users = await running.app.inject({ url: '/dashboard/api/users', headers: { cookie } })
+    t.equal(users.statusCode, 200, 'and this one goes on under another name')
+    t.equal((await postSession(running.app, { email, password: created.password })).json().error.code, 40012)
+    t.equal((await postSession(running.app, { email, password })).statusCode, 200)
+  },
+)
+
+t.test(
+  "a changed password ends the user's other sessions, and is refused when it is weak or not one's own",
+  async (t) => {
+    const running = await service(t)
+    const user = await signInAs(running, 'auditor')
+    const elsewhere = await signIn(running.app, { email: user.email, password })
+    const put = (current: string, next: string) => user.put('/session/password', { current, next })
+    t.equal((await put('wrong password', 'another good password')).json().error.code, 40012)
+    for (const next of ['short', 'aaaaaaaaaaaaaaaa', user.email.toUpperCase(), password]) {
+      const refused = await put(password, next)
+      t.equal(refused.json().error.code, 40001, next)
+      t.strictSame(refused.json().error.validationErrors[0].members, ['next'], next)
+      t.notOk(refused.body.includes(next), 'the password is not in the answer')
+    }
+    t.equal((await elsewhere.get('/session')).statusCode, 200)
+    t.equal((await put(password, 'another good password')).statusCode, 200)
+    t.equal((await elsewhere.get('/session')).statusCode, 401)
+  },
+)
+
+t.test('a second factor is asked for once it is set, and each code opens once', async (t) => {
+  const running = await service(t)
+  const { app, time, codeAt } = running
+  const user = await signInAs(running, 'operations')
+  const offer = (await user.post('/session/second-factor')).json()
+  t.match(offer.uri, `otpauth://totp/transferd:${encodeURIComponent(user.email)}?`)
+  t.equal((await user.put('/session/second-factor', { code: '000000' })).json().error.code, 40001)
+  t.equal((await user.get('/session')).json().user.hasSecondFactor, false, 'an offer changes nothing')
+  const code = codeAt(offer.secret)
+  t.match((await user.put('/session/second-factor', { code })).json(), { user: { hasSecondFactor: true } })
+  t.equal((await user.put('/session/second-factor', { code })).json().error.code, 40912, 'the offer is used up')
+
+  const { email } = user
+  t.equal((await postSession(app, { email, password })).json().error.code, 40103)
+  t.equal((await postSession(app, { email, password, code })).json().error.code, 40012, 'the code was used')
+  time.ms += minute
+  const next = codeAt(offer.secret)
+  const both = await Promise.all([1, 2].map(() => postSession(app, { email, password, code: next })))
+  t.strictSame(both.map(({ statusCode }) => statusCode).sort(), [200, 400], 'of two at once, one')
+  time.ms += 10 * minute
+  const late = codeAt(offer.secret, time.ms - 2 * minute)
+  t.equal((await postSession(app, { email, password, code: late })).json().error.code, 40012)
+})
+
+t.test('what needs a recent sign-in is open for ten minutes, and again after the password was given', async (t) => {
+  const running = await service(t)
+  const { time, codeAt } = running
+  const user = await signInAs(running, 'administrator')
+  const secret = await withSecondFactor(running, user)
+  time.ms += 10 * minute - 1
+  t.equal((await user.post('/session/second-factor')).statusCode, 200)
+  time.ms += 1
+  t.equal((await user.post('/session/second-factor')).json().error.code, 40307)
+  t.equal((await user.post('/users', { email: 'a@example.com', name: 'A', role: 'auditor' })).json().error.code, 40307)
+  t.equal((await user.post('/session/confirm', { password })).json().error.code, 40103)
+  t.equal((await user.post('/session/confirm', { password, code: '000000' })).json().error.code, 40012)
+  t.equal((await user.post('/session/second-factor')).json().error.code, 40307)
+  const confirmed = await user.post('/session/confirm', { password, code: codeAt(secret) })
+  t.equal(confirmed.json().recentUntil, new Date(time.ms + 10 * minute).toISOString())
+  t.equal((await user.post('/session/second-factor')).statusCode, 200)
+  t.match((await user.delete('/session/second-factor')).json(), { user: { hasSecondFactor: false } })
+  t.equal((await postSession(running.app, { email: user.email, password })).statusCode, 200)
+})
+
+t.test('sessions are listed and ended one by one, those of others never, or all at once', async (t) => {
+  const running = await service(t)
+  const { time, app } = running
+  const user = await signInAs(running, 'auditor')
+  const other = await signInAs(running, 'auditor')
+  time.ms += minute
+  const elsewhere = await signIn(app, { email: user.email, password })
+  const { items } = (await user.get('/sessions')).json()
+  t.match(items, [
+    { current: false, address: '127.0.0.1', createdAt: '2026-03-01T08:01:00.000Z' },
+    { current: true, createdAt: '2026-03-01T08:00:00.000Z', lastSeenAt: '2026-03-01T08:01:00.000Z' },
+  ])
+  t.equal(items[1].expiresAt, '2026-03-01T08:31:00.000Z')
+  const foreign = (await other.get('/sessions')).json().items[0].sessionId
+  t.equal((await user.delete(`/sessions/${foreign}`)).statusCode, 204)
+  t.equal((await other.get('/session')).statusCode, 200, "another user's goes on")
+  t.equal((await user.delete(`/sessions/${items[0].sessionId}`)).statusCode, 204)
+  t.equal((await elsewhere.get('/session')).statusCode, 401)
+  const again = await signIn(app, { email: user.email, password })
+  t.equal((await user.delete('/sessions')).statusCode, 204)
+  for (const each of [user, again]) t.equal((await each.get('/session')).statusCode, 401)
+  t.equal((await other.get('/session')).statusCode, 200)
+})
+
+t.test('the store knows of no cookie and no password, and forgets sessions that are over', async (t) => {
+  const running = await service(t)
+  const { time, readModels } = running
+  const user = await signInAs(running, 'auditor')
+  await user.post('/session/second-factor')
+  const stored = async () => JSON.stringify(await readModels.collection('sessions').find({}))
+  const token = /__Host-transferd=([^;]+)/.exec(user.cookie)![1]!
+  for (const secret of [token, user.csrfToken, password]) t.notOk((await stored()).includes(secret))
+  t.equal(await readModels.collection('sessions').countDocuments({}), 1)
+  time.ms += 12 * 60 * minute
+  await signInAs(running, 'auditor')
+  t.equal(await readModels.collection('sessions').countDocuments({}), 1)
+})

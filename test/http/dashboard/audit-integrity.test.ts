@@ -1,0 +1,86 @@
+import t from 'tap'
+import { askedToVerify, keepIntegrityStatus } from '../../../src/audit/integrity/status.js'
+import { formatCheckpoint } from '../../../src/audit/tree/checkpoint.js'
+import { emptyRoot } from '../../../src/audit/tree/hashing.js'
+import { signNote } from '../../../src/audit/tree/note.js'
+import { generateSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
+import { IntegrityCommands } from '../../../src/commands/integrity.js'
+import { integrityDetails } from '../../../src/runtime/integrity-details.js'
+import { signInAs } from '../../support/dashboard.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
+
+const answers: { [trackingId: string]: { outcome: 'made'; proof: string } | { outcome: 'not-sealed' } } = {}
+const service = await startTestService({
+  overrides: {
+    proofOf: async (trackingId) => answers[trackingId] ?? { outcome: 'unverified', reason: 'It is edited.' },
+  },
+})
+t.teardown(() => destroyTestService(service))
+const { readModels, store, clock } = service
+const commands = new IntegrityCommands(store, clock)
+const system = { actor: 'system:integrity', $correlationId: 'c', $causationId: 'c' }
+const finding = { kind: 'log', place: 'transfer-1@3', leafIndex: 7, problem: 'It is another event.' } as const
+const signer = parseSigner(generateSigner('transferd/test'))
+const note = signNote(formatCheckpoint({ origin: signer.name, size: 9, root: emptyRoot() }), [signer])
+
+t.test('what is known of the tree is shown, and a verification is asked for once', async (t) => {
+  const auditor = await signInAs(service, 'auditor')
+  const nothing = {
+    checkpoint: null,
+    verifierKey: null,
+    verifications: [],
+    payoutsStopped: null,
+    resumed: null,
+    troubles: [],
+  }
+  t.same((await auditor.get('/audit/integrity')).json(), nothing)
+  const startedAt = clock()
+  const running = { occasion: 'asked', startedAt, finishedAt: null, verified: 4, treeSize: 9, findings: [] } as const
+  const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], troubles: ['The copy is behind.'] }
+  await keepIntegrityStatus(readModels, { ...status, verifications: [] })
+  t.same((await auditor.post('/audit/verify')).json(), { started: true })
+  t.ok(await askedToVerify(readModels))
+  await keepIntegrityStatus(readModels, { ...status, verifications: [running] })
+  t.same((await auditor.post('/audit/verify')).json(), { started: false })
+  const shown = (await auditor.get('/audit/integrity')).json()
+  t.match(shown, { verifications: [running], verifierKey: 'key', troubles: ['The copy is behind.'] })
+  t.same(shown.checkpoint, {
+    ...{ origin: 'transferd/test', treeSize: 9, root: emptyRoot().toString('base64') },
+    ...{ signedAt: startedAt, note, witnesses: ['w'] },
+  })
+})
+
+t.test('an administrator who has just signed in resumes payouts, with a reason that is recorded', async (t) => {
+  await commands.report([finding, { ...finding, place: 'transfer-2@0' }], 9, system)
+  const [told, trouble] = await integrityDetails(commands, readModels)
+  t.match(
+    told,
+    /^payouts are stopped since .*: transfer-1@3: It is another event\., and 1 more \(transferd audit verify\)$/,
+  )
+  t.equal(trouble, 'The copy is behind.')
+  const administrator = await signInAs(service, 'administrator')
+  const auditor = await signInAs(service, 'auditor')
+  t.match((await auditor.get('/audit/integrity')).json().payoutsStopped.findings, [finding, { place: 'transfer-2@0' }])
+  t.equal((await auditor.post('/audit/resume-payouts', { reason: 'no' })).statusCode, 403)
+  for (const reason of ['', '  ', 'a\u202eb']) {
+    t.equal((await administrator.post('/audit/resume-payouts', { reason })).statusCode, 400)
+  }
+  t.same((await administrator.post('/audit/resume-payouts', { reason: 'the disk' })).json(), { changed: true })
+  t.same((await administrator.post('/audit/resume-payouts', { reason: 'again' })).json(), { changed: false })
+  const { payoutsStopped, resumed } = (await auditor.get('/audit/integrity')).json()
+  t.equal(payoutsStopped, null)
+  t.match(resumed, { by: `user:${administrator.userId}`, byName: 'The administrator', reason: 'the disk' })
+  t.same(await integrityDetails(commands, readModels), ['The copy is behind.'])
+})
+
+t.test('a proof is a file; one that cannot be made says why', async (t) => {
+  const auditor = await signInAs(service, 'auditor')
+  const [made, early, edited] = [1, 2, 3].map((n) => `6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a1${n}`)
+  answers[made!] = { outcome: 'made', proof: '{"proof":1}' }
+  answers[early!] = { outcome: 'not-sealed' }
+  const answer = await auditor.get(`/audit/proof/${made}`)
+  t.equal(answer.body, '{"proof":1}')
+  t.match(answer.headers['content-disposition'], /attachment; filename="proof-6f6a/)
+  t.match((await auditor.get(`/audit/proof/${early}`)).json(), { error: { code: 40928 } })
+  t.match((await auditor.get(`/audit/proof/${edited}`)).json(), { error: { code: 40929, details: 'It is edited.' } })
+})

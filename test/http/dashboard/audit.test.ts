@@ -1,0 +1,101 @@
+import { createHash, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+const cli = { actor: 'cli:grace', $correlationId: 'job-1', $causationId: 'job-1' }
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app, transfers } = service
+const [own, other] = [await service.merchant({ name: 'Own' }), await service.merchant({ name: 'Other' })]
+const auditor = await signInAs(service, 'auditor')
+
+async function deposit(merchant: typeof own): Promise<string> {
+  const body = createBody('native', merchant.secretKey, { referenceId: randomUUID() })
+  return String((await post(app, paths.native, body, { key: merchant.webApiKey })).json().result.trackingId)
+}
+
+const trackingId = await deposit(own)
+await deposit(other)
+const user = { actor: `user:${auditor.userId}`, $correlationId: 'c', $causationId: 'c' }
+const settled = [
+  await transfers.changeStatus(trackingId, 'SendToManualControl', 'Please wait.', user),
+  await transfers.complete(trackingId, {}, cli),
+]
+
+interface Item {
+  readonly type: string
+  readonly actor: string
+  readonly actorName: string
+  readonly position: string
+}
+
+const items = async (path: string) => (await auditor.get(path)).json<{ items: Item[] }>().items
+
+t.test('the story with the names of people, whole or as it was known then', async (t) => {
+  t.ok(settled.every(({ accepted }) => accepted))
+  const story = await items(`/audit/story/${trackingId.toUpperCase()}`)
+  t.strictSame(
+    story.map(({ type, actorName }) => [type, actorName]),
+    [
+      ['MerchantRegistered', 'test'],
+      ['DepositCreated', `merchant:${own.id}`],
+      ['TransferSentToManualControl', 'The auditor'],
+      ['TransferCompleted', 'cli:grace'],
+    ],
+  )
+  t.strictSame(await items(`/audit/story/${trackingId}?at=${story[2]!.position}`), story.slice(0, 3))
+  t.equal((await auditor.get(`/audit/story/${randomUUID()}`)).json().error.code, 40402)
+  t.equal((await auditor.get(`/audit/story/${trackingId}?at=2000-01-01`)).json().error.code, 40402, 'not there yet')
+  t.equal((await auditor.get(`/audit/story/${trackingId}?at=noon`)).json().error.code, 40001)
+})
+
+t.test('the state of a transfer, a merchant and a statement', async (t) => {
+  const [, created] = await items(`/audit/story/${trackingId}`)
+  const state = async (query: string) => (await auditor.get(`/audit/state?${query}`)).json()
+  t.match(await state(`of=transfer&id=${trackingId}`), { state: { status: 'Completed' }, statement: null })
+  t.match(await state(`of=transfer&id=${trackingId}&at=${created?.position}`), { state: { status: 'Pending' } })
+  const merchant = await auditor.get(`/audit/state?of=merchant&id=${own.id}`)
+  t.match(merchant.json(), { of: 'merchant', state: { settings: { name: 'Own' }, keys: [{ name: 'main' }] } })
+  for (const secret of [own.webApiKey, own.secretKey, own.webhookSecret]) t.notOk(merchant.body.includes(secret))
+  t.match(await state(`of=statement&id=${own.id}`), {
+    state: null,
+    statement: [{ kind: 'deposit', requestedCount: 1, completedCount: 1, openCount: 0 }],
+  })
+  t.match(await state(`of=statement&id=${own.id}/today`), { error: { code: 40001 } })
+  t.match(await state(`of=merchant&id=${randomUUID()}`), { error: { code: 40405 } })
+})
+
+t.test('who did what, by actor and by kind', async (t) => {
+  const by = await items(`/audit/actions?actor=${user.actor}&type=TransferSentToManualControl`)
+  t.match(by, [{ actor: user.actor, actorName: 'The auditor', trackingId, merchantId: own.id, correlationId: 'c' }])
+  t.equal(by.length, 1)
+  const created = await auditor.get('/audit/actions?type=DepositCreated')
+  t.match(created.json(), { items: [{}, {}], nextCursor: null })
+  const behind = await auditor.get(`/audit/actions?type=DepositCreated&cursor=${created.json().items[0].position}`)
+  t.equal(behind.json().items.length, 1)
+  t.same(await items('/audit/actions?to=2000-01-01'), [])
+  t.equal((await auditor.get('/audit/actions?cursor=x')).json().error.code, 40001)
+})
+
+t.test('an export is what its manifest says, to the byte, though the log has grown meanwhile', async (t) => {
+  for (const format of ['ndjson', 'csv']) {
+    const query = `format=${format}&merchantId=${own.id}`
+    const manifest = (await auditor.get(`/audit/manifest?${query}`)).json()
+    await deposit(own)
+    const file = await auditor.get(`/audit/export?${query}&until=${manifest.until}`)
+    t.match(file.headers['content-disposition'], `events.${format}`)
+    const sha256 = createHash('sha256').update(file.rawPayload).digest('hex')
+    t.match(manifest, {
+      format,
+      merchantId: own.id,
+      files: [{ bytes: file.rawPayload.length, sha256 }],
+      checkpoint: 'a signed checkpoint',
+    })
+    t.equal(file.body.trimEnd().split('\n').length, manifest.events + (format === 'csv' ? 1 : 0))
+    t.ok(file.body.includes(trackingId))
+    t.notOk(file.body.includes(other.id), "another merchant's is not in it")
+    const later = await auditor.get(`/audit/export?${query}`)
+    t.ok(later.body.startsWith(file.body) && later.body.length > file.body.length)
+  }
+})

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import type { AttemptOutcome } from '../../../src/domain/callback/callback.js'
+import { startReceiver } from '../../callbacks/receiver.js'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const service = await startTestService({ projections: true })
+t.teardown(() => destroyTestService(service))
+const { callbacks } = service
+const [first, second, other] = [
+  await service.merchant({ name: 'First' }),
+  await service.merchant({ name: 'Second' }),
+  await service.merchant({ name: 'Other' }),
+]
+
+const parked: AttemptOutcome = { result: 'parked', reason: 'http 500' }
+const payload = {
+  ...{ status: 2, referenceId: 'r-1', message: null, amountMinor: 100n, transactionAmountMinor: 100n },
+  ...{ hasAmountMismatch: false, receiptUrl: null },
+}
+
+async function callback(merchant: typeof first, outcome?: AttemptOutcome) {
+  const body = createBody('native', merchant.secretKey)
+  const created = (await post(service.app, paths.native, body, { key: merchant.webApiKey })).json()
+  const [trackingId, webhookId] = [String(created.result.trackingId), randomUUID()]
+  await callbacks.record({ webhookId, trackingId, merchantId: merchant.id, transferRevision: 1, payload }, context)
+  const attempted = { attempt: 1, httpStatus: 500, durationMs: 1 }
+  if (outcome) await callbacks.reportAttempt(trackingId, webhookId, { ...attempted, outcome }, context)
+  return { trackingId, webhookId }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 3_000 && !(await isSo()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (!(await isSo())) throw new Error('waited in vain')
+}
+
+const statusOf = async ({ trackingId }: { readonly trackingId: string }) =>
+  (await callbacks.lane(trackingId)).deliveries[0]?.status
+
+t.test('callbacks of all the merchants one may see, in one list; of others none', async (t) => {
+  const made = [await callback(first, parked), await callback(second), await callback(first, { result: 'delivered' })]
+  const foreign = await callback(other, parked)
+  const user = await signInAs(service, 'viewer', [first.id, second.id])
+  const house = await signInAs(service, 'auditor')
+  const list = async (query: string, who = user) => (await who.get(`/callbacks${query}`)).json().items
+  await until(async () => (await list('', house)).length === 4)
+  await until(async () => (await list('?status=parked', house)).length === 2)
+  const ids = (items: readonly { readonly webhookId: string }[]) => items.map(({ webhookId }) => webhookId)
+  const all = await list('')
+  t.same(new Set(ids(all)), new Set(made.map(({ webhookId }) => webhookId)))
+  const times = all.map(({ recordedAt }: { readonly recordedAt: string }) => recordedAt)
+  t.same(times, [...times].sort().reverse())
+  const pages: unknown[] = []
+  let next = '?limit=1'
+  while (next !== '') {
+    const { items, nextCursor } = (await user.get(`/callbacks${next}`)).json()
+    pages.push(...items)
+    next = nextCursor === null ? '' : `?limit=1&cursor=${nextCursor}`
+  }
+  t.same(pages, all, 'page by page it is the same')
+  t.match(await list('?status=parked'), [{ ...made[0], transferStatus: 'Completed', status: 'parked', dueAt: null }])
+  t.same(ids(await list(`?merchantId=${second.id}`)), [made[1]!.webhookId])
+  t.same(ids(await list(`?trackingId=${made[1]!.trackingId.toUpperCase()}`)), [made[1]!.webhookId])
+  for (const query of [`?merchantId=${other.id}`, `?trackingId=${foreign.trackingId}`, `?trackingId=${randomUUID()}`]) {
+    t.equal((await user.get(`/callbacks${query}`)).statusCode, 404, query)
+  }
+})
+
+t.test('an operator resends by name or since a time; the house at any time, a merchant now and then', async (t) => {
+  const [mine, foreign] = [await callback(first, parked), await callback(other, parked)]
+  const operator = await signInAs(service, 'operator', [first.id])
+  const house = await signInAs(service, 'operations')
+  const both = await operator.post('/callbacks/resend', { callbacks: [mine, foreign] })
+  t.match([both.statusCode, both.json().error.code], [404, 40403])
+  t.equal(await statusOf(mine), 'parked')
+  t.equal(
+    (await operator.post('/callbacks/resend', { merchantId: other.id, parkedSince: '2026-01-01' })).statusCode,
+    404,
+  )
+  t.match((await operator.post('/callbacks/resend', { callbacks: [mine] })).json(), { requeued: 1, more: false })
+  const { metadata } = (await service.store.readStream(`callback-${mine.trackingId}`)).at(-1)!
+  t.equal(metadata.actor, `user:${operator.userId}`)
+  await callbacks.reportAttempt(
+    mine.trackingId,
+    mine.webhookId,
+    { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
+    context,
+  )
+  t.equal((await operator.post('/callbacks/resend', { callbacks: [mine] })).statusCode, 429)
+  t.match((await house.post('/callbacks/resend', { callbacks: [mine, foreign] })).json(), { requeued: 2 })
+  const many = Array.from({ length: 200 }, () => mine)
+  t.equal((await house.post('/callbacks/resend', { callbacks: many })).statusCode, 200, 'so many fit into a request')
+  for (const body of [{}, { callbacks: [] }, { merchantId: first.id }, { merchantId: first.id, parkedSince: 'then' }]) {
+    t.equal((await house.post('/callbacks/resend', body)).statusCode, 400, JSON.stringify(body))
+  }
+})
+
+t.test('more than one request takes up are told of, and the next takes up the rest', async (t) => {
+  const crowded = await service.merchant()
+  const since = new Date().toISOString()
+  const ids = Array.from({ length: 1_003 }, () => [randomUUID(), randomUUID()] as const)
+  for (let n = 0; n < ids.length; n += 100) {
+    const lot = ids.slice(n, n + 100).map(async ([trackingId, webhookId]) => {
+      const request = { webhookId, trackingId, merchantId: crowded.id, transferRevision: 1, payload }
+      await callbacks.record(request, context)
+      const attempted = { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked }
+      await callbacks.reportAttempt(trackingId, webhookId, attempted, context)
+    })
+    await Promise.all(lot)
+  }
+  const house = await signInAs(service, 'operations')
+  const endpoint = async () =>
+    (await house.get('/endpoints')).json().items.find((each: { merchantId: string }) => each.merchantId === crowded.id)
+  await until(async () => (await endpoint()).parked === 1_000)
+  const request = { merchantId: crowded.id, parkedSince: since }
+  t.match((await house.post('/callbacks/resend', request)).json(), { requeued: 1_000, more: true })
+  await until(async () => (await endpoint()).parked === 3)
+  t.match((await house.post('/callbacks/resend', request)).json(), { requeued: 3, more: false })
+})
+
+t.test('endpoints: how they fare, a test, and enabled again by who may', async (t) => {
+  const receiver = await startReceiver(t)
+  const own = await service.merchant({ name: 'Endpoint', callbackUrl: receiver.url })
+  const operator = await signInAs(service, 'operator', [own.id])
+  await service.merchants.disableCallbacks(own.id, 'nothing but failures for 120 hours', context)
+  await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
+  t.same((await operator.get('/endpoints')).json().items, [
+    {
+      ...{ merchantId: own.id, merchantName: 'Endpoint', url: receiver.url, state: 'disabled' },
+      ...{ reason: 'nothing but failures for 120 hours', failingSince: null, waiting: 0, parked: 0 },
+    },
+  ])
+  const tested = await operator.post(`/merchants/${own.id}/endpoint/test`)
+  t.match(tested.json(), { delivered: true, httpStatus: 200, failure: null })
+  t.match(receiver.received[0]?.headers, { 'x-transfer-test': 'true' })
+  t.equal((await operator.post(`/merchants/${own.id}/endpoint/test`)).statusCode, 429)
+  t.match((await operator.get('/endpoints')).json().items, [{ state: 'disabled' }], 'a test enables nothing')
+  for (const path of ['test', 'enable']) {
+    t.equal((await operator.post(`/merchants/${other.id}/endpoint/${path}`)).statusCode, 404, path)
+    const viewer = await signInAs(service, 'viewer', [own.id])
+    t.equal((await viewer.post(`/merchants/${own.id}/endpoint/${path}`)).statusCode, 403, path)
+  }
+  t.match((await operator.post(`/merchants/${own.id}/endpoint/enable`)).json(), { callbacksDisabled: null })
+  t.match((await operator.get('/endpoints')).json().items, [{ state: 'answering' }])
+  const { metadata } = (await service.store.readStream(`merchant-${own.id}`)).at(-1)!
+  t.equal(metadata.actor, `user:${operator.userId}`)
+})

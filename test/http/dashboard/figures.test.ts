@@ -1,0 +1,125 @@
+import t from 'tap'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+const lags = [{ name: 'transfers', behind: true, lagMs: 1_200 }]
+const overrides = { projectionLags: async () => lags }
+let now = '2026-11-20T12:30:00.000Z'
+const service = await startTestService({ projections: true, clock: () => now, overrides })
+t.teardown(() => destroyTestService(service))
+const blue = await service.merchant({ name: 'Blue' })
+const red = await service.merchant({ name: 'Red' })
+const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
+
+async function create(merchant: typeof blue, amountText: string): Promise<string> {
+  const body = createBody('hosted', merchant.secretKey, {}, amountText)
+  const answer = await post(service.app, paths.hosted, body, { key: merchant.webApiKey })
+  return answer.json<{ trackingId: string }>().trackingId
+}
+
+const first = await create(blue, '100')
+await create(blue, '50')
+await create(red, '7.5')
+now = '2026-11-21T09:10:00.000Z'
+await service.transfers.complete(first, { transactionAmountMinor: 9_900n, confirmedAmountMinor: 9_900n }, context)
+const house = await signInAs(service, 'auditor')
+const operator = await signInAs(service, 'operator', [blue.id])
+const range = 'from=2026-11-20&to=2026-11-22'
+
+async function overview(who: typeof house, query = range) {
+  const answer = await who.get(`/overview?${query}`)
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json()
+}
+for (let n = 0; n < 500; n++) {
+  const { buckets, timeToCompletion } = await overview(house)
+  if (buckets.length === 2 && timeToCompletion[0].count === 1) break
+  await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+t.test('the overview tells what happened in the range and what stands open', async (t) => {
+  const bucket = { kind: 'deposit', transactionAmountMinor: 0 }
+  t.match(await overview(house), {
+    bucketMs: 3_600_000,
+    buckets: [
+      { ...bucket, start: '2026-11-20T12:00:00.000Z', status: 'Pending', count: 3, amountMinor: 15_750 },
+      {
+        ...{ ...bucket, start: '2026-11-21T09:00:00.000Z', status: 'Completed', count: 1 },
+        ...{ amountMinor: 10_000, transactionAmountMinor: 9_900 },
+      },
+    ],
+    timeToCompletion: [
+      { kind: 'deposit', count: 1, medianMs: 74_400_000, p95Ms: 74_400_000 },
+      { kind: 'withdrawal', count: 0, medianMs: null, p95Ms: null },
+    ],
+    oldestPending: [{ amountMinor: Number }, { status: 'Pending' }],
+    pending: [
+      { kind: 'deposit', count: 2 },
+      { kind: 'withdrawal', count: 0 },
+    ],
+    ...{ needingAttention: 0, failingEndpoints: 0, parkedCallbacks: 0, projections: lags },
+  })
+  const long = await overview(house, 'from=2026-11-01&to=2026-12-01')
+  t.equal(long.bucketMs, 86_400_000)
+  t.same(
+    long.buckets.map(({ start, count }: { start: string; count: number }) => [start, count]),
+    [
+      ['2026-11-20T00:00:00.000Z', 3],
+      ['2026-11-21T00:00:00.000Z', 1],
+    ],
+  )
+})
+
+t.test('a merchant is told of its own, and nothing of how the service runs', async (t) => {
+  const own = await overview(operator)
+  t.match(own, { buckets: [{ count: 2, amountMinor: 15_000 }, { count: 1 }], pending: [{ count: 1 }, { count: 0 }] })
+  t.equal(own.oldestPending.length, 1)
+  t.same(own.projections, [])
+  t.same(own.buckets, (await overview(house, `${range}&merchantId=${blue.id}`)).buckets)
+  for (const path of ['/overview', '/statement', '/statement.csv'])
+    t.equal((await operator.get(`${path}?${range}&merchantId=${red.id}`)).statusCode, 404, path)
+})
+
+t.test('an endpoint that fails is counted', async (t) => {
+  await service.callbacks.noteEndpointFailing(blue.id, '2026-11-20T00:00:00.000Z', context)
+  t.equal((await overview(house)).failingEndpoints, 1)
+  t.equal((await overview(house, `${range}&merchantId=${red.id}`)).failingEndpoints, 0)
+})
+
+t.test('the statement, and the same as a file', async (t) => {
+  const nothing = { requestedCount: 0, requestedMinor: 0, completedCount: 0, completedMinor: 0, returnedMinor: 0 }
+  const { items } = (await operator.get(`/statement?${range}`)).json()
+  t.same(items, [
+    {
+      ...{ ...nothing, day: '2026-11-20', kind: 'deposit', requestedCount: 2, requestedMinor: 15_000 },
+      ...{ mismatchMinor: 0, openCount: 2, openMinor: 15_000 },
+    },
+    {
+      ...{ ...nothing, day: '2026-11-21', kind: 'deposit', completedCount: 1, completedMinor: 9_900 },
+      ...{ mismatchMinor: -100, openCount: 1, openMinor: 5_000 },
+    },
+  ])
+  const { headers, body } = await operator.get(`/statement.csv?${range}`)
+  t.equal(headers['content-disposition'], 'attachment; filename="statement.csv"')
+  t.same(body.split('\r\n'), [
+    'day,kind,currency,requestedCount,requested,completedCount,completed,mismatch,returned,openCount,open',
+    '2026-11-20,deposit,TRY,2,150.00,0,0.00,0.00,0.00,2,150.00',
+    '2026-11-21,deposit,TRY,0,0.00,1,99.00,-1.00,0.00,1,50.00',
+    '',
+  ])
+})
+
+t.test('a range that cannot be is refused by name', async (t) => {
+  for (const [query, message] of [
+    ['from=2026-11-20', "must have required property 'to'"],
+    ['from=2026-11-20&to=2026-11-20', 'to must be after from'],
+    ['from=2024-11-20&to=2026-11-20', 'to must be at most 400 days after from'],
+    ['from=x&to=2026-11-20', 'from must be an ISO 8601 date, or a time with its zone'],
+  ] as const) {
+    for (const path of ['/overview', '/statement', '/statement.csv']) {
+      const { statusCode, body } = await house.get(`${path}?${query}`)
+      t.equal(statusCode, 400, query)
+      if (!message.includes('required')) t.match(JSON.parse(body).error.validationErrors, [{ message }])
+    }
+  }
+})

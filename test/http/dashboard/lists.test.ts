@@ -1,0 +1,171 @@
+import t from 'tap'
+import type { Session } from '../../../src/http/dashboard/api.js'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+const service = await startTestService({ projections: true })
+t.teardown(() => destroyTestService(service))
+const blue = await service.merchant({ name: 'Blue' })
+const red = await service.merchant({ name: 'Red' })
+
+type Row = { trackingId: string; merchantId: string; createdAt: string; amountMinor: number; name: string }
+interface Answer {
+  items: Row[]
+  nextCursor: string | null
+}
+interface Asking {
+  get(path: string): ReturnType<Awaited<ReturnType<typeof signInAs>>['get']>
+  session: Session
+}
+
+async function create(merchant: typeof blue, kind: 'hosted' | 'withdrawal', fields: object, amountText = '100.50') {
+  const body = createBody(kind, merchant.secretKey, { ...fields }, amountText)
+  const answer = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+}
+
+const formula = '=HYPERLINK("https://evil.example";"click, please")'
+for (let n = 0; n < 30; n++) {
+  await create(n % 3 === 0 ? red : blue, 'hosted', { name: `Ada ${n}`, userId: `user-${n}` }, `${10 + n}.25`)
+}
+await create(blue, 'withdrawal', { name: formula, userId: '+90 555', accountNumber: 'TR330006100519786457841326' })
+const house = await signInAs(service, 'auditor')
+const operator = await signInAs(service, 'operator', [blue.id])
+const both = await signInAs(service, 'viewer', [blue.id, red.id])
+
+async function ask(who: Asking, query: string): Promise<Answer> {
+  const answer = await who.get(`/transfers${query}`)
+  if (answer.statusCode !== 200) throw new Error(answer.body)
+  return answer.json()
+}
+
+async function untilListed(): Promise<void> {
+  const terms = () => service.readModels.collection('transfer_terms').countDocuments({})
+  for (let n = 0; n < 500; n++) {
+    if ((await ask(house, '?limit=100')).items.length === 31 && (await terms()) >= 31 * 4) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error('the projections did not come to the end')
+}
+await untilListed()
+
+t.test('the house sees every transfer, a merchant its own, whoever asks for whom', async (t) => {
+  const ofMerchant = async (who: Asking, query: string) => [
+    ...new Set((await ask(who, query)).items.map(({ merchantId }) => merchantId)),
+  ]
+  t.same((await ofMerchant(house, '?limit=100')).sort(), [blue.id, red.id].sort())
+  t.same(await ofMerchant(operator, '?limit=100'), [blue.id])
+  t.same((await ofMerchant(both, '?limit=100')).sort(), [blue.id, red.id].sort())
+  t.same(await ofMerchant(both, `?merchantId=${red.id}`), [red.id])
+  for (const path of ['/transfers', '/transfers.csv']) {
+    const { statusCode, body } = await operator.get(`${path}?merchantId=${red.id}`)
+    t.equal(statusCode, 404)
+    t.match(JSON.parse(body), { error: { code: 40405 } })
+  }
+  t.equal((await service.app.inject('/dashboard/api/transfers')).statusCode, 401)
+})
+
+t.test('every filter reaches the list, and pages go on where they ended', async (t) => {
+  const count = async (who: Asking, query: string) => (await ask(who, query)).items.length
+  t.equal(await count(operator, '?kind=withdrawal'), 1)
+  t.equal(await count(operator, '?status=Completed'), 0)
+  t.equal(await count(operator, '?text=user-1'), 8, 'user-1 and user-10 to user-19, without those of Red')
+  t.equal(await count(operator, '?text=TR33%200006'), 1)
+  t.equal(await count(operator, '?minAmount=3025&maxAmount=3225'), 2)
+  t.equal(await count(operator, '?method=1&limit=100'), 21)
+  t.equal(await count(operator, '?method=2'), 0)
+  t.equal(await count(operator, '?attention=open'), 0)
+  t.equal(await count(operator, '?to=2020-01-01'), 0)
+  const amounts = (await ask(operator, '?sort=largest&kind=deposit&limit=3')).items.map((row) => row.amountMinor)
+  t.same(amounts, [3925, 3825, 3625])
+  const seen: string[] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const page: Answer = await ask(both, `?sort=oldest&limit=7${cursor && `&cursor=${cursor}`}`)
+    seen.push(...page.items.map(({ trackingId }) => trackingId))
+    cursor = page.nextCursor
+  }
+  t.equal(seen.length, 31)
+  t.equal(new Set(seen).size, 31)
+})
+
+t.test('what no index serves is refused by the name of its parameter', async (t) => {
+  for (const [query, message] of [
+    ['?minAmount=1', 'minAmount needs a merchantId'],
+    ['?method=1', 'method needs a merchantId'],
+    [`?merchantId=${blue.id}&maxAmount=5&from=2026-01-01`, 'from does not go with an amount'],
+    ['?text=ada&status=Pending', 'status does not go with text'],
+    ['?cursor=x', 'cursor must be the nextCursor of an earlier answer'],
+    ['?from=yesterday', 'from must be an ISO 8601 date, or a time with its zone'],
+    ['?limit=500', 'limit must be from 1 to 100'],
+  ] as const) {
+    for (const path of ['/transfers', ...(/limit|cursor/.test(query) ? [] : ['/transfers.csv'])]) {
+      const { statusCode, body } = await house.get(`${path}${query}`)
+      t.equal(statusCode, 400, query)
+      t.match(JSON.parse(body), { error: { validationErrors: [{ message }] } })
+    }
+  }
+})
+
+/** RFC 4180. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = []
+  for (const line of text.split('\r\n').slice(0, -1))
+    rows.push(
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
+        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain!,
+      ),
+    )
+  return rows
+}
+
+t.test('the file has the rows that the screen has, in its order', async (t) => {
+  for (const query of [
+    '?sort=oldest',
+    '?kind=deposit',
+    '?text=ada',
+    '?sort=smallest&minAmount=2000',
+    '?method=1',
+    '?status=Failed',
+  ]) {
+    const shown: Row[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page: Answer = await ask(operator, `${query}&limit=4${cursor && `&cursor=${cursor}`}`)
+      shown.push(...page.items)
+      cursor = page.nextCursor
+    }
+    const { statusCode, headers, body } = await operator.get(`/transfers.csv${query}`)
+    t.equal(statusCode, 200)
+    t.equal(headers['content-type'], 'text/csv; charset=utf-8')
+    t.equal(headers['content-disposition'], 'attachment; filename="transfers.csv"')
+    const [header, ...rows] = parseCsv(body)
+    const column = (name: string) => rows.map((row) => row[header!.indexOf(name)])
+    t.same(
+      column('trackingId'),
+      shown.map(({ trackingId }) => trackingId),
+      query,
+    )
+    t.same(
+      column('amount'),
+      shown.map(({ amountMinor }) => (amountMinor / 100).toFixed(2)),
+    )
+    t.same(
+      column('createdAt'),
+      shown.map(({ createdAt }) => createdAt),
+    )
+    t.ok(rows.every((row) => row.length === header!.length))
+  }
+})
+
+t.test('what a customer is named never becomes a formula in a spreadsheet', async (t) => {
+  const { body } = await operator.get('/transfers.csv?kind=withdrawal')
+  const [header, row] = parseCsv(body)
+  t.equal(row![header!.indexOf('name')], `'${formula}`)
+  t.equal(row![header!.indexOf('userId')], "'+90 555")
+  t.equal(row![header!.indexOf('amount')], '100.50')
+})
+
+t.test('a user has two exports at once, one after the other as many as wanted', async (t) => {
+  for (let n = 0; n < 5; n++) t.equal((await operator.get('/transfers.csv')).statusCode, 200)
+})

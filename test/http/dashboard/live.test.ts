@@ -1,0 +1,113 @@
+import { get, type IncomingMessage } from 'node:http'
+import t, { type Test } from 'tap'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+const service = await startTestService({ projections: true })
+t.teardown(() => destroyTestService(service))
+await service.app.listen({ port: 0, host: '127.0.0.1' })
+const address = service.app.server.address()
+const port = typeof address === 'object' ? address?.port : 0
+const blue = await service.merchant({ name: 'Blue' })
+const red = await service.merchant({ name: 'Red' })
+
+async function create(merchant: typeof blue): Promise<void> {
+  const body = createBody('hosted', merchant.secretKey)
+  await post(service.app, paths.hosted, body, { key: merchant.webApiKey })
+}
+
+interface Message {
+  readonly changes: readonly { readonly status: string; readonly count: number; readonly amountMinor: number }[]
+  readonly transfers: readonly { readonly merchantId: string; readonly claim: unknown }[]
+}
+
+/** What a page gets that listens, until the test ends. */
+async function listen(t: Test, cookie: string, query = '') {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = get({ port, path: `/dashboard/api/live${query}`, headers: { cookie } }, resolve)
+    request.once('error', reject)
+    t.teardown(() => request.destroy())
+  })
+  let text = ''
+  const state = { ended: false }
+  answer.on('data', (chunk) => {
+    text += chunk
+  })
+  answer.once('end', () => {
+    state.ended = true
+  })
+  answer.once('error', () => undefined)
+  const messages = () => [...text.matchAll(/^data: (.*)$/gm)].map(([, json]) => JSON.parse(json!) as Message)
+  return { answer, state, messages }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('waited 20 s in vain')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+t.test('each page is told what happens to the transfers that its user sees', async (t) => {
+  const house = await listen(t, (await signInAs(service, 'auditor')).cookie)
+  const operator = await listen(t, (await signInAs(service, 'operator', [blue.id])).cookie)
+  t.match(house.answer.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  const chosen = await listen(t, (await signInAs(service, 'auditor')).cookie, `?merchantId=${red.id}`)
+  await create(red)
+  await create(blue)
+  await until(() => operator.messages().flatMap(({ transfers }) => transfers).length > 0)
+  t.same(
+    operator.messages().flatMap(({ changes }) => changes.map(({ count, status }) => [status, count])),
+    [['Pending', 1]],
+  )
+  t.same(
+    operator.messages().flatMap(({ transfers }) => transfers.map(({ merchantId, claim }) => [merchantId, claim])),
+    [[blue.id, null]],
+  )
+  const seen = () => house.messages().flatMap(({ transfers }) => transfers.map(({ merchantId }) => merchantId))
+  await until(() => seen().includes(blue.id))
+  await until(() => seen().includes(red.id))
+  await until(() => chosen.messages().flatMap(({ transfers }) => transfers).length > 0)
+  t.same(
+    chosen.messages().flatMap(({ transfers }) => transfers.map(({ merchantId }) => merchantId)),
+    [red.id],
+  )
+  const others = await listen(t, (await signInAs(service, 'operator', [blue.id])).cookie, `?merchantId=${red.id}`)
+  t.equal(others.answer.statusCode, 404)
+})
+
+t.test('it ends with the session', async (t) => {
+  const user = await signInAs(service, 'auditor')
+  const page = await listen(t, user.cookie)
+  t.equal(page.answer.statusCode, 200)
+  t.equal((await user.delete('/session')).statusCode, 204)
+  await until(() => page.state.ended)
+})
+
+t.test('six at once, and again one when one is closed', async (t) => {
+  const { cookie } = await signInAs(service, 'auditor')
+  const pages = []
+  for (let n = 0; n < 6; n++) pages.push(await listen(t, cookie))
+  t.same(
+    pages.map(({ answer }) => answer.statusCode),
+    [200, 200, 200, 200, 200, 200],
+  )
+  const seventh = await listen(t, cookie)
+  t.equal(seventh.answer.statusCode, 429)
+  t.equal(seventh.answer.headers['retry-after'], '5')
+  pages[0]!.answer.destroy()
+  for (let n = 0; ; n++) {
+    const { answer } = await listen(t, cookie)
+    if (answer.statusCode === 200) break
+    if (n === 100) throw new Error('the place was not given back')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+})
+
+t.test('nobody is told who is not signed in, and the server closes while pages listen', async (t) => {
+  t.equal((await listen(t, '')).answer.statusCode, 401)
+  const page = await listen(t, (await signInAs(service, 'auditor')).cookie)
+  await service.app.close()
+  await until(() => page.state.ended)
+})

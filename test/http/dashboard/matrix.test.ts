@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { UserDirectory } from '../../../src/commands/user-directory.js'
+import { isAllowed, isMerchantRole, permissions, type Role, roles } from '../../../src/domain/user/permissions.js'
+import { password, postSession, signIn, signInAs } from '../../support/dashboard.js'
+import { destroyTestService, startTestService, type TestService } from '../../support/test-service.js'
+
+const api = '/dashboard/api'
+const origin = 'https://pay.example'
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const codes = { notSignedIn: 40102, crossSite: 40303, csrf: 40305, permissionMissing: 40306 }
+
+interface Answer {
+  readonly status: number
+  /** Of the refusal; undefined when there is none, or none that can be seen. */
+  readonly code: number | undefined
+}
+
+async function service(t: Test): Promise<TestService> {
+  // Each look at this clock is a second later: refusals by the hundred are no flood here.
+  let seconds = 0
+  const monotonicMs = () => ++seconds * 1_000
+  const started = await startTestService({ projections: true, overrides: { monotonicMs } })
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+type Route = TestService['app']['knownRoutes'][number]
+
+function routesOf(app: FastifyInstance): readonly Route[] {
+  return app.knownRoutes.filter(({ url }) => url.startsWith(`${api}/`))
+}
+
+const isSignIn = ({ method, url }: Route) => method === 'POST' && url === `${api}/session`
+const isChange = ({ method }: Route) => method !== 'GET' && method !== 'HEAD'
+
+/** With ids that nobody has: what is allowed is not found, or misses its fields, and changes nothing. */
+async function ask(
+  app: FastifyInstance,
+  { method, url }: Route,
+  headers: { readonly [name: string]: string },
+): Promise<Answer> {
+  const answer = await app.inject({
+    method: method as 'GET',
+    url: url.replaceAll(/:\w+/g, () => randomUUID()),
+    headers,
+    ...(method !== 'GET' && method !== 'HEAD' && method !== 'DELETE' && { payload: {} }),
+    // Some answers have no end.
+    payloadAsStream: true,
+  })
+  const { statusCode: status } = answer
+  const stream = answer.stream()
+  if (method === 'HEAD' || !String(answer.headers['content-type']).startsWith('application/json')) {
+    stream.destroy()
+    return { status, code: undefined }
+  }
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return { status, code: JSON.parse(text).error?.code }
+}
+
+async function peopleOf(running: TestService) {
+  const { id } = await running.merchant()
+  const people = new Map<Role, Awaited<ReturnType<typeof signInAs>>>()
+  for (const role of roles) people.set(role, await signInAs(running, role, isMerchantRole(role) ? [id] : undefined))
+  return people
+}
+
+t.test(
+  'every route of the dashboard asks for a permission, every permission has a route, and no other route asks',
+  async (t) => {
+    const { app } = await service(t)
+    const routes = routesOf(app)
+    t.ok(routes.length >= 20)
+    for (const route of routes) {
+      if (isSignIn(route)) t.equal(route.permission, undefined)
+      else t.ok(route.permission, `${route.method} ${route.url}`)
+    }
+    const asked = new Set<string | undefined>(routes.map(({ permission }) => permission))
+    for (const each of Object.keys(permissions)) t.ok(asked.has(each), each)
+    for (const { url, permission } of app.knownRoutes)
+      if (!url.startsWith(`${api}/`)) t.equal(permission, undefined, `${url} is for nobody who signs in`)
+  },
+)
+
+t.test('each role may do on each route what the table of permissions says, and nobody else anything', async (t) => {
+  const running = await service(t)
+  const { app } = running
+  const people = await peopleOf(running)
+  for (const route of routesOf(app)) {
+    const what = `${route.method} ${route.url}`
+    if (isSignIn(route)) continue
+    const stranger = await ask(app, route, { origin, 'x-csrf-token': 'x' })
+    t.equal(stranger.status, 401, `${what}: nobody`)
+    if (route.method !== 'HEAD') t.equal(stranger.code, codes.notSignedIn, `${what}: nobody`)
+    for (const [role, { cookie, csrfToken, email }] of people) {
+      const { status, code } = await ask(app, route, { cookie, origin, 'x-csrf-token': csrfToken })
+      if (!isAllowed(role, route.permission!)) {
+        t.equal(status, 403, `${what}: ${role}`)
+        if (route.method !== 'HEAD') t.equal(code, codes.permissionMissing, `${what}: ${role}`)
+        continue
+      }
+      t.ok(status !== 401 && status !== 403 && status < 500, `${what}: ${role} is answered ${status}`)
+      // Those that sign out do.
+      const still = await app.inject({ url: `${api}/session`, headers: { cookie } })
+      if (still.statusCode === 401)
+        people.set(role, { ...people.get(role)!, ...(await signIn(app, { email, password })) })
+    }
+  }
+})
+
+t.test('every change without the token of its session, or from elsewhere, is refused', async (t) => {
+  const running = await service(t)
+  const { app } = running
+  const people = await peopleOf(running)
+  const changes = routesOf(app).filter(isChange)
+  t.ok(changes.length >= 12)
+  for (const route of changes) {
+    const what = `${route.method} ${route.url}`
+    const role = roles.find((each) => route.permission === undefined || isAllowed(each, route.permission))
+    const { cookie, csrfToken } = people.get(role!)!
+    const refused = async (headers: { readonly [name: string]: string }) =>
+      (await ask(app, route, { cookie, ...headers })).code
+    for (const elsewhere of ['https://evil.example', 'null', 'http://pay.example', `${origin}.evil.example`])
+      t.equal(await refused({ origin: elsewhere, 'x-csrf-token': csrfToken }), codes.crossSite, `${what} ${elsewhere}`)
+    for (const site of ['cross-site', 'same-site', 'none'])
+      t.equal(await refused({ 'sec-fetch-site': site, 'x-csrf-token': csrfToken }), codes.crossSite, `${what} ${site}`)
+    if (isSignIn(route)) continue
+    const another = people.get(role === 'auditor' ? 'administrator' : 'auditor')!.csrfToken
+    for (const token of [undefined, '', 'x', another, `${csrfToken}x`]) {
+      const header = token === undefined ? {} : { 'x-csrf-token': token }
+      t.equal(await refused({ origin, ...header }), codes.csrf, `${what} with another token`)
+    }
+    t.equal((await app.inject({ url: `${api}/session`, headers: { cookie } })).statusCode, 200, `${what} did nothing`)
+  }
+})
+
+t.test('whoever is disabled or reset is out on every route, at once, on another node too', async (t) => {
+  const running = await service(t)
+  const { app, users, store } = running
+  const elsewhere = new UserDirectory(store, () => {})
+  await elsewhere.start()
+  t.teardown(() => elsewhere.stop())
+  const other = await running.otherNode({ userDirectory: elsewhere })
+  await signInAs(running, 'administrator')
+  for (const end of ['disable', 'reset'] as const) {
+    const user = await signInAs(running, 'administrator')
+    const { cookie, csrfToken } = user
+    const headers = { cookie, origin, 'x-csrf-token': csrfToken }
+    const seen = (node: FastifyInstance) => node.inject({ url: `${api}/session`, headers })
+    await elsewhere.catchUp()
+    t.equal((await seen(other)).statusCode, 200, 'a session is one of every node')
+    t.ok((await users[end](user.userId, context)).accepted)
+    const routes = routesOf(app).filter((route) => !isSignIn(route))
+    // First: a change waits until the node knows what the log says.
+    for (const route of routes.filter(isChange))
+      t.equal((await ask(other, route, headers)).status, 401, `${end}, other node: ${route.method} ${route.url}`)
+    for (const node of [app, other]) {
+      for (const route of routes)
+        t.equal((await ask(node, route, headers)).status, 401, `${end}: ${route.method} ${route.url}`)
+    }
+    t.equal((await postSession(app, { email: user.email, password })).statusCode, 400)
+  }
+})

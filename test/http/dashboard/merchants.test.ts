@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { minuteMs } from '../../../src/domain/time.js'
+import { signInAs } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+let nowMs = Date.now()
+const service = await startTestService({ clock: () => new Date(nowMs).toISOString() })
+t.teardown(() => destroyTestService(service))
+const { store, directory } = service
+
+const codeOf = (answer: { json(): { error: { code: number } } }) => answer.json().error.code
+
+/** Nothing that was issued is in the answer, but what is named. */
+function hasNoSecret(t: Test, text: string, but: readonly string[] = []) {
+  const rest = but.reduce((left, secret) => left.replaceAll(secret, ''), text)
+  t.notMatch(rest, /\b(tk|sk|whsec)_|v1\.[A-Za-z0-9_-]+\.|[0-9a-f]{64}/)
+}
+
+t.test('an administrator makes a merchant, whose credentials are shown once and work', async (t) => {
+  const admin = await signInAs(service, 'administrator')
+  const asked = { name: 'Shop', callbackUrl: 'https://shop.example/callbacks', allowIps: ['127.0.0.1', '10.0.0.0/8'] }
+  const answer = await admin.post('/merchants', { ...asked, sandbox: true })
+  t.equal(answer.statusCode, 200)
+  const { merchant, webApiKey, secretKey, webhookSecret } = answer.json()
+  t.match(merchant, { settings: { ...asked, sandbox: true, requireSignature: 'none', approvalAboveMinor: null } })
+  t.match(merchant.keys, [{ name: 'main', validUntil: null }])
+  hasNoSecret(t, answer.body, [webApiKey, secretKey, webhookSecret])
+  const created = await post(service.app, paths.hosted, createBody('hosted', secretKey), { key: webApiKey })
+  t.equal(created.statusCode, 200)
+  const [registered] = await store.readStream(`merchant-${merchant.merchantId}`)
+  t.equal(registered?.metadata.actor, `user:${admin.userId}`)
+  t.same((await admin.get(`/merchants/${merchant.merchantId}`)).json(), merchant)
+  t.match((await admin.get('/merchants')).json().items[0], merchant)
+  const live = await admin.post('/merchants', asked)
+  t.match(live.json().merchant.settings, { sandbox: false, requireSignature: 'withdrawals' })
+  t.match(service.logLines.join(), new RegExp(`security.merchant_changed.*"merchantId":"${merchant.merchantId}"`))
+})
+
+t.test('a setting is refused as on the command line, by its name, and nothing changes', async (t) => {
+  const { id } = await service.merchant()
+  const admin = await signInAs(service, 'administrator')
+  const before = (await store.readStream(`merchant-${id}`)).length
+  const wrong: readonly [member: string, change: object][] = [
+    ['name', { name: ' ' }],
+    ['name', { name: 'Shop\u202e' }],
+    ['callbackUrl', { callbackUrl: 'http://10.0.0.1/' }],
+    ['callbackUrl', { callbackUrl: 'https://user:secret@shop.example/' }],
+    ['allowIps', { allowIps: ['10.0.0.0/33'] }],
+    ['rateLimitPerSecond', { rateLimitPerSecond: 0 }],
+    ['depositExpiryMinutes', { depositExpiryMinutes: 5 }],
+    ['minAmountMinor', { minAmountMinor: 500, maxAmountMinor: 400 }],
+    ['mismatchToleranceMinor', { mismatchToleranceMinor: -1 }],
+    ['approvalAboveMinor', { approvalAboveMinor: 0 }],
+    ['returnUrl', { returnUrl: 'javascript:alert(1)' }],
+    ['frameAncestors', { frameAncestors: ["'self'"] }],
+    ['paymentInstructions', { paymentInstructions: [{ paymentMethod: 1, text: 'by wallet' }] }],
+    ['requireSignature', { requireSignature: 'some' }],
+    ['manualControlAboveMinor', { manualControlAboveMinor: 1.5 }],
+  ]
+  for (const [member, change] of wrong) {
+    const answer = await admin.patch(`/merchants/${id}`, change)
+    t.match([answer.statusCode, answer.json().error.validationErrors], [400, [{ members: [member] }]], member)
+  }
+  t.equal((await store.readStream(`merchant-${id}`)).length, before)
+  const create = { name: 'Shop', callbackUrl: 'http://shop.example/', allowIps: ['127.0.0.1'] }
+  const refused = await admin.post('/merchants', create)
+  t.match(refused.json().error.validationErrors, [{ members: ['callbackUrl'], message: /https/ }])
+})
+
+t.test(
+  'what is named changes; another URL takes callbacks up again, the same one does not; sandbox stays',
+  async (t) => {
+    const { id } = await service.merchant()
+    const admin = await signInAs(service, 'administrator')
+    await service.merchants.disableCallbacks(id, 'gone', { actor: 'test', $correlationId: 'c', $causationId: 'c' })
+    const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
+    const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
+    const changed = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
+    t.match(changed.json(), { settings: { ...change, sandbox: true }, callbacksDisabled: 'gone' })
+    t.match((await admin.get(`/merchants/${id}`)).json(), changed.json(), 'it is read at once')
+    const { length } = await store.readStream(`merchant-${id}`)
+    t.match((await admin.patch(`/merchants/${id}`, change)).json(), changed.json())
+    t.equal((await store.readStream(`merchant-${id}`)).length, length, 'the same again is no event')
+    const moved = await admin.patch(`/merchants/${id}`, { callbackUrl: 'http://127.0.0.1:1/elsewhere' })
+    t.match(moved.json(), { callbacksDisabled: null })
+    t.match((await admin.post(`/merchants/${id}/suspend`)).json(), { suspended: true })
+    t.equal(directory.byId(id)?.suspended, true)
+    t.match((await admin.post(`/merchants/${id}/resume`)).json(), { suspended: false })
+  },
+)
+
+t.test('keys are made, revoked and rotated, and each is shown once', async (t) => {
+  const { id, webApiKey: before } = await service.merchant()
+  const admin = await signInAs(service, 'administrator')
+  const validUntil = new Date(nowMs + 60 * minuteMs).toISOString()
+  const made = await admin.post(`/merchants/${id}/keys`, { name: 'reports', scopes: ['read'], validUntil })
+  const { value, merchant } = made.json()
+  hasNoSecret(t, made.body, [value])
+  t.match(merchant.keys[1], { name: 'reports', scopes: ['read'], validUntil })
+  const read = (key: string) => service.app.inject({ url: '/v1/transfers', headers: { webapikey: key } })
+  t.equal((await read(value)).statusCode, 200)
+  const twice = await admin.post(`/merchants/${id}/keys`, { name: 'reports', scopes: ['read'] })
+  t.match([twice.statusCode, codeOf(twice), twice.json().error.details], [409, 40913, /has a key of this name/])
+  for (const [member, wrong] of [
+    ['name', { name: 'two words', scopes: ['read'] }],
+    ['scopes', { name: 'x', scopes: ['everything'] }],
+    ['validUntil', { name: 'x', scopes: ['read'], validUntil: '2020-01-01' }],
+  ] as const) {
+    const refused = await admin.post(`/merchants/${id}/keys`, wrong)
+    t.match([refused.statusCode, refused.json().error.validationErrors], [400, [{ members: [member] }]], member)
+  }
+  const { keyId } = merchant.keys[1]
+  t.equal((await admin.delete(`/merchants/${id}/keys/${keyId}`)).json().keys.length, 1)
+  t.equal((await read(value)).statusCode, 401)
+  t.equal((await admin.delete(`/merchants/${id}/keys/${keyId}`)).statusCode, 404)
+
+  const rotated = await admin.post(`/merchants/${id}/rotate`, { secret: 'webApiKey', overlapMinutes: 0 })
+  t.equal((await read(before)).statusCode, 401)
+  t.equal((await read(rotated.json().value)).statusCode, 200)
+  for (const [secret, form] of [
+    ['secretKey', /^sk_/],
+    ['webhookSecret', /^whsec_/],
+  ] as const) {
+    const answer = await admin.post(`/merchants/${id}/rotate`, { secret })
+    t.match(answer.json().value, form)
+    hasNoSecret(t, answer.body, [answer.json().value])
+    t.same(directory.secrets(directory.byId(id)!, secret)[0], answer.json().value)
+    t.equal(directory.secrets(directory.byId(id)!, secret).length, 2, 'the one before stays valid')
+  }
+  t.notMatch(service.logLines.join(), new RegExp(value))
+})
+
+t.test('what issues a secret needs a recent sign-in; what changes a setting does not', async (t) => {
+  const { id } = await service.merchant()
+  const admin = await signInAs(service, 'administrator')
+  nowMs += 11 * minuteMs
+  const create = { name: 'Shop', callbackUrl: 'https://shop.example/', allowIps: ['127.0.0.1'] }
+  for (const answer of [
+    await admin.post('/merchants', create),
+    await admin.post(`/merchants/${id}/keys`, { name: 'x', scopes: ['read'] }),
+    await admin.delete(`/merchants/${id}/keys/000000000000`),
+    await admin.post(`/merchants/${id}/rotate`, { secret: 'secretKey' }),
+  ]) {
+    t.match([answer.statusCode, codeOf(answer)], [403, 40307])
+  }
+  t.equal((await admin.patch(`/merchants/${id}`, { name: 'Renamed' })).statusCode, 200)
+})
+
+t.test('people of a merchant see their own, and no other; only administrators change one', async (t) => {
+  const [own, other] = [await service.merchant(), await service.merchant()]
+  const viewer = await signInAs(service, 'viewer', [own.id])
+  t.same(
+    (await viewer.get('/merchants')).json().items.map((each: { merchantId: string }) => each.merchantId),
+    [own.id],
+  )
+  t.equal((await viewer.get(`/merchants/${own.id}`)).statusCode, 200)
+  for (const id of [other.id, randomUUID(), '..']) {
+    const answer = await viewer.get(`/merchants/${id}`)
+    t.match([answer.statusCode, codeOf(answer)], [404, id === '..' ? Number : 40405], id)
+  }
+  for (const role of ['viewer', 'operator', 'approver', 'auditor', 'operations'] as const) {
+    const house = role === 'auditor' || role === 'operations'
+    const user = await signInAs(service, role, house ? undefined : [own.id])
+    t.equal(codeOf(await user.patch(`/merchants/${own.id}`, { name: 'Mine' })), 40306, role)
+    t.equal(codeOf(await user.post(`/merchants/${own.id}/suspend`)), 40306, role)
+  }
+  const admin = await signInAs(service, 'administrator')
+  for (const path of ['suspend', 'resume', 'rotate', 'keys']) {
+    const body = { secret: 'secretKey', name: 'x', scopes: ['read'] }
+    t.equal((await admin.post(`/merchants/${randomUUID()}/${path}`, body)).statusCode, 404, path)
+  }
+  t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Nobody' })).statusCode, 404)
+})

@@ -1,0 +1,100 @@
+import { createHash, randomBytes } from 'node:crypto'
+import t from 'tap'
+import { signInAs } from '../../support/dashboard.js'
+import { destroyTestService, startTestService } from '../../support/test-service.js'
+
+const service = await startTestService()
+t.teardown(() => destroyTestService(service))
+const { app, readModels } = service
+const { id } = await service.merchant()
+const operator = await signInAs(service, 'operator', [id])
+
+const files = {
+  'application/pdf': Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(300)]),
+  'image/png': Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), randomBytes(300)]),
+  'image/jpeg': Buffer.concat([Buffer.from('ffd8ffe0', 'hex'), randomBytes(300)]),
+}
+const mebibyte = 1024 * 1024
+
+function upload(payload: Buffer, type = 'application/pdf', who = operator) {
+  const headers = {
+    cookie: who.cookie,
+    origin: 'https://pay.example',
+    'x-csrf-token': who.csrfToken,
+    'content-type': type,
+  }
+  return app.inject({ method: 'POST', url: '/dashboard/api/receipts', headers, payload })
+}
+const addressOf = (answer: { json(): { receiptUrl: string } }) => new URL(answer.json().receiptUrl)
+
+t.test('a receipt is kept once under an address that nobody guesses, and shown to who has it', async (t) => {
+  for (const [type, bytes] of Object.entries(files)) {
+    const first = await upload(bytes, type)
+    t.equal(first.statusCode, 200, type)
+    const { origin, pathname } = addressOf(first)
+    t.equal(origin, 'https://pay.example')
+    t.match(pathname, new RegExp(`^/receipts/${createHash('sha256').update(bytes).digest('hex')}-[A-Za-z0-9_-]{32}$`))
+    t.strictSame((await upload(bytes, type)).json(), first.json(), 'again')
+    const shown = await app.inject(pathname)
+    t.ok(shown.rawPayload.equals(bytes))
+    t.match(shown.headers, {
+      'content-type': type,
+      'content-disposition': /^inline; filename="receipt\.(pdf|png|jpg)"$/,
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'public, max-age=31536000, immutable',
+    })
+    t.equal((await app.inject({ method: 'HEAD', url: pathname })).statusCode, 200)
+  }
+  t.equal((await readModels.collection('receipts').find({})).length, 3)
+})
+
+t.test('the type is what the bytes say, whatever the sender calls it', async (t) => {
+  const { pathname } = addressOf(await upload(files['image/png'], 'application/pdf'))
+  t.equal((await app.inject(pathname)).headers['content-type'], 'image/png')
+  const page = Buffer.from('<script>alert(1)</script>')
+  for (const bytes of [
+    page,
+    Buffer.concat([Buffer.from(' '), files['application/pdf']]),
+    Buffer.alloc(0),
+    Buffer.from('%PDF'),
+  ]) {
+    t.match(await upload(bytes), { statusCode: 415 })
+  }
+  for (const type of ['text/html', 'image/svg+xml', 'application/json', 'multipart/form-data; boundary=x']) {
+    const answer = await upload(files['image/png'], type)
+    t.match([answer.statusCode, answer.json()], [415, { error: { code: 41502 } }], type)
+  }
+})
+
+t.test('up to 5 MB, and nothing of a larger one is kept', async (t) => {
+  const sized = (bytes: number) => Buffer.concat([Buffer.from('%PDF-'), Buffer.alloc(bytes - 5)])
+  const largest = await upload(sized(5 * mebibyte))
+  t.equal(largest.statusCode, 200)
+  t.equal((await app.inject(addressOf(largest).pathname)).rawPayload.length, 5 * mebibyte)
+  const before = await readModels.collection('receipts').countDocuments({})
+  const answer = await upload(sized(5 * mebibyte + 1))
+  t.match([answer.statusCode, answer.json()], [413, { error: { code: 41302 } }])
+  t.equal(await readModels.collection('receipts').countDocuments({}), before)
+})
+
+t.test('without the right address there is nothing, and only who settles transfers may store one', async (t) => {
+  const { pathname } = addressOf(await upload(files['image/png']))
+  const [sha256 = '', mac = ''] = pathname.slice('/receipts/'.length).split(/-(.*)/s)
+  const other = mac.startsWith('A') ? `B${mac.slice(1)}` : `A${mac.slice(1)}`
+  for (const name of [
+    sha256,
+    `${sha256}-`,
+    `${sha256}-${other}`,
+    `${sha256}-${mac.slice(1)}`,
+    `${sha256.toUpperCase()}-${mac}`,
+    '..%2f..%2fetc',
+  ]) {
+    const answer = await app.inject(`/receipts/${name}`)
+    t.match([answer.statusCode, answer.json()], [404, { error: { code: 40401 } }], name)
+  }
+  for (const role of ['viewer', 'auditor', 'operations', 'administrator'] as const) {
+    const who = await signInAs(service, role, role === 'viewer' ? [id] : undefined)
+    t.equal((await upload(files['image/png'], 'image/png', who)).statusCode, 403, role)
+  }
+})

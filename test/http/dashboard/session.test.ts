@@ -1,0 +1,117 @@
+import t, { type Test } from 'tap'
+import { password, postSession, signInAs } from '../../support/dashboard.js'
+import { destroyTestService, startTestService, type TestServiceOptions } from '../../support/test-service.js'
+
+async function service(t: Test, options: TestServiceOptions = {}) {
+  const started = await startTestService(options)
+  t.teardown(() => destroyTestService(started))
+  return started
+}
+
+t.test('signing in tells who it is, and the cookie is one that no page can read or send from elsewhere', async (t) => {
+  const running = await service(t)
+  const { id } = await running.merchant({ name: 'Blue Shop' })
+  await running.merchant({ name: 'Red Shop' })
+  const operator = await signInAs(running, 'operator', [id])
+  const { session } = operator
+  t.match(session, {
+    user: { email: operator.email, role: 'operator', merchantIds: [id], hasSecondFactor: false },
+    mustChangePassword: false,
+    merchants: [{ merchantId: id, name: 'Blue Shop', sandbox: true }],
+    currency: { code: 'TRY', digits: 2 },
+    sandbox: true,
+  })
+  t.equal(session.merchants.length, 1, 'of other merchants nothing is told')
+  t.notOk(session.permissions.includes('users:manage'))
+  const again = await postSession(running.app, { email: operator.email.toUpperCase(), password })
+  const cookie = [again.headers['set-cookie']].flat().find((line) => line?.startsWith('__Host-transferd='))
+  t.match(cookie, /; Path=\/; HttpOnly; Secure; SameSite=Strict$/)
+  t.notMatch(cookie, /Domain|Max-Age|Expires/)
+  t.notOk(operator.cookie.includes(cookie!.split(';')[0]!), 'each sign-in has a session of its own')
+  t.strictSame((await operator.get('/session')).json(), session)
+})
+
+t.test('who is nobody, or gives another password, is told the same', async (t) => {
+  const running = await service(t)
+  const { email } = await signInAs(running, 'auditor')
+  const wrong = await postSession(running.app, { email, password: 'another password' })
+  const unknown = await postSession(running.app, { email: 'nobody@example.com', password })
+  const odd = await postSession(running.app, { email: 'no e-mail', password })
+  for (const answer of [wrong, unknown, odd]) {
+    t.equal(answer.statusCode, 400)
+    t.strictSame(answer.json(), wrong.json())
+    t.equal(answer.headers['set-cookie'], undefined)
+  }
+  t.equal((await running.app.inject('/dashboard/api/session')).statusCode, 401)
+})
+
+t.test('a page of another site signs nobody in', async (t) => {
+  const running = await service(t)
+  const { email } = await signInAs(running, 'auditor')
+  const answer = await postSession(running.app, { email, password }, { origin: 'https://pay.example.evil' })
+  t.equal(answer.json().error.code, 40303)
+})
+
+t.test('signing out ends this session and no other', async (t) => {
+  const running = await service(t)
+  const one = await signInAs(running, 'administrator')
+  const other = await signInAs(running, 'administrator')
+  t.equal((await one.delete('/session')).statusCode, 204)
+  t.equal((await one.get('/session')).statusCode, 401)
+  t.equal((await other.get('/session')).statusCode, 200)
+})
+
+t.test('a session ends after half an hour of nothing, and after twelve hours whatever happens', async (t) => {
+  const time = { ms: Date.parse('2026-03-01T08:00:00.000Z') }
+  const running = await service(t, { clock: () => new Date(time.ms).toISOString() })
+  const minute = 60_000
+  const idle = await signInAs(running, 'auditor')
+  const busy = await signInAs(running, 'auditor')
+  const end = time.ms + 12 * 60 * minute
+  time.ms += 30 * minute - 1
+  t.equal((await busy.get('/session')).statusCode, 200)
+  t.equal((await idle.get('/session')).statusCode, 200)
+  while (time.ms + 29 * minute < end) {
+    time.ms += 29 * minute
+    t.equal((await busy.get('/session')).statusCode, 200)
+  }
+  t.equal((await idle.get('/session')).statusCode, 401)
+  time.ms = end - 1
+  t.equal((await busy.get('/session')).statusCode, 200)
+  time.ms = end
+  t.equal((await busy.get('/session')).statusCode, 401)
+})
+
+t.test('disabled, reset, another role, signed out everywhere: each ends the sessions at once', async (t) => {
+  const running = await service(t)
+  await signInAs(running, 'administrator')
+  const context = { actor: 'test', $correlationId: 'c', $causationId: 'c' }
+  const { users } = running
+  const endings = {
+    disabled: (userId: string) => users.disable(userId, context),
+    reset: (userId: string) => users.reset(userId, context),
+    'another role': (userId: string) => users.changeRole(userId, 'operations', null, context),
+    'signed out everywhere': (userId: string) => users.endSessions(userId, context),
+  }
+  for (const [what, end] of Object.entries(endings)) {
+    const user = await signInAs(running, 'auditor')
+    t.equal((await user.get('/session')).statusCode, 200)
+    t.ok((await end(user.userId)).accepted, what)
+    t.equal((await user.get('/session')).statusCode, 401, what)
+    t.equal((await user.delete('/session')).statusCode, 401, what)
+  }
+})
+
+t.test('a change without the token of its session is refused, and so is one from elsewhere', async (t) => {
+  const running = await service(t)
+  const one = await signInAs(running, 'auditor')
+  const other = await signInAs(running, 'auditor')
+  const ask = (headers: { readonly [name: string]: string }) =>
+    running.app.inject({ method: 'DELETE', url: '/dashboard/api/session', headers: { cookie: one.cookie, ...headers } })
+  const origin = 'https://pay.example'
+  t.equal((await ask({ origin })).json().error.code, 40305)
+  t.equal((await ask({ origin, 'x-csrf-token': other.csrfToken })).json().error.code, 40305)
+  t.equal((await ask({ origin: 'null', 'x-csrf-token': one.csrfToken })).json().error.code, 40303)
+  t.equal((await ask({ 'sec-fetch-site': 'same-site', 'x-csrf-token': one.csrfToken })).json().error.code, 40303)
+  t.equal((await one.get('/session')).statusCode, 200)
+})

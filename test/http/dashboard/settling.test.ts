@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { later, minuteMs } from '../../../src/domain/time.js'
+import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
+import { password, signIn } from '../../support/dashboard.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
+
+let now = '2026-11-21T10:00:00.000Z'
+let elapsedMs = 0
+// More people sign in from here than one address may.
+const monotonicMs = () => {
+  elapsedMs += 60_000
+  return elapsedMs
+}
+const service = await startTestService({
+  clock: () => now,
+  overrides: { currency: { code: 'EUR', decimals: 2 }, monotonicMs },
+})
+t.teardown(() => destroyTestService(service))
+const { app, transfers, users, merchants, directory } = service
+const context = { actor: 'cli:root', $correlationId: 'c', $causationId: 'c' }
+const { id, secretKey, webApiKey } = await service.merchant()
+
+type Person = Awaited<ReturnType<typeof person>>
+type Body = { readonly [field: string]: unknown }
+
+async function person(name: string, role: 'viewer' | 'operator' | 'approver' | 'auditor', merchantIds = [id]) {
+  const email = `${randomUUID()}@example.com`
+  const bound = role === 'auditor' ? null : merchantIds
+  const created = await users.create({ email, name, role, merchantIds: bound }, context, password)
+  if (!created.accepted) throw new Error(created.refusal.message)
+  const signedIn = await signIn(app, { email, password })
+  return { ...signedIn, name, actor: `user:${created.user.userId}` }
+}
+
+async function withdrawal(fields: Body = {}): Promise<string> {
+  const body = createBody('withdrawal', secretKey, { accountNumber: 'DE89370400440532013000', ...fields })
+  return (await post(app, paths.withdrawal, body, { key: webApiKey })).json().result.trackingId
+}
+
+async function act({ post }: Person, trackingId: string, action: string, body: Body) {
+  const answer = await post(`/transfers/${trackingId}/${action}`, body)
+  const { error, ...transfer } = answer.json()
+  return {
+    status: answer.statusCode,
+    transfer: transfer as TransferDetailView,
+    code: error?.code,
+    details: error?.details,
+  }
+}
+
+const seen = async ({ get }: Person, trackingId: string) =>
+  (await get(`/transfers/${trackingId}`)).json<TransferDetailView>()
+const typesOf = async (trackingId: string) => (await transfers.history(trackingId)).map(({ event }) => event.type)
+
+const ada = await person('Ada', 'operator')
+const bob = await person('Bob', 'operator')
+const cem = await person('Cem', 'approver')
+
+t.test('fifty operators race for one withdrawal: one pays, the others are told who did', async (t) => {
+  const racers: Person[] = []
+  for (let n = 0; n < 50; n++) racers.push(await person(`Racer ${n}`, 'operator'))
+  const trackingId = await withdrawal()
+  const outcomes = await Promise.all(
+    racers.map(async (racer) => {
+      const claimed = await act(racer, trackingId, 'claim', { revision: 0 })
+      const { revision } = claimed.status === 200 ? claimed.transfer : { revision: 0 }
+      return { racer, claimed, paid: await act(racer, trackingId, 'complete', { revision }) }
+    }),
+  )
+  const winners = outcomes.filter(({ paid }) => paid.status === 200)
+  t.equal(winners.length, 1)
+  const { racer } = winners[0]!
+  for (const { claimed, paid } of outcomes.filter((each) => each !== winners[0])) {
+    t.match(claimed, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+    t.match(paid, { status: 409, code: 40911, details: new RegExp(`^${racer.name} claimed it at `) })
+  }
+  for (const { racer: loser } of outcomes.filter((each) => each !== winners[0]).slice(0, 5)) {
+    const { details } = await act(loser, trackingId, 'complete', { revision: 0 })
+    t.equal(details, `${racer.name} claimed it at ${now}. ${racer.name} completed it at ${now}.`)
+  }
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+})
+
+t.test('fifty who all saw the same claimed withdrawal, and its holder twenty times: it is paid once', async (t) => {
+  const trackingId = await withdrawal()
+  await act(ada, trackingId, 'claim', { revision: 0 })
+  const same = { revision: 1, receiptUrl: 'https://bank.example/1' }
+  const tries = [...Array.from({ length: 20 }, () => ada), ...Array.from({ length: 30 }, () => bob)]
+  const answers = await Promise.all(
+    tries.map(async (who) => ({ who, ...(await act(who, trackingId, 'complete', same)) })),
+  )
+  for (const { who, status, code, details } of answers) {
+    if (who === ada) t.equal(status, 200, 'the same request again is answered as it was')
+    else t.match({ status, code, details }, { status: 409, details: /^Ada / }, String(code))
+  }
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'TransferCompleted'])
+})
+
+t.test('a claim that expires during payment is told, and who holds it then', async (t) => {
+  const trackingId = await withdrawal()
+  await act(ada, trackingId, 'claim', { revision: 0 })
+  now = later(now, 15 * minuteMs)
+  t.match(await act(ada, trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 })
+  t.match(await seen(ada, trackingId), { claim: null, status: 'Pending' })
+  await act(bob, trackingId, 'claim', { revision: 1 })
+  t.match(await act(ada, trackingId, 'complete', { revision: 1 }), {
+    ...{ status: 409, code: 40911, details: `Bob claimed it at ${now}.` },
+  })
+  t.match(await act(ada, trackingId, 'complete', { revision: 2 }), {
+    ...{ status: 409, code: 40921, details: `Bob claimed it until ${later(now, 15 * minuteMs)}.` },
+  })
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'WithdrawalClaimed'])
+})
+
+t.test('what the viewer may do now is what would be accepted, and nothing else', async (t) => {
+  const trackingId = await withdrawal()
+  const viewer = await person('Vera', 'viewer')
+  const auditor = await person('Aud', 'auditor')
+  t.strictSame((await seen(viewer, trackingId)).actions, [])
+  t.strictSame((await seen(auditor, trackingId)).actions, [])
+  t.strictSame((await seen(ada, trackingId)).actions, ['claim', 'manual-control'])
+  const { transfer: claimed } = await act(ada, trackingId, 'claim', { revision: 0 })
+  t.strictSame(claimed.actions, ['release', 'complete', 'cancel', 'manual-control'])
+  t.match(claimed.claim, { name: 'Ada', mine: true, until: later(now, 15 * minuteMs) })
+  const others = await seen(bob, trackingId)
+  t.strictSame(others.actions, [])
+  t.match(others.claim, { name: 'Ada', mine: false })
+  const { transfer: cancelled } = await act(ada, trackingId, 'cancel', { revision: 1, message: 'no account' })
+  t.match(cancelled, { status: 'Cancelled', message: 'no account', actions: [], claim: null })
+})
+
+t.test('above the threshold another approves, and the one who pays gives the password again', async (t) => {
+  await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
+  t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
+  await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
+  const dan = await person('Dan', 'approver')
+  const trackingId = await withdrawal()
+  const { transfer: claimed } = await act(dan, trackingId, 'claim', { revision: 0 })
+  t.match(claimed, { approval: { needed: true, by: null }, actions: ['release', 'cancel', 'manual-control'] })
+  t.match(await act(dan, trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })
+  t.match(await act(dan, trackingId, 'approve', { revision: 1 }), { status: 409, code: 40925 }, 'nobody approves alone')
+  t.match(await act(ada, trackingId, 'approve', { revision: 1 }), { status: 403, code: 40306 }, 'an operator')
+  t.ok((await seen(cem, trackingId)).actions.includes('approve'))
+  const { transfer: approved } = await act(cem, trackingId, 'approve', { revision: 1 })
+  t.match(approved.approval, { needed: true, by: { name: 'Cem', at: now, amountMinor: 100_50 } })
+  t.match(await act(dan, trackingId, 'complete', { revision: 1 }), {
+    code: 40911,
+    details: `Cem approved it at ${now}.`,
+  })
+  now = later(now, 11 * minuteMs)
+  const body = { revision: 2 }
+  t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'not recent any more')
+  t.equal((await dan.post('/session/confirm', { password })).statusCode, 200)
+  t.match(await act(dan, trackingId, 'complete', body), { status: 200, transfer: { status: 'Completed' } })
+})
+
+t.test('deposits: complete, return, resolve, reopen and manual control, as today’s rules have it', async (t) => {
+  const created = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+  const { trackingId } = created.json().result
+  const receipt = { receivedAmountMinor: 95_00n, receiptUrl: null }
+  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await transfers.receiveFunds(trackingId, 1, receipt, context)
+  const cancelled = await seen(cem, trackingId)
+  t.strictSame(cancelled.actions, ['return', 'resolve', 'reopen'])
+  t.match(cancelled, { receivedMinor: 95_00, unsettledMinor: 95_00, needsAttention: true, kind: 'deposit' })
+  const returned = await act(ada, trackingId, 'return', {
+    ...{ revision: 2, amountMinor: 45_00, receiptUrl: 'https://bank.example/back' },
+  })
+  t.match(returned.transfer, { returnedMinor: 45_00, unsettledMinor: 50_00 })
+  t.match(await act(ada, trackingId, 'reopen', { revision: 3, reason: 'it came' }), { status: 403 })
+  const reopened = await act(cem, trackingId, 'reopen', { revision: 3, reason: 'it came' })
+  t.match(reopened.transfer, { status: 'ManualControl' })
+  t.ok(reopened.transfer.actions.includes('complete'))
+  const amounts = { amountMinor: 50_00, confirmedAmountMinor: 50_00 }
+  const completed = await act(ada, trackingId, 'complete', { revision: 4, ...amounts })
+  t.match(completed.transfer, { status: 'Completed', transactionAmountMinor: 50_00, hasAmountMismatch: true })
+  t.match(await act(cem, trackingId, 'resolve', { revision: 5, reason: 'so' }), { status: 200 })
+  const other = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+  const sent = await act(ada, other.json().result.trackingId, 'manual-control', { revision: 0, message: 'look' })
+  t.match(sent.transfer, { status: 'ManualControl', message: 'look' })
+})
+
+t.test('another merchant’s transfer is none, whatever is tried; a wrong word or amount is named', async (t) => {
+  const stranger = await person('Eve', 'approver', [(await service.merchant()).id])
+  const trackingId = await withdrawal()
+  t.equal((await stranger.get(`/transfers/${trackingId}`)).statusCode, 404)
+  const message = { revision: 0, message: 'x' }
+  const reason = { revision: 0, reason: 'x' }
+  const actions: readonly (readonly [action: string, body: Body])[] = [
+    ...[
+      ['claim', { revision: 0 }] as const,
+      ['release', { revision: 0 }] as const,
+      ['approve', { revision: 0 }] as const,
+    ],
+    ...[['complete', { revision: 0 }] as const, ['cancel', message] as const, ['manual-control', message] as const],
+    ...[['resolve', reason] as const, ['reopen', reason] as const],
+    ['return', { revision: 0, amountMinor: 1, receiptUrl: 'https://r.example' }],
+  ]
+  for (const [action, body] of actions)
+    t.match(await act(stranger, trackingId, action, body), { status: 404, code: 40402 })
+  for (const [action, body] of [
+    ['cancel', { revision: 0, message: ' ' }],
+    ['complete', { revision: 0, receiptUrl: 'javascript:alert(1)' }],
+    ['complete', { revision: 0, amountMinor: 0 }],
+    ['complete', { revision: 0, amountMinor: 1.5 }],
+    ['claim', {}],
+  ] as const) {
+    t.match(await act(ada, trackingId, action, body), { status: 400, code: 40001 }, JSON.stringify(body))
+  }
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated'])
+})
+
+t.test('a batch is claimed and completed one by one: each succeeds or fails by itself', async (t) => {
+  const [free, taken, third] = [await withdrawal(), await withdrawal(), await withdrawal()]
+  const deposit = (await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })).json().result
+    .trackingId
+  await act(bob, taken, 'claim', { revision: 0 })
+  const unknown = randomUUID()
+  const ids = [free, taken, unknown, deposit, third]
+  const claimed = await ada.post('/withdrawals/claim', {
+    items: ids.map((trackingId) => ({ trackingId, revision: 0 })),
+  })
+  t.equal(claimed.statusCode, 200)
+  t.match(claimed.json().items, [
+    { trackingId: free, transfer: { revision: 1, claim: { mine: true } }, error: null },
+    {
+      trackingId: taken,
+      transfer: { claim: { name: 'Bob' } },
+      error: { code: 40911, details: `Bob claimed it at ${now}.` },
+    },
+    { trackingId: unknown, transfer: null, error: { code: 40402 } },
+    { trackingId: deposit, error: { code: 40402 } },
+    { trackingId: third, transfer: { revision: 1 }, error: null },
+  ])
+  const items = [free, taken, third].map((trackingId) => ({
+    trackingId,
+    revision: 1,
+    receiptUrl: 'https://bank.example/b',
+  }))
+  const completed = await ada.post('/withdrawals/complete', { items })
+  t.match(completed.json().items, [
+    { transfer: { status: 'Completed', receiptUrl: 'https://bank.example/b' }, error: null },
+    { transfer: { status: 'Pending' }, error: { code: 40921 } },
+    { transfer: { status: 'Completed' }, error: null },
+  ])
+  t.strictSame((await ada.post('/withdrawals/complete', { items })).json().items[0], completed.json().items[0], 'again')
+  const none = { items: [] }
+  t.equal((await ada.post('/withdrawals/claim', none)).statusCode, 400)
+})
+
+t.test('a file for the bank holds what the viewer has claimed, or nothing', async (t) => {
+  const [one, two] = [await withdrawal({ name: '=1+1' }), await withdrawal()]
+  await act(ada, one, 'claim', { revision: 0 })
+  const refused = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
+  t.match(refused.json(), { error: { code: 40001, validationErrors: [{ members: ['trackingIds'] }] } })
+  t.match(refused.body, `trackingIds ${two}: To settle a withdrawal, claim it first.`)
+  await act(ada, two, 'claim', { revision: 0 })
+  const csv = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
+  t.equal(csv.statusCode, 200)
+  t.match(csv.headers, {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': /^attachment; filename="withdrawals-\d{4}-\d\d-\d\d.csv"$/,
+  })
+  t.match(csv.body, `'=1+1,DE89370400440532013000,100.50,EUR`)
+  const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
+  const sepa = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [one, two], debtor })
+  t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
+  t.match(sepa.body, /<CtrlSum>201.00<\/CtrlSum>/)
+  const again = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [two, one], debtor })
+  const messageId = (text: string) => /<MsgId>([^<]+)/.exec(text)?.[1]
+  t.equal(messageId(again.body), messageId(sepa.body), 'a bank knows the batch again')
+  const others = await bob.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one] })
+  t.match(others.body, /Ada claimed it until/)
+  t.equal((await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [randomUUID()] })).statusCode, 404)
+  t.strictSame(await typesOf(one), ['WithdrawalCreated', 'WithdrawalClaimed'], 'and changes nothing')
+})

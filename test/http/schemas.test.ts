@@ -1,0 +1,16 @@
+import { fastify } from 'fastify'
+import t from 'tap'
+import { destroyTestService, startTestService } from '../support/test-service.js'
+
+t.test('every schema of every route compiles, which the service itself finds out at the first request', async (t) => {
+  const running = await startTestService()
+  t.teardown(() => destroyTestService(running))
+  const { knownRoutes } = running.app
+  t.ok(knownRoutes.filter(({ schema }) => schema?.response).length > 50)
+  const eager = fastify({ exposeHeadRoutes: false })
+  t.teardown(() => eager.close())
+  for (const { method, url, schema } of knownRoutes) {
+    eager.route({ method, url, handler: async () => undefined, ...(schema && { schema }) })
+  }
+  await t.resolves(async () => void (await eager.ready()))
+})

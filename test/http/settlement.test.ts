@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { later, minuteMs } from '../../src/domain/time.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+
+let now = '2026-11-21T10:00:00.000Z'
+const service = await startTestService({ clock: () => now })
+t.teardown(() => destroyTestService(service))
+const { app, merchants, transfers, directory } = service
+const context = { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' }
+const { id, secretKey, webApiKey } = await service.merchant()
+const key = await settlementKey(id)
+
+async function settlementKey(merchantId: string): Promise<string> {
+  const created = await merchants.createApiKey(
+    merchantId,
+    { name: randomUUID(), scopes: ['settlement'], validUntil: null },
+    context,
+  )
+  if (!created.accepted) throw new Error('refused')
+  await service.until(() => directory.byApiKey(created.webApiKey) !== undefined)
+  return created.webApiKey
+}
+
+async function withdrawal(): Promise<string> {
+  const answer = await post(app, paths.withdrawal, createBody('withdrawal', secretKey), { key: webApiKey })
+  return answer.json().result.trackingId
+}
+
+async function act(trackingId: string, action: string, body: object | string, withKey = key) {
+  const payload = typeof body === 'string' ? body : JSON.stringify(body)
+  const answer = await post(app, `/v1/withdrawals/${trackingId}/${action}`, payload, { key: withKey })
+  return { status: answer.statusCode, body: answer.json(), code: answer.json().error?.code, error: answer.json().error }
+}
+
+const lengthOf = async (trackingId: string) => (await transfers.history(trackingId)).length
+
+t.test('a program claims a withdrawal, pays it and completes it with the amount and the receipt', async (t) => {
+  const trackingId = await withdrawal()
+  const claimed = await act(trackingId, 'claim', { revision: 0 })
+  t.match(claimed, { status: 200, body: { status: 1, claimedBy: `merchant:${id}`, revision: 1 } })
+  t.equal(claimed.body.claimedUntil, later(now, 15 * minuteMs))
+  const completion = '{"revision":1,"amount":100.50,"receiptUrl":"https://bank.example/1","message":"paid"}'
+  const completed = await act(trackingId, 'complete', completion)
+  t.match(completed, {
+    status: 200,
+    body: {
+      statusDescription: 'Completed',
+      transactionAmount: 100.5,
+      receiptUrl: 'https://bank.example/1',
+      message: 'paid',
+    },
+  })
+  t.match(completed.body, { claimedBy: null, claimedUntil: null, revision: 2 })
+  t.strictSame((await act(trackingId, 'complete', completion)).body, completed.body, 'a lost answer is asked for again')
+  t.equal(await lengthOf(trackingId), 3)
+  const history = await app.inject({ url: `/v1/transfers/${trackingId}/events`, headers: { webapikey: webApiKey } })
+  t.match(history.json().items[1], { type: 'WithdrawalClaimed', data: { by: `merchant:${id}` } })
+})
+
+t.test('nothing is settled without a claim, under another’s, or when it has ended; each is told apart', async (t) => {
+  const trackingId = await withdrawal()
+  for (const [action, body] of [
+    ['complete', { revision: 0 }],
+    ['cancel', { revision: 0, message: 'no' }],
+  ] as const) {
+    t.match(await act(trackingId, action, body), { status: 409, code: 40922 }, action)
+  }
+  await act(trackingId, 'claim', { revision: 0 })
+  now = later(now, 15 * minuteMs)
+  t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'too late')
+  await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
+  const revision = 2
+  t.match(await act(trackingId, 'claim', { revision }), {
+    status: 409,
+    code: 40921,
+    error: { details: `user:bob claimed it until ${later(now, 15 * minuteMs)}.` },
+  })
+  t.match(await act(trackingId, 'cancel', { revision, message: 'no' }), { status: 409, code: 40921 })
+  t.match(await act(trackingId, 'release', { revision }), { status: 409, code: 40921 })
+  t.equal(await lengthOf(trackingId), 3)
+})
+
+t.test('what has happened since the revision that was seen is told, and nothing is done', async (t) => {
+  const trackingId = await withdrawal()
+  await act(trackingId, 'claim', { revision: 0 })
+  await act(trackingId, 'release', { revision: 1 })
+  await transfers.complete(trackingId, {}, context)
+  t.match(await act(trackingId, 'cancel', { revision: 0, message: 'no' }), {
+    status: 409,
+    code: 40911,
+    error: {
+      details: `merchant:${id} claimed it at ${now}. merchant:${id} released it at ${now}. operator completed it at ${now}.`,
+    },
+  })
+  t.match(await act(trackingId, 'claim', { revision: 9 }), { status: 409, code: 40911 })
+  t.match(await act(trackingId, 'claim', { revision: 3 }), { status: 409, code: 40926, error: { details: /final/ } })
+  t.equal(await lengthOf(trackingId), 4)
+})
+
+t.test('above the merchant’s threshold a program pays only what a person has approved', async (t) => {
+  const trackingId = await withdrawal()
+  await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
+  t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
+  await service.until(() => directory.byId(id)?.settings.approvalAboveMinor === 100_00n)
+  await act(trackingId, 'claim', { revision: 0 })
+  t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40924 })
+  const program = { ...context, actor: `merchant:${id}` }
+  t.match(await transfers.approve(trackingId, {}, program), { accepted: false, refusal: { rule: 'four-eyes' } })
+  t.match(await transfers.approve(trackingId, {}, { ...context, actor: 'user:bob' }), { accepted: true, changed: true })
+  t.match(await act(trackingId, 'complete', { revision: 2 }), { status: 200, body: { approvedAmount: 100.5 } })
+})
+
+t.test('only withdrawals of one’s own, only what makes sense, and each wrong field is named', async (t) => {
+  const trackingId = await withdrawal()
+  const other = await settlementKey((await service.merchant()).id)
+  t.match(await act(trackingId, 'claim', { revision: 0 }, other), { status: 404, code: 40402 })
+  const deposit = await post(app, paths.native, createBody('native', secretKey), { key: webApiKey })
+  t.match(await act(deposit.json().result.trackingId, 'claim', { revision: 0 }), { status: 404, code: 40402 })
+  t.match(await act(trackingId, 'claim', { revision: 0 }, webApiKey), { status: 403, code: 40304 }, 'the main key')
+  const wrong: readonly (readonly [action: string, body: object | string, member: string])[] = [
+    ['claim', {}, 'revision'],
+    ['claim', { revision: -1 }, 'revision'],
+    ['claim', { revision: '0' }, 'revision'],
+    ['cancel', { revision: 0 }, 'message'],
+    ['cancel', { revision: 0, message: '  ' }, 'message'],
+    ['complete', { revision: 0, amount: '1' }, 'amount'],
+    ['complete', '{"revision":0,"amount":1e2}', 'amount'],
+    ['complete', '{"revision":0,"amount":1.001}', 'amount'],
+    ['complete', { revision: 0, confirmedAmount: -5 }, 'confirmedAmount'],
+    ['complete', { revision: 0, receiptUrl: 'javascript:alert(1)' }, 'receiptUrl'],
+    ['complete', { revision: 0, message: 'a\u202eb' }, 'message'],
+  ]
+  for (const [action, body, member] of wrong) {
+    const { status, error } = await act(trackingId, action, body)
+    t.match({ status, member: error?.validationErrors?.[0]?.members[0] }, { status: 400, member }, JSON.stringify(body))
+  }
+  t.equal(await lengthOf(trackingId), 1)
+})
+
+t.test('a slip of the keyboard is asked about', async (t) => {
+  const trackingId = await withdrawal()
+  await act(trackingId, 'claim', { revision: 0 })
+  t.match(await act(trackingId, 'complete', '{"revision":1,"amount":1005.00}'), { status: 409, code: 40926 })
+  const confirmed = '{"revision":1,"amount":1005.00,"confirmedAmount":1005}'
+  t.match(await act(trackingId, 'complete', confirmed), { status: 200, body: { transactionAmount: 1005 } })
+})

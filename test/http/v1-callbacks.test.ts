@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import t from 'tap'
+import type { AttemptOutcome } from '../../src/domain/callback/callback.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { destroyTestService, startTestService } from '../support/test-service.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+let nowMs = Date.now()
+const service = await startTestService({ projections: true, clock: () => new Date(nowMs).toISOString() })
+t.teardown(() => destroyTestService(service))
+const { app, callbacks } = service
+
+function ask(key: string) {
+  const headers = { webapikey: key }
+  return {
+    get: (path: string) => app.inject({ url: `/v1/callbacks${path}`, headers }),
+    post: (path: string, payload: object = {}) =>
+      app.inject({ method: 'POST', url: `/v1/callbacks${path}`, headers, payload }),
+  }
+}
+
+const payload = {
+  ...{ status: 2, referenceId: 'r-1', message: null, amountMinor: 100n, transactionAmountMinor: 100n },
+  ...{ hasAmountMismatch: false, receiptUrl: null },
+}
+
+async function callback(merchantId: string, ...outcomes: readonly AttemptOutcome[]) {
+  const [trackingId, webhookId] = [randomUUID(), randomUUID()]
+  await callbacks.record({ webhookId, trackingId, merchantId, transferRevision: 1, payload }, context)
+  for (const [n, outcome] of outcomes.entries()) {
+    const attempted = { attempt: n + 1, httpStatus: 500, durationMs: 1, outcome }
+    await callbacks.reportAttempt(trackingId, webhookId, attempted, context)
+  }
+  return { trackingId, webhookId }
+}
+
+const parked = { result: 'parked', reason: 'http 500' } as const
+const delivered = { result: 'delivered' } as const
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 3_000 && !(await isSo()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (!(await isSo())) throw new Error('waited in vain')
+}
+
+t.test('a merchant lists its own callbacks, by status and page by page', async (t) => {
+  const [own, other] = [await service.merchant(), await service.merchant()]
+  await callback(other.id, parked)
+  const made = []
+  for (const outcomes of [[delivered], [parked], []]) made.push(await callback(own.id, ...outcomes))
+  const { get } = ask(own.webApiKey)
+  await until(async () => (await get('')).json().items.length === 3)
+  const { items } = (await get('')).json()
+  t.same(
+    new Set(items.map((each: { webhookId: string }) => each.webhookId)),
+    new Set(made.map((each) => each.webhookId)),
+  )
+  await until(async () => (await get('?status=parked')).json().items.length === 1)
+  t.match((await get('?status=parked')).json(), {
+    items: [
+      {
+        ...made[1],
+        status: 'parked',
+        failedAttempts: 1,
+        lastFailure: 'http 500',
+        nextAttemptAt: null,
+        transferStatus: 2,
+      },
+    ],
+    nextCursor: null,
+  })
+  const first = (await get('?limit=2')).json()
+  const second = (await get(`?limit=2&cursor=${first.nextCursor}`)).json()
+  t.same([...first.items, ...second.items], items)
+  t.equal((await get('?status=lost')).statusCode, 400)
+})
+
+t.test('callbacks are sent again by name, all of them or none; and those given up since a time', async (t) => {
+  const [own, other] = [await service.merchant(), await service.merchant()]
+  const foreign = await callback(other.id, parked)
+  const [first, second] = [await callback(own.id, parked), await callback(own.id, delivered)]
+  const { get, post } = ask(own.webApiKey)
+  const unknown = { trackingId: first.trackingId, webhookId: randomUUID() }
+  for (const wrong of [foreign, unknown, { trackingId: randomUUID(), webhookId: randomUUID() }]) {
+    const answer = await post('/resend', { callbacks: [first, wrong] })
+    t.match([answer.statusCode, answer.json().error.code], [404, 40403])
+  }
+  t.equal((await callbacks.lane(first.trackingId)).deliveries[0]?.status, 'parked', 'nothing was done')
+
+  const named = [first, second].map(({ trackingId, webhookId }) => ({
+    trackingId: trackingId.toUpperCase(),
+    webhookId,
+  }))
+  const resent = await post('/resend', { callbacks: [...named, ...named] })
+  t.match([resent.statusCode, resent.json()], [202, { requeued: 2, more: false }])
+  for (const { trackingId, webhookId } of [first, second]) {
+    t.equal((await callbacks.lane(trackingId)).deliveries[0]?.status, 'waiting')
+    await callbacks.reportAttempt(
+      trackingId,
+      webhookId,
+      { attempt: 1, httpStatus: 500, durationMs: 1, outcome: parked },
+      context,
+    )
+  }
+  const tooSoon = await post('/resend', { callbacks: [first] })
+  t.match([tooSoon.statusCode, tooSoon.json().error.code, tooSoon.headers['retry-after']], [429, 42904, '60'])
+
+  nowMs += 120_000
+  const since = new Date(nowMs).toISOString()
+  const third = await callback(own.id, parked)
+  await until(async () => (await get('?status=parked')).json().items.length === 3)
+  t.match((await post('/resend', { parkedSince: since })).json(), { requeued: 1, more: false })
+  t.equal((await callbacks.lane(third.trackingId)).deliveries[0]?.status, 'waiting')
+  t.match((await post('/resend', { parkedSince: '2026-01-01' })).json(), { requeued: 2, more: false })
+  t.equal((await callbacks.lane(foreign.trackingId)).deliveries[0]?.status, 'parked', "another merchant's stays")
+  for (const body of [
+    {},
+    { callbacks: [first], parkedSince: since },
+    { parkedSince: 'yesterday' },
+    { callbacks: [] },
+  ]) {
+    t.equal((await post('/resend', body)).statusCode, 400, JSON.stringify(body))
+  }
+})
+
+t.test('the endpoint tells how it fares, and is enabled again', async (t) => {
+  const own = await service.merchant({ callbackUrl: 'http://127.0.0.1:9/callbacks' })
+  const { get, post } = ask(own.webApiKey)
+  await callback(own.id)
+  await callback(own.id, parked)
+  await until(async () => (await get('/endpoint')).json().parked === 1)
+  t.same((await get('/endpoint')).json(), {
+    ...{ url: 'http://127.0.0.1:9/callbacks', state: 'answering', reason: null, failingSince: null },
+    ...{ waiting: 1, parked: 1 },
+  })
+  const failingSince = new Date(nowMs).toISOString()
+  await callbacks.noteEndpointFailing(own.id, failingSince, context)
+  t.match((await get('/endpoint')).json(), { state: 'failing', failingSince })
+  await service.merchants.disableCallbacks(own.id, 'the endpoint answered 410 Gone', context)
+  await service.until(() => service.directory.byId(own.id)?.callbacksDisabled !== null)
+  t.match((await get('/endpoint')).json(), {
+    state: 'disabled',
+    reason: 'the endpoint answered 410 Gone',
+    failingSince,
+  })
+  const enabled = await post('/endpoint/enable')
+  t.match([enabled.statusCode, enabled.json()], [200, { state: 'failing', reason: null }])
+  const history = await service.store.readStream(`merchant-${own.id}`)
+  t.match(history.at(-1), { type: 'CallbackEndpointEnabled', metadata: { actor: `merchant:${own.id}` } })
+  t.equal((await post('/endpoint/enable')).statusCode, 200, 'again changes nothing')
+  t.equal((await service.store.readStream(`merchant-${own.id}`)).length, history.length)
+})
+
+t.test('a test event is signed like a callback, is plainly a test, and leaves no trace', async (t) => {
+  const receiver = await startReceiver(t)
+  const own = await service.merchant({ callbackUrl: receiver.url })
+  const { post } = ask(own.webApiKey)
+  const before = await service.store.readAll({ maxCount: 10_000 })
+  nowMs = Date.now()
+  const answer = await post('/endpoint/test')
+  t.match([answer.statusCode, answer.json()], [200, { delivered: true, httpStatus: 200, failure: null }])
+  const [received] = receiver.received
+  t.equal(receiver.received.length, 1)
+  t.match(received?.headers, { 'x-transfer-test': 'true', 'x-transfer-revision': '0' })
+  t.match(received?.body, { TrackingId: '00000000-0000-0000-0000-000000000000', Status: 1, TransactionAmount: 0 })
+  const headers = received?.headers as Record<string, string>
+  t.same(new Webhook(own.webhookSecret.slice('whsec_'.length)).verify(received!.text, headers), received?.body)
+  const again = await post('/endpoint/test')
+  t.match([again.statusCode, again.headers['retry-after']], [429, '5'])
+
+  nowMs += 5_000
+  receiver.behave = (_received, response) => void response.writeHead(410).end()
+  t.match((await post('/endpoint/test')).json(), { delivered: false, httpStatus: 410, failure: 'http 410' })
+  nowMs += 5_000
+  await receiver.close()
+  t.match((await post('/endpoint/test')).json(), { delivered: false, httpStatus: null, failure: 'connection refused' })
+  t.not(receiver.received[0]?.webhookId, receiver.received[1]?.webhookId, 'each is another one')
+  const after = await service.store.readAll({ maxCount: 10_000 })
+  t.equal(after.events.length, before.events.length, 'nothing was recorded, nothing disabled')
+})
+
+t.test('a test event goes where callbacks may go, and nowhere else', async (t) => {
+  const own = await service.merchant({ sandbox: false, callbackUrl: 'https://localhost/callbacks' })
+  t.match((await ask(own.webApiKey).post('/endpoint/test')).json(), {
+    delivered: false,
+    failure: 'address refused',
+  })
+})

@@ -1,0 +1,82 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { sampleCurl } from '../../src/runtime/banner.js'
+import { cliItems, cliJson } from '../cli/in-process.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { program } from '../support/program.js'
+
+const run = promisify(execFile)
+const hasPython = spawnSync('python3', ['--version']).status === 0
+t.setTimeout(120_000)
+
+const blocks = [...readFileSync('docs/auditing/README.md', 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
+  ([, block]) => block!,
+)
+
+interface Told {
+  readonly position: string
+}
+
+t.test(
+  "the auditor's guide works from its first command to a proof that is verified elsewhere without transferd",
+  { skip: hasPython ? false : 'no python3' },
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    mkdirSync(join(directory, 'examples/audit'), { recursive: true })
+    copyFileSync('examples/audit/check_proof.py', join(directory, 'examples/audit/check_proof.py'))
+    /** A deposit is created, and its service seals what it has when it ends. */
+    const createDeposit = async () => {
+      const service = await startServiceProcess(t, { directory })
+      const { stdout } = await run('bash', ['-c', sampleCurl(service.baseUrl, service.sandbox!)])
+      t.equal(await service.end('SIGTERM'), 0)
+      return (JSON.parse(stdout) as { trackingId: string }).trackingId
+    }
+    const trackingId = await createDeposit()
+    const [merchant] = await cliItems<{ id: string }>(directory, 'merchants', 'list')
+    const merchantId = merchant!.id
+    const story = await cliJson<Told[]>(directory, 'audit', 'story', trackingId)
+    const now = new Date().toISOString()
+    const asRun = (block: string) =>
+      block
+        .replaceAll('npx transferd', `node ${program}`)
+        .replaceAll('<trackingId>', trackingId)
+        .replaceAll('<merchantId>', merchantId)
+        .replaceAll('<position>', story.at(-1)!.position)
+        .replaceAll('<day>', now.slice(0, 10))
+        .replaceAll('2026-11-21T10:00:00Z', now)
+    const bash = (script: string, cwd: string) => run('bash', ['-euo', 'pipefail', '-c', script], { cwd })
+
+    const kept = blocks.findIndex((block) => block.includes('kept-checkpoint'))
+    await bash(
+      blocks
+        .slice(0, kept + 1)
+        .map(asRun)
+        .join('\n'),
+      directory,
+    )
+    // What happens after the checkpoint was kept.
+    await cliJson(directory, 'transfers', 'cancel', trackingId)
+    await createDeposit()
+    const here = blocks.slice(kept + 1, -1).map(asRun)
+    const { stdout } = await bash(here.join('\n'), directory)
+    t.match(stdout, /holds +true/)
+    t.match(stdout, /treeSize/)
+
+    const elsewhere = temporaryDirectory(t)
+    cpSync(join(directory, 'evidence'), elsewhere, { recursive: true })
+    const alone = { PATH: '/usr/bin:/bin:/usr/local/bin' }
+    const script = blocks.at(-1)!
+    t.notMatch(script, /transferd/)
+    const checked = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: elsewhere, env: alone })
+    t.match(checked.stdout, new RegExp(`transfer-${trackingId}@1 .*\\nThe proof holds\\.\\n$`))
+    const proof = readFileSync(join(elsewhere, 'proof.json'), 'utf8')
+    writeFileSync(join(elsewhere, 'proof.json'), proof.replace(/"leaf": "(.)/, '"leaf": "$1 '))
+    await t.rejects(run('bash', ['-c', script], { cwd: elsewhere, env: alone }), {
+      code: 1,
+      stderr: /The proof does not hold/,
+    })
+  },
+)

@@ -1,0 +1,254 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { deviceIdOf } from '../../src/commands/ids.js'
+import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
+import { CustomerKeys } from '../../src/privacy/customer-keys.js'
+import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { eraseCustomer, finishErasures, type PrivacyParts } from '../../src/privacy/erasure.js'
+import { exportCustomer } from '../../src/privacy/export.js'
+import { compactEmbeddedReadModels } from '../../src/read-models/embedded/compact.js'
+import { storeReceipt } from '../../src/read-models/receipts.js'
+import { openTestEventStore } from '../support/event-store.js'
+import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import {
+  type CreateKind,
+  createBody,
+  destroyTestService,
+  paths,
+  post,
+  startTestService,
+  walletPaths,
+} from '../support/test-service.js'
+
+const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
+/** Each is found nowhere else. */
+const accountNumber = 734_219_550_118
+const canaries = {
+  userId: 'canary.user+7731@example.com',
+  name: 'Kanarya Çağrıbey-Öztürk',
+  username: 'kanarya_cagribey_7731',
+  iban: 'TR940006100519786457009931',
+  identityNumber: '48117730295',
+  account: String(accountNumber),
+}
+
+/** As bytes, and in the forms in which bytes are kept in texts. */
+function formsOf(text: string): Buffer[] {
+  const bytes = Buffer.from(text)
+  // Of base64, what is in the middle, wherever the text begins in a group of three.
+  const base64 = [0, 1, 2].flatMap((shift) => {
+    const shifted = Buffer.concat([Buffer.alloc(shift), bytes])
+    const inner = (encoding: 'base64' | 'base64url') => shifted.toString(encoding).slice(4, -4)
+    return [inner('base64'), inner('base64url')]
+  })
+  const texts = [
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    JSON.stringify(text).slice(1, -1),
+    ...base64,
+  ]
+  return [
+    bytes,
+    Buffer.from(text, 'utf16le'),
+    Buffer.from(text.toLowerCase()),
+    ...texts.map((each) => Buffer.from(each)),
+  ]
+}
+
+/** `file: canary` of each canary that is there. */
+function found(directory: string, files: (name: string) => boolean = () => true): string[] {
+  const all = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return all
+    .filter(({ name }) => files(name))
+    .flatMap(({ parentPath, name }) => {
+      const bytes = readFileSync(join(parentPath, name))
+      return Object.entries(canaries)
+        .filter(([, text]) => formsOf(text).some((form) => bytes.includes(form)))
+        .map(([canary]) => `${name}: ${canary}`)
+    })
+}
+
+async function scene(t: Test) {
+  const wallet = new MemoryWallet()
+  const account = { ...wallet.open('payer@example.com', '734219', 50_000_00n), accountNumber }
+  wallet.accounts.set(accountNumber, account)
+  wallet.accounts.delete(100_000)
+  const service = await startTestService({ wallet, sealed: true, projections: true })
+  t.teardown(() => destroyTestService(service))
+  const merchant = await service.merchant({ approvalAboveMinor: 1_00n })
+  const { app, readModels, store, transfers, clock, path, secretBox } = service
+  account.trusted.add(deviceIdOf(secretBox, merchant.id, canaries.userId))
+  const { webApiKey: key, secretKey } = merchant
+  const who = { userId: canaries.userId, name: canaries.name, username: canaries.username }
+  const create = async (kind: CreateKind, fields: object = {}) => {
+    const answer = await post(app, paths[kind], createBody(kind, secretKey, { ...who, ...fields }), { key })
+    t.equal(answer.statusCode, 200, answer.body)
+    return String((answer.json().result ?? answer.json()).trackingId)
+  }
+  const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: path }), secretBox)
+  const raw = await openTestEventStore(path)
+  t.teardown(async () => {
+    await keys.close()
+    await raw.close()
+  })
+  const parts: PrivacyParts = { store, raw, keys, readModels, transfers, clock }
+  const settled = async () => {
+    const expected = expectedDocuments(await wholeLog(store))
+    for (let n = 0; n < 500; n++) {
+      const stored = await storedDocuments(readModels)
+      if (JSON.stringify(stored) === JSON.stringify(expected)) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    t.strictSame(await storedDocuments(readModels), expected, 'the lists show what the log says')
+  }
+  return { ...service, merchant, wallet, create, parts, settled, key }
+}
+
+t.test(
+  'after an erasure nothing of the customer is left in any file, in no form, and all else is as before',
+  async (t) => {
+    const { merchant, wallet, create, parts, settled, app, key, transfers, readModels, path, clock, logLines } =
+      await scene(t)
+    const withdrawalFields = { accountNumber: canaries.iban, identityNumber: canaries.identityNumber }
+    const [hosted, native, withdrawal] = [
+      await create('hosted'),
+      await create('native'),
+      await create('withdrawal', withdrawalFields),
+    ]
+    const other = await create('native', { userId: 'somebody else', name: 'Somebody Else', username: 'else' })
+
+    const send = async (url: string, body: object) => (await post(app, url, JSON.stringify(body), { key })).json()
+    const login = await send(walletPaths.logIn, {
+      trackingId: native,
+      userName: 'payer@example.com',
+      password: '734219',
+    })
+    const wrong = {
+      trackingId: native,
+      token: login.result,
+      code: wallet.lastCode() === '000000' ? '111111' : '000000',
+    }
+    await send(walletPaths.code, wrong)
+    const paid = await send(walletPaths.code, { trackingId: native, token: login.result, code: wallet.lastCode() })
+    t.match(paid, { result: { next_step: 'Completed' } })
+
+    t.match(await transfers.approve(withdrawal, {}, { ...context, actor: 'user:approver' }), { accepted: true })
+    const pdf = Buffer.from(`%PDF-1.7 paid to ${canaries.name}, ${canaries.iban}`)
+    const sha256 = (await storeReceipt(readModels, pdf, clock()))!
+    t.equal(sha256, createHash('sha256').update(pdf).digest('hex'))
+    const receiptUrl = `https://pay.example/receipts/${sha256}-${'a'.repeat(32)}`
+    t.match(await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'asked', context), {
+      accepted: false,
+      reason: 'transfers-open',
+    })
+    t.match(await transfers.complete(withdrawal, { receiptUrl }, { ...context, actor: 'user:clerk' }), {
+      accepted: true,
+    })
+    t.match(await transfers.changeStatus(hosted, 'Cancel', 'not paid', context), { accepted: true })
+    await settled()
+
+    t.strictSame(
+      found(path, (name) => name.startsWith('events.db') || name.startsWith('customer-keys')),
+      [],
+    )
+    t.not(found(path).length, 0, 'the lists have them')
+    const exported = await exportCustomer(parts, { merchantId: merchant.id, userId: canaries.userId })
+    const exportedText = JSON.stringify(exported)
+    for (const canary of Object.values(canaries)) t.ok(exportedText.includes(canary), canary)
+    t.equal(exported!.transfers.length, 3)
+
+    const before = await storedDocuments(readModels)
+    const erased = await eraseCustomer(
+      parts,
+      { merchantId: merchant.id, userId: canaries.userId },
+      'asked for',
+      context,
+    )
+    t.match(erased, { accepted: true, transfers: 3, inClear: 0, receipts: 1 })
+    await settled()
+    await parts.keys.compact()
+    await compactEmbeddedReadModels({ directory: path })
+    t.strictSame(found(path), [])
+    t.strictSame(
+      logLines.filter((line) => Object.values(canaries).some((canary) => line.includes(canary))),
+      [],
+      'nor in a line of a log',
+    )
+
+    const after = await storedDocuments(readModels)
+    t.strictSame(after.totals, before.totals)
+    t.ok(after.transfers!.some((text) => text.includes(other) && text.includes('Somebody Else')))
+    const again = await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'again', context)
+    t.strictSame(again, { accepted: false, reason: 'unknown-customer' })
+    t.equal(await exportCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }), undefined)
+  },
+)
+
+t.test(
+  'transfers of a customer who was erased go on: money that comes late, a reopening, a repeated request',
+  async (t) => {
+    const { merchant, create, parts, transfers, store, settled } = await scene(t)
+    const referenceId = randomUUID()
+    const trackingId = await create('hosted', { referenceId })
+    await transfers.changeStatus(trackingId, 'Cancel', null, context)
+    await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'asked for', context)
+    const story = await store.readStream(`transfer-${trackingId}`)
+    t.strictSame(
+      story.map(({ type }) => type),
+      ['DepositCreated', 'TransferCancelled', 'PersonalDataErased'],
+    )
+    t.match((await transfers.find(trackingId))!.transfer, {
+      name: '[erased]',
+      userId: '[erased]',
+      username: '[erased]',
+    })
+    t.equal(await create('hosted', { referenceId }), trackingId, 'the request once more is answered as before')
+    const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
+    t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
+    t.match(await transfers.changeStatus(trackingId, 'Cancel', null, context), { accepted: true })
+    t.match(await transfers.reopen(trackingId, 'it came', context), { accepted: true })
+    t.match(await transfers.complete(trackingId, {}, context), { accepted: true, transfer: { status: 'Completed' } })
+    await settled()
+  },
+)
+
+t.test(
+  'a transfer that is created while the erasure of its customer is decided is erased with the others',
+  async (t) => {
+    for (const ending of ['decided here', 'cut off, and finished later'] as const) {
+      const { merchant, create, parts, transfers, settled, path, readModels } = await scene(t)
+      const customer = { merchantId: merchant.id, userId: canaries.userId }
+      const first = await create('hosted')
+      await transfers.changeStatus(first, 'Cancel', null, context)
+      let meanwhile = ''
+      const appendInOrder: EventStore['appendInOrder'] = async (appends) => {
+        // Its transfers were looked for; the decision is not there yet.
+        meanwhile = await create('withdrawal', { accountNumber: canaries.iban })
+        await settled()
+        const appended = await parts.store.appendInOrder(appends)
+        if (ending !== 'decided here') throw new StoreUnavailableError('cut off')
+        return appended
+      }
+      const erasing = eraseCustomer({ ...parts, store: { ...parts.store, appendInOrder } }, customer, 'asked', context)
+      if (ending === 'decided here') t.match(await erasing, { accepted: true, transfers: 2 })
+      else {
+        await t.rejects(erasing, { message: 'cut off' })
+        t.equal(await finishErasures(parts, context), 1)
+      }
+      t.equal(await finishErasures(parts, context), 0)
+      const story = await parts.store.readStream(`transfer-${meanwhile}`)
+      t.strictSame(
+        story.map(({ type }) => type),
+        ['WithdrawalCreated', 'PersonalDataErased'],
+      )
+      await settled()
+      await compactEmbeddedReadModels({ directory: path })
+      t.strictSame(found(path), [], ending)
+      t.match(await readModels.collection('transfers').findOne({ _id: meanwhile }), { accountNumber: '[erased]' })
+      await transfers.changeStatus(meanwhile, 'Cancel', 'nobody knows who it is for', context)
+    }
+  },
+)

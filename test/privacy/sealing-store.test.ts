@@ -1,0 +1,288 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { decodeEvent, encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
+import { eventSchemas } from '../../src/event-store/event-schemas.js'
+import { defaultPersistentSubscriptionSettings, type EventStore } from '../../src/event-store/event-store.js'
+import { personalFieldsOf } from '../../src/event-store/personal-fields.js'
+import { CustomerKeys } from '../../src/privacy/customer-keys.js'
+import { keyFileIn, openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { keyIdIn, openFields } from '../../src/privacy/sealed-data.js'
+import { sealing } from '../../src/privacy/sealing-store.js'
+import { createSecretBox, digestKeyOf, idOfMasterKey, keyIdOf } from '../../src/security/secret-box.js'
+import { expectedEvents } from '../event-store/codec/expected-events.js'
+import { openTestEventStore } from '../support/event-store.js'
+
+const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
+const masterKey = randomBytes(32)
+const box = createSecretBox(masterKey)
+const merchantId = randomUUID()
+
+interface Sealed {
+  readonly directory: string
+  readonly raw: EventStore
+  readonly store: EventStore
+  readonly keys: CustomerKeys
+  /** As another thread or process has it. */
+  another(): { readonly store: EventStore; readonly keys: CustomerKeys }
+}
+
+async function sealed(t: Test): Promise<Sealed> {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-privacy-'))
+  const raw = await openTestEventStore(directory)
+  const opened: CustomerKeys[] = []
+  const newKeys = () => {
+    const keys = new CustomerKeys(openEmbeddedKeyStore({ directory }), box)
+    opened.push(keys)
+    return keys
+  }
+  const keys = newKeys()
+  t.teardown(async () => {
+    for (const each of opened) await each.close()
+    await raw.close()
+    rmSync(directory, { recursive: true })
+  })
+  const another = () => {
+    const others = newKeys()
+    return { keys: others, store: sealing(raw, others) }
+  }
+  return { directory, raw, keys, store: sealing(raw, keys), another }
+}
+
+const countOf = async (keys: CustomerKeys) => (await keys.counts([merchantId])).get(merchantId) ?? 0
+
+function deposit(userId: string, trackingId: string = randomUUID()) {
+  const data = { ...created.data, merchantId, trackingId, userId, name: `name of ${userId}` }
+  return { stream: `transfer-${trackingId}`, event: encodeEvent({ type: 'DepositCreated', data }, context) }
+}
+
+const created = expectedEvents['DepositCreated.v2'] as Extract<
+  (typeof expectedEvents)[string],
+  { type: 'DepositCreated' }
+>
+
+const decision = (erasureId: string) =>
+  encodeEvent(
+    {
+      type: 'CustomerErased',
+      data: { erasureId, merchantId, trackingIds: [], reason: 'test', at: '2026-03-01T12:00:00.000Z' },
+    },
+    context,
+  )
+
+t.test('what is appended is read as it was, on every way, and is in no file in clear', async (t) => {
+  const { store, raw, directory } = await sealed(t)
+  const canary = `canary-${randomUUID()}`
+  const { stream, event } = deposit(canary)
+  await store.append(stream, 'no_stream', [event])
+
+  const [read] = await store.readStream(stream)
+  t.strictSame(read!.data, event.data)
+  const [ofAll] = (await store.readAll({ maxCount: 1 })).events
+  t.strictSame(ofAll!.data, event.data)
+  for await (const page of store.subscribeToAll({ signal: AbortSignal.timeout(5_000) })) {
+    t.strictSame(page.events[0]!.data, event.data)
+    break
+  }
+  const groups = store.persistentSubscriptions
+  await groups.create('test', { ...defaultPersistentSubscriptionSettings, streamPrefixes: ['transfer-'] })
+  const consumer = await groups.consume('test', { bufferSize: 10, signal: AbortSignal.timeout(5_000) })
+  for await (const delivery of consumer) {
+    const { referenceId, ...stored } = delivery.event.data
+    t.equal(referenceId, event.data.referenceId)
+    t.notMatch(JSON.stringify(stored), canary, 'delivered as it is stored')
+    await consumer.ack(delivery.ackId)
+    break
+  }
+  await consumer.close()
+
+  const [stored] = await raw.readStream(stream)
+  t.match(stored!.data, { sealed: /^c1\./, merchantId })
+  t.notOk('userId' in stored!.data)
+  for (const file of readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()))
+    t.notOk(readFileSync(join(file.parentPath, file.name)).includes(canary), file.name)
+})
+
+t.test('an append repeated with the same id is done already, though its ciphertext is another', async (t) => {
+  const { store, raw } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  const first = await store.append(stream, 'no_stream', [event])
+  t.strictSame(await store.append(stream, 'no_stream', [event]), first)
+  t.equal((await raw.readStream(stream)).length, 1)
+})
+
+t.test('an event of every type and version, with any texts, is read as it was stored', async (t) => {
+  const { store } = await sealed(t)
+  const types = Object.entries(eventSchemas).flatMap(([type, versions]) =>
+    versions.map((_, index) => [type, index + 1]),
+  )
+  const personal = types.filter(([type, version]) => personalFieldsOf(String(type), version).length > 0)
+  t.ok(personal.length >= 8)
+  const transfer = deposit('payer')
+  await store.append(transfer.stream, 'no_stream', [transfer.event])
+  const { trackingId } = transfer.event.data
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...types),
+      fc.string({ unit: 'binary' }),
+      fc.nat(10 ** 6),
+      async (kind, text, number) => {
+        const [type, schemaVersion] = [String(kind[0]), Number(kind[1])]
+        const fields = personalFieldsOf(type, schemaVersion)
+        const filled = fields.map(({ name, erased }) => [name, typeof erased === 'number' ? number + 1 : text])
+        const data = { merchantId, trackingId, kept: [text, null, 1], ...Object.fromEntries(filled) }
+        const stream = `test-${randomUUID()}`
+        const event = { id: randomUUID(), type, data, metadata: { ...context, schemaVersion } }
+        await store.append(stream, 'no_stream', [event])
+        const [read] = await store.readStream(stream)
+        const { id, metadata } = read!
+        t.strictSame({ id, type: read!.type, data: read!.data, metadata }, event)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+t.test('a ciphertext opens in no other event, and not when a bit of it is another', async (t) => {
+  const { store, raw } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  const [stored] = await raw.readStream(stream)
+  const text = String(stored!.data.sealed)
+  const at = text.length - 10
+  const flipped = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
+  for (const [what, forged] of [
+    ['moved', { ...event, id: randomUUID(), data: stored!.data }],
+    ['altered', { ...event, data: { ...stored!.data, sealed: flipped } }],
+    ['cut', { ...event, data: { ...stored!.data, sealed: text.slice(0, 40) } }],
+  ] as const) {
+    const elsewhere = `transfer-${randomUUID()}`
+    await raw.append(elsewhere, 'no_stream', [forged])
+    const [read] = await store.readStream(elsewhere)
+    t.throws(() => decodeEvent(read!), UnreadableEventError, what)
+  }
+})
+
+t.test('customers who come at once share one write, and one who comes twice at once has one key', async (t) => {
+  const { store, keys, another } = await sealed(t)
+  const [ada, grace] = [another(), another()]
+  const all = ['a', 'b', 'a', 'c', 'b', 'a'].map((userId) => deposit(userId))
+  await Promise.all(all.map(({ stream, event }) => store.append(stream, 'no_stream', [event])))
+  t.equal(await countOf(keys), 3)
+  const later = [ada, grace, ada, grace].map((node) => ({ node, ...deposit('d') }))
+  await Promise.all(later.map(({ node, stream, event }) => node.store.append(stream, 'no_stream', [event])))
+  t.equal(await countOf(keys), 4, 'two threads agree on one key for a customer who is new to both')
+  for (const { stream, event } of [...all, ...later])
+    t.strictSame((await store.readStream(stream))[0]!.data, event.data)
+})
+
+t.test('a key that was written before a crash, and no event with it, is the key of the next', async (t) => {
+  const { raw, keys, another } = await sealed(t)
+  const key = await keys.of(merchantId, '8412')
+  t.equal((await raw.readAll({ maxCount: 1 })).events.length, 0)
+  const { store, keys: afterwards } = another()
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  t.equal((await afterwards.find(merchantId, '8412'))?.id, key.id)
+  t.match((await raw.readStream(stream))[0]!.data, { sealed: new RegExp(`^c1\\.${key.id}\\.`) })
+})
+
+t.test('of a customer who was erased nothing is read, also by a thread that knew the key', async (t) => {
+  const { store, raw, keys, another } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  const elsewhere = another()
+  t.strictSame((await elsewhere.store.readStream(stream))[0]!.data, event.data)
+  const { id } = (await keys.find(merchantId, '8412'))!
+
+  await store.append(`privacy-${id}`, 'no_stream', [decision(id)])
+  await keys.destroy([id])
+  const expected = { userId: '[erased]', name: '[erased]', username: '[erased]' }
+  const erased = { ...event.data, ...expected }
+  t.strictSame((await store.readStream(stream))[0]!.data, erased)
+  // As everybody who follows the log does.
+  await elsewhere.store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
+  const [read] = await elsewhere.store.readStream(stream)
+  t.strictSame(read!.data, erased)
+  t.match(decodeEvent(read!), { type: 'DepositCreated', data: expected }, 'which is an event like any other')
+
+  const again = deposit('8412')
+  await elsewhere.store.append(again.stream, 'no_stream', [again.event])
+  t.strictSame(
+    (await store.readStream(again.stream))[0]!.data,
+    again.event.data,
+    'a customer who comes back is a new one',
+  )
+  t.not((await keys.find(merchantId, '8412'))!.id, id)
+
+  const approved = {
+    ...expectedEvents['WithdrawalApproved.v1']!.data,
+    trackingId: event.data.trackingId,
+  }
+  const late = { ...encodeEvent({ type: 'WithdrawalApproved', data: approved } as never, context) }
+  await elsewhere.store.append(stream, 0, [late])
+  t.match((await raw.readStream(stream))[1]!.data, { accountNumber: '[erased]' }, 'nothing new is known of them again')
+})
+
+t.test('a decision before whose end the program died is finished by whoever reads it', async (t) => {
+  const { store, keys, another } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  const { id } = (await keys.find(merchantId, '8412'))!
+  await store.append(`privacy-${id}`, 'no_stream', [decision(id)])
+  t.equal(await countOf(keys), 1)
+  await another().store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
+  t.equal(await countOf(keys), 0)
+})
+
+t.test('a key that was lost is no erasure: the event cannot be read, and says so', async (t) => {
+  const { store, directory, keys, another } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  await store.append(stream, 'no_stream', [event])
+  await keys.close()
+  for (const suffix of ['', '-wal', '-shm']) rmSync(keyFileIn(directory) + suffix, { force: true })
+  const [read] = await another().store.readStream(stream)
+  t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or another$/ })
+})
+
+t.test('events of before there were keys are read as they are', async (t) => {
+  const { store, raw } = await sealed(t)
+  const { stream, event } = deposit('8412')
+  await raw.append(stream, 'no_stream', [event])
+  t.strictSame((await store.readStream(stream))[0]!.data, event.data)
+})
+
+t.test('keys are sealed anew under another master key', async (t) => {
+  const { directory, store, keys } = await sealed(t)
+  for (const userId of ['a', 'b', 'c']) {
+    const { stream, event } = deposit(userId)
+    await store.append(stream, 'no_stream', [event])
+  }
+  t.equal(await keys.reseal(), 0, 'the key that has sealed them seals now')
+  const ring = { current: Buffer.alloc(32, 9), others: [masterKey], digestKey: digestKeyOf(masterKey) }
+  const later = new CustomerKeys(openEmbeddedKeyStore({ directory }), createSecretBox(ring))
+  t.teardown(() => later.close())
+  t.equal(await later.reseal(), 3)
+  t.equal(await later.reseal(), 0, 'a repeat finds nothing to do')
+  for await (const text of later.sealedTexts()) t.equal(keyIdOf(text), idOfMasterKey(ring.current))
+  await t.rejects(keys.all().next(), { name: 'SecretBoxError' })
+  t.match(await later.find(merchantId, 'a'), { merchantId, userId: 'a' }, 'found as before')
+  t.equal(await countOf(keys), 3)
+  const names: string[] = []
+  for await (const { userId } of later.all()) names.push(userId)
+  t.strictSame(names.sort(), ['a', 'b', 'c'])
+})
+
+t.test('the stored form is for ever', async (t) => {
+  const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
+  const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
+  const golden =
+    'c1.AAAAAAAAAAAAAAAAAAAAAA.CQkJCQkJCQkJCQkJXKfx59uCiAWCWOkA0tuR_fiSDZJZi9X6Te8_Y0oRISMXVIuugygIPF3G1nM2WoK5GXaktnPt3StLFiPqEVJnvNDI5BtB2EW83KydRg'
+  t.equal(keyIdIn(golden), key.id)
+  t.strictSame(openFields(key, place, golden), { userId: '8412', name: 'Ayşe Yılmaz', username: 'ayse.y' })
+  const moved = '00000000-0000-4000-8000-000000000002'
+  t.equal(openFields(key, { ...place, id: moved }, golden), undefined)
+})

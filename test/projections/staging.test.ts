@@ -1,0 +1,110 @@
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import fc from 'fast-check'
+import t from 'tap'
+import { BufferedDocuments } from '../../src/projections/rebuild/buffered-documents.js'
+import { Staging, stagedName } from '../../src/projections/rebuild/staging.js'
+import type { Document, ReadModels } from '../../src/read-models/read-models.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { aroundWrites } from './stores.js'
+
+const directory = tempDirectory(t)
+const readModels = await openTestReadModels(directory)
+t.teardown(async () => {
+  await readModels.close()
+  await removeTestReadModels(directory)
+})
+const goOn = async () => undefined
+
+/** Ids in no order, many of them again and again; documents of which chunks take several. */
+const lots = fc.array(
+  fc
+    .uniqueArray(fc.nat(3_000), { minLength: 1, maxLength: 900, size: 'max' })
+    .map((ids) => [...ids].sort((a, b) => a - b)),
+  { minLength: 1, maxLength: 12 },
+)
+
+function documentsOf(ids: readonly number[], lot: number): Document[] {
+  return ids.map((id) => ({ _id: String(id).padStart(5, '0'), lot }))
+}
+
+async function stored(from: ReadModels): Promise<readonly Document[]> {
+  return from.collection('sorted').find({}, { sort: { _id: 1 } })
+}
+
+class Killed extends Error {}
+
+t.test('whatever is staged in whatever lots, and wherever it is killed, what came last is what is there', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(lots, fc.nat(20), fc.nat(12), async (all, dies, settlesAt) => {
+      for (const name of await readModels.listCollections()) await readModels.drop(name)
+      const expected = new Map(all.flatMap((ids, lot) => documentsOf(ids, lot)).map((each) => [each._id, each]))
+      let writes = 0
+      const dying = aroundWrites(readModels, async (_, write) => {
+        if (++writes === dies) throw new Killed()
+        return write()
+      })
+      let staging = new Staging(dying, 'sorted', goOn)
+      const untilDone = async (work: () => Promise<void>): Promise<void> => {
+        await work().catch(async (error) => {
+          if (!(error instanceof Killed)) throw error
+          staging = new Staging(dying, 'sorted', goOn)
+          await work()
+        })
+      }
+      for (const [lot, ids] of all.entries()) {
+        await untilDone(() => staging.add(documentsOf(ids, lot)))
+        if (lot === settlesAt) await untilDone(() => staging.settle())
+      }
+      await untilDone(() => staging.settle())
+      t.strictSame(
+        await stored(readModels),
+        [...expected.values()].sort((a, b) => (a._id < b._id ? -1 : 1)),
+      )
+      t.notOk((await readModels.listCollections()).includes(stagedName('sorted')), 'nothing is left behind')
+    }),
+    { numRuns: 8 },
+  )
+})
+
+t.test('more runs than are merged at once are merged in between', async (t) => {
+  for (const name of await readModels.listCollections()) await readModels.drop(name)
+  const staging = new Staging(readModels, 'sorted', goOn)
+  for (let n = 0; n < 260; n++) await staging.add([{ _id: `${(n * 7) % 260}`.padStart(3, '0') }])
+  t.equal((await stored(readModels)).length, 250)
+  await staging.settle()
+  t.strictSame(
+    (await stored(readModels)).map(({ _id }) => Number(_id)),
+    Array.from({ length: 260 }, (_, n) => n),
+  )
+})
+
+t.test('whoever may not go on stops in the middle, and whoever does comes to the same end', async (t) => {
+  for (const name of await readModels.listCollections()) await readModels.drop(name)
+  const documents = Array.from({ length: 6_000 }, (_, n) => ({ _id: String(n).padStart(5, '0') }))
+  const cancelled = new Staging(readModels, 'sorted', () => Promise.reject(new Error('cancelled')))
+  await cancelled.add(documents)
+  await t.rejects(cancelled.settle(), /cancelled/)
+  t.ok((await stored(readModels)).length < documents.length)
+  await new Staging(readModels, 'sorted', goOn).settle()
+  t.strictSame(await stored(readModels), documents)
+})
+
+t.test('what a later event asks for or deletes is no longer staged, and what comes after it is again', async (t) => {
+  for (const name of await readModels.listCollections()) await readModels.drop(name)
+  const staging = new Staging(readModels, 'sorted', goOn)
+  const documents = new BufferedDocuments(readModels.collection('sorted'), false, staging)
+  const put = (_id: string) => ({ replaceOne: { filter: { _id }, replacement: { _id }, upsert: true } })
+  await documents.write([put('b'), put('a')])
+  await documents.flush()
+  t.strictSame(await stored(readModels), [], 'it waits')
+  t.ok((await documents.byIds(['a'])).has('a'))
+  await documents.write([put('c')])
+  await documents.write([{ deleteOne: { filter: { _id: 'b' } } }, { deleteOne: { filter: { _id: 'c' } } }, put('d')])
+  await documents.flush()
+  t.ok((await readModels.listCollections()).includes(stagedName('sorted')))
+  await documents.finish()
+  t.strictSame(await stored(readModels), [{ _id: 'a' }, { _id: 'd' }])
+  await documents.write([put('e')])
+  await documents.flush()
+  t.strictSame(await stored(readModels), [{ _id: 'a' }, { _id: 'd' }, { _id: 'e' }], 'directly, once that was all')
+})

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import t from 'tap'
+import { type StuckReason, stuckTransfers } from '../../src/queries/stuck.js'
+import { collections, indexes, type TransferDocument } from '../../src/read-models/documents.js'
+import { isServedByIndex, openWatchedReadModels, quietMerchant, transferOf } from './listed-rows.js'
+
+const now = '2026-11-21T12:00:00.000Z'
+const ago = (minutes: number) => new Date(Date.parse(now) - minutes * 60_000).toISOString()
+const approvalAboveMinor = (merchantId: string) => (merchantId === quietMerchant ? 50_000n : null)
+
+async function readModelsOf(documents: readonly TransferDocument[]) {
+  const readModels = openWatchedReadModels(tempDirectory(t))
+  t.teardown(() => readModels.close())
+  await readModels.createIndexes(collections.transfers, indexes.transfers)
+  const operations = documents.map((document) => ({ insertOne: { document } }))
+  await readModels.collection(collections.transfers).bulkWrite(operations)
+  return readModels
+}
+
+type Changes = Partial<TransferDocument>
+
+function deposit(createdAt: string, changes: Changes = {}): TransferDocument {
+  return { ...transferOf(4), _id: randomUUID(), status: 'Pending', createdAt, updatedAt: createdAt, ...changes }
+}
+
+function withdrawal(createdAt: string, changes: Changes = {}): TransferDocument {
+  return deposit(createdAt, { kind: 'withdrawal', accountNumber: 'TR33', ...changes })
+}
+
+const claim = (until: string) => ({ by: 'user:ada', at: ago(60), until })
+const payout = { claim: null, claimants: [], approval: null, steps: 0 }
+const approval = { by: 'user:eve', at: ago(50), accountNumber: 'TR33', amountMinor: 60_000 }
+const large: Changes = { merchantId: quietMerchant, amountMinor: 60_000 }
+
+const cases: { readonly [name: string]: readonly [TransferDocument, StuckReason | undefined, since?: string] } = {
+  'a deposit in time': [deposit(ago(10), { openUntil: ago(-20) }), undefined],
+  'a deposit whose time has just ended': [deposit(ago(31), { openUntil: ago(0.5) }), undefined],
+  'a deposit past its time': [deposit(ago(32), { openUntil: ago(2) }), 'pending-past-expiry', ago(2)],
+  'one in ManualControl since a moment ago': [
+    deposit(ago(90), { status: 'ManualControl', updatedAt: ago(5) }),
+    undefined,
+  ],
+  'one in ManualControl for long': [
+    deposit(ago(90), { status: 'ManualControl', updatedAt: ago(40) }),
+    'manual-control',
+    ago(40),
+  ],
+  'a withdrawal created just now': [withdrawal(ago(30)), undefined],
+  'a withdrawal nobody pays': [withdrawal(ago(90)), 'unpaid', ago(90)],
+  'one that is being paid': [
+    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(-1)), steps: 5 } }),
+    undefined,
+  ],
+  'one whose only claim has lapsed': [
+    withdrawal(ago(90), { payout: { ...payout, claim: claim(ago(3)), steps: 1 } }),
+    'unpaid',
+    ago(90),
+  ],
+  'one whose claims lapse': [
+    withdrawal(ago(50), { payout: { ...payout, claim: claim(ago(3)), steps: 2 } }),
+    'claims-lapse',
+    ago(3),
+  ],
+  'a large one': [withdrawal(ago(20), large), 'awaiting-approval', ago(20)],
+  'a large one that was approved, and claimed once': [
+    withdrawal(ago(40), { ...large, payout: { ...payout, approval, claim: claim(ago(3)), steps: 2 } }),
+    undefined,
+  ],
+  'a large one that was approved of another amount': [
+    withdrawal(ago(40), { ...large, payout: { ...payout, approval: { ...approval, amountMinor: 59_999 }, steps: 1 } }),
+    'awaiting-approval',
+    ago(40),
+  ],
+  'a completed one': [withdrawal(ago(900), { status: 'Completed' }), undefined],
+}
+
+t.test('each transfer that stands still is listed for its reason, since when, and no other', async (t) => {
+  const readModels = await readModelsOf(Object.values(cases).map(([document]) => document))
+  const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
+  for (const [name, [{ _id }, reason, since]] of Object.entries(cases)) {
+    const found = items.find(({ trackingId }) => trackingId === _id)
+    t.equal(found?.reason, reason, name)
+    if (since !== undefined) t.equal(found?.since, since, name)
+  }
+  t.equal(items.length, Object.values(cases).filter(([, reason]) => reason !== undefined).length)
+  t.equal(more.size, 0)
+})
+
+t.test('of many the oldest are listed, by indexes alone and within what may be looked at', async (t) => {
+  const documents = Array.from({ length: 3_000 }, (_, n) => {
+    const [minutes, kind] = [5_000 - n, n % 3]
+    if (kind === 0) return deposit(ago(minutes + 30), { openUntil: ago(minutes) })
+    return kind === 1 ? deposit(ago(minutes), { status: 'ManualControl' }) : withdrawal(ago(minutes))
+  })
+  const readModels = await readModelsOf(documents)
+  const { answer, looked, plans } = await readModels.watch(() =>
+    stuckTransfers({ readModels, approvalAboveMinor }, now),
+  )
+  t.same(
+    plans.filter((plan) => !isServedByIndex(plan)),
+    [],
+  )
+  t.ok(looked <= 101 + 2 * 101 + 500, `${looked} rows`)
+  t.same([...answer.more].sort(), [
+    'awaiting-approval',
+    'claims-lapse',
+    'manual-control',
+    'pending-past-expiry',
+    'unpaid',
+  ])
+  for (const [reason, first] of [
+    ['pending-past-expiry', 5_000],
+    ['manual-control', 4_999],
+    ['unpaid', 4_998],
+  ] as const) {
+    const listed = answer.items.filter((item) => item.reason === reason)
+    t.equal(listed.length, 100)
+    t.equal(listed[0]?.since, ago(first), 'the oldest first')
+    t.same(
+      listed.map(({ since }) => since),
+      listed.map(({ since }) => since).sort(),
+    )
+  }
+})

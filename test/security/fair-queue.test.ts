@@ -1,0 +1,68 @@
+import t from 'tap'
+import { FairQueue } from '../../src/security/fair-queue.js'
+import { TooManyPasswordsError } from '../../src/security/passwords.js'
+
+/** Work that ends when it is told to. */
+function scene(maxAtOnce: number, maxAtOncePerKey: number, maxWaitingPerKey: number) {
+  const limits = { maxAtOnce, maxAtOncePerKey, maxWaitingPerKey }
+  const queue = new FairQueue(limits, () => new TooManyPasswordsError('too many'))
+  const begun: string[] = []
+  const open: (() => void)[] = []
+  const ask = (key: string, name: string) =>
+    queue.run(key, () => {
+      begun.push(name)
+      return new Promise<void>((resolve) => open.push(resolve))
+    })
+  /** Ends the work begun first, and lets what follows begin. */
+  const endOne = async () => {
+    open.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { begun, ask, endOne, open }
+}
+
+t.test('however much waits for one merchant, another one is next', async (t) => {
+  const { begun, ask, endOne } = scene(2, 2, 100)
+  for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
+  ask('shop', 'shop 0')
+  ask('shop', 'shop 1')
+  ask('other', 'other 0')
+  for (let n = 0; n < 8; n++) await endOne()
+  t.same(begun, [
+    ...['flood 0', 'flood 1', 'flood 2', 'shop 0', 'other 0', 'flood 3', 'shop 1', 'flood 4', 'flood 5', 'flood 6'],
+  ])
+})
+
+t.test('one merchant alone never has every place, so another begins at once', async (t) => {
+  const { begun, ask, endOne } = scene(3, 2, 100)
+  for (let n = 0; n < 50; n++) ask('flood', `flood ${n}`)
+  t.same(begun, ['flood 0', 'flood 1'])
+  ask('shop', 'shop 0')
+  t.same(begun.slice(2), ['shop 0'])
+  ask('other', 'other 0')
+  ask('shop', 'shop 1')
+  for (let n = 0; n < 4; n++) await endOne()
+  t.same(begun.slice(3), ['flood 2', 'other 0', 'shop 1', 'flood 3'])
+})
+
+t.test('too much for one merchant is refused, and nothing of another', async (t) => {
+  const { begun, ask, endOne, open } = scene(1, 1, 3)
+  const asked = ['a', 'b', 'c', 'd', 'e'].map((name) => ask('flood', name))
+  await t.rejects(asked[4]!, TooManyPasswordsError)
+  const shop = ask('shop', 'shop')
+  for (let n = 0; n < 5; n++) await endOne()
+  await Promise.all([...asked.slice(0, 4), shop])
+  t.same(begun, ['a', 'b', 'shop', 'c', 'd'])
+  t.equal(open.length, 0)
+})
+
+t.test('work that fails gives its place on, and an idle queue begins at once', async (t) => {
+  const queue = new FairQueue({ maxAtOnce: 1, maxAtOncePerKey: 1, maxWaitingPerKey: 3 }, () => new Error('too many'))
+  const failing = queue.run('a', async () => {
+    throw new Error('broken')
+  })
+  const after = queue.run('a', async () => 'done')
+  await t.rejects(failing, { message: 'broken' })
+  t.equal(await after, 'done')
+  t.equal(await queue.run('b', async () => 'again'), 'again')
+})

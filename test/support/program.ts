@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const madeOf = ['dist/src', 'packages/event-log/dist/src', 'packages/event-log-server/dist/src']
+// Written by the bundling itself.
+const bundledForTests = join('schema', 'typebox.js')
+
+/** The built `transferd`, as it is installed. */
+export const program = join(root, 'dist/bin/transferd.js')
+
+// Whoever compiled since with `tsc -b` alone would test what was.
+if (lastChangeMs() > (statSync(program, { throwIfNoEntry: false })?.mtimeMs ?? 0)) {
+  execFileSync(process.execPath, ['scripts/bundle.js'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+function lastChangeMs(): number {
+  const compiled = madeOf.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js') && name !== bundledForTests)
+      .map((name) => join(folder, name)),
+  )
+  const files = [...compiled, 'package-lock.json', 'scripts/bundle.js']
+  return Math.max(...files.map((file) => statSync(join(root, file)).mtimeMs))
+}

@@ -1,0 +1,12 @@
+import { join } from 'node:path'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { readConfiguration } from '../../src/runtime/configuration.js'
+import { openLog } from '../../src/runtime/stores.js'
+
+/** The log of a service that has its data in `<directory>/data`, as the service itself reads it: what is personal is opened. */
+export async function openServiceLog(directory: string, environment: NodeJS.ProcessEnv = {}): Promise<EventStore> {
+  const data = join(directory, 'data')
+  const stores = { EVENT_STORE_URL: `embedded:${data}`, READ_MODEL_URL: `embedded:${data}`, DATA_DIRECTORY: data }
+  const { eventStore, close } = await openLog(readConfiguration({ ...stores, ...environment }))
+  return { ...eventStore, close }
+}

@@ -1,0 +1,23 @@
+/** What an address says after `?`: text only, so that a reference such as 0012 or 1e5 stays what it is. */
+export function parseSearch(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search))
+}
+
+export function stringifySearch(search: Record<string, unknown>): string {
+  const given = Object.entries(search).filter(([, value]) => typeof value === 'string' && value !== '')
+  const query = new URLSearchParams(given as [string, string][]).toString()
+  return query && `?${query}`
+}
+
+/** Those of the named parameters that are there. */
+export function picked<const Name extends string>(
+  search: Record<string, unknown>,
+  names: readonly Name[],
+): { [name in Name]?: string | undefined } {
+  const found: { [name in Name]?: string | undefined } = {}
+  for (const name of names) {
+    const value = search[name]
+    if (typeof value === 'string' && value !== '') found[name] = value
+  }
+  return found
+}

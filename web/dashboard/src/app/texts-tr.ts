@@ -1,0 +1,4 @@
+export const files = import.meta.glob<Record<string, string>>('../../texts/tr/*.json', {
+  eager: true,
+  import: 'default',
+})

@@ -1,0 +1,46 @@
+import { ComboBox as AriaComboBox, Button, Input, type Key, Popover } from 'react-aria-components'
+import { useText } from '../app/texts'
+import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { type Option, Options } from './Select'
+
+interface ComboBoxProps extends FieldWords {
+  readonly options: readonly Option[]
+  readonly name?: string
+  readonly value?: string
+  readonly defaultValue?: string
+  readonly onChange?: (value: string) => void
+}
+
+/** A choice among many, found by typing. */
+export function ComboBox({ options, name, value, defaultValue, onChange, ...words }: ComboBoxProps) {
+  const text = useText()
+  const { required = true, description } = words
+  const chosen = {
+    ...(value === undefined ? {} : { value }),
+    ...(defaultValue === undefined ? {} : { defaultValue }),
+    ...(name === undefined ? {} : { name }),
+  }
+  const change = (key: Key | null) => onChange?.(String(key ?? ''))
+  return (
+    <AriaComboBox
+      {...chosen}
+      formValue="key"
+      menuTrigger="focus"
+      onChange={change}
+      isRequired={required}
+      className="Field"
+    >
+      <FieldLabel {...words} required={required} />
+      <div className="ComboBox-box">
+        <Input className="Field-input" />
+        <Button className="ComboBox-button" aria-label={text('common.showOptions')}>
+          <span aria-hidden="true">▾</span>
+        </Button>
+      </div>
+      <FieldHelp description={description} />
+      <Popover className="Popover">
+        <Options options={options} />
+      </Popover>
+    </AriaComboBox>
+  )
+}

@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import { Dialog } from './Dialog'
+import { Problem } from './Problem'
+
+interface ConfirmProps {
+  readonly title: string
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly onConfirm: () => void
+  /** The button's words. */
+  readonly confirm: string
+  readonly danger?: boolean
+  readonly pending?: boolean
+  readonly error?: Error | null
+  readonly children?: ReactNode
+}
+
+export function Confirm(props: ConfirmProps) {
+  const { title, open, onClose, onConfirm, confirm, danger = false, pending = false, error = null, children } = props
+  const text = useText()
+  return (
+    <Dialog title={title} open={open} onClose={onClose} role="alertdialog">
+      {children}
+      {error && <Problem error={error} />}
+      <div className="row">
+        <Button look={danger ? 'danger' : 'primary'} pending={pending} onPress={onConfirm}>
+          {confirm}
+        </Button>
+        <Button onPress={onClose}>{text('common.cancel')}</Button>
+      </div>
+    </Dialog>
+  )
+}

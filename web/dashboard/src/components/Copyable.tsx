@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import { notify } from './Toasts'
+import './Copyable.css'
+
+interface CopyProps {
+  readonly value: string
+  /** What it is. */
+  readonly label: string
+}
+
+export function CopyButton({ value, label }: CopyProps) {
+  const text = useText()
+  const copy = () => {
+    navigator.clipboard.writeText(value).then(
+      () => notify(text('common.copied')),
+      () => notify(text('common.copyFailed'), 'bad'),
+    )
+  }
+  return (
+    <Button look="quiet" className="CopyButton" aria-label={text('common.copyIt', { label })} onPress={copy}>
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path d="M5.5 3.5v-2h9v9h-2M1.5 5.5h9v9h-9z" />
+      </svg>
+    </Button>
+  )
+}
+
+interface CopyableIdProps extends CopyProps {
+  /** What is shown instead, such as digits in groups; the value itself is copied. */
+  readonly shown?: ReactNode
+}
+
+export function CopyableId({ value, shown, label }: CopyableIdProps) {
+  return (
+    <span className="CopyableId">
+      <code title={value}>{shown ?? value}</code>
+      <CopyButton value={value} label={label} />
+    </span>
+  )
+}
+
+/** A secret that the server gives once and never again. */
+export function SecretOnce({ value, label }: CopyProps) {
+  const text = useText()
+  return (
+    <div className="SecretOnce">
+      <span className="Field-label">{label}</span>
+      <span className="CopyableId">
+        <code>{value}</code>
+        <CopyButton value={value} label={label} />
+      </span>
+      <p className="small">{text('common.secretOnce')}</p>
+    </div>
+  )
+}

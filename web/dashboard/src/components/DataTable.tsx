@@ -1,0 +1,184 @@
+import { columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
+import { type MouseEvent, type ReactNode, useMemo } from 'react'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import { ColumnChoice, useColumnChoice } from './ColumnChoice'
+import { useRowKeys } from './row-keys'
+import './DataTable.css'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly header: string
+  readonly cell: (row: Row) => ReactNode
+  readonly align?: 'end'
+  /** Not shown until it is chosen. */
+  readonly optional?: boolean
+  /** The values of `sort` that it stands for; smallest or oldest first, and the other way. */
+  readonly sort?: { readonly up: string; readonly down: string }
+  /** May wrap; the others stay on a line. */
+  readonly wide?: boolean
+}
+
+interface DataTableProps<Row> {
+  /** What the table lists, for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowId: (row: Row) => string
+  /** Enter, or a click. */
+  readonly onOpen?: (row: Row) => void
+  readonly selection?: { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
+  /** Any other key on a row, such as a letter. True: it was used. */
+  readonly onKey?: (key: string, row: Row) => boolean
+  readonly sort?: string | undefined
+  readonly onSort?: (sort: string) => void
+  /** The next page; absent at the end. */
+  readonly more?: { readonly onMore: () => void; readonly pending: boolean } | undefined
+  /** Under which this browser keeps the choice of columns; without, there is none. */
+  readonly columnsKey?: string
+  /** Shown instead when there are no rows. */
+  readonly empty: ReactNode
+  readonly caption?: ReactNode
+}
+
+const features = tableFeatures({ columnVisibilityFeature })
+const interactive = 'a, button, input, label, select, textarea, [role="checkbox"]'
+
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, rowId, onOpen, selection, sort, onSort, more, columnsKey, empty, caption } = props
+  const text = useText()
+  const [visible, setVisible] = useColumnChoice(columns, columnsKey)
+  const definitions = useMemo(() => columns.map(({ id, header }) => ({ id, header })), [columns])
+  const data = useMemo(() => rows.map((row) => ({ row, id: rowId(row) })), [rows, rowId])
+  const table = useTable({
+    features,
+    columns: definitions,
+    data,
+    getRowId: ({ id }) => id,
+    state: { columnVisibility: visible },
+  })
+  const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns])
+  const ids = useMemo(() => data.map(({ id }) => id), [data])
+  const keys = useRowKeys({
+    ids,
+    open: onOpen && ((index) => onOpen(rows[index]!)),
+    selection,
+    press: (key, index) => props.onKey?.(key, rows[index]!) ?? false,
+  })
+  if (rows.length === 0) return empty
+  const openClicked = (event: MouseEvent<HTMLElement>, row: Row) => {
+    const { target } = event
+    const isOther = target instanceof Element && target.closest(interactive) !== null
+    if (!isOther && !window.getSelection()?.toString()) onOpen?.(row)
+  }
+  // A table whose rows are moved through with the keyboard is a grid to screen readers.
+  const grid = { role: 'grid', 'aria-label': label, 'aria-multiselectable': selection ? true : undefined }
+  const allSelected = selection !== undefined && ids.every((id) => selection.ids.has(id))
+  return (
+    <div className="DataTable">
+      <div className="DataTable-bar">
+        <output className="muted small">
+          {selection && selection.ids.size > 0
+            ? text('common.selected', { count: selection.ids.size })
+            : (caption ?? text('common.rowsShown', { count: rows.length }))}
+        </output>
+        {columnsKey !== undefined && <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />}
+      </div>
+      <div className="DataTable-scroll">
+        <table {...grid}>
+          <thead>
+            <tr>
+              {selection && (
+                <th scope="col" className="DataTable-check">
+                  <input
+                    type="checkbox"
+                    aria-label={text('common.selectAll')}
+                    checked={allSelected}
+                    onChange={() => selection.onChange(new Set(allSelected ? [] : ids))}
+                  />
+                </th>
+              )}
+              {table.getHeaderGroups()[0]?.headers.map(({ id }) => (
+                <HeaderCell key={id} column={byId.get(id)!} sort={sort} onSort={onSort} />
+              ))}
+            </tr>
+          </thead>
+          <tbody ref={keys.ref} onKeyDown={keys.onKeyDown}>
+            {table.getRowModel().rows.map((tableRow, index) => {
+              const { id, row } = tableRow.original
+              const isSelected = selection?.ids.has(id)
+              return (
+                <tr
+                  key={id}
+                  tabIndex={index === keys.active ? 0 : -1}
+                  aria-selected={isSelected}
+                  className={onOpen ? 'DataTable-row DataTable-opens' : 'DataTable-row'}
+                  onFocus={() => keys.activate(index)}
+                  onClick={(event) => openClicked(event, row)}
+                >
+                  {selection && (
+                    <td className="DataTable-check">
+                      <input
+                        type="checkbox"
+                        tabIndex={-1}
+                        aria-label={text('common.selectRow')}
+                        checked={isSelected === true}
+                        onChange={() => keys.toggle(index)}
+                      />
+                    </td>
+                  )}
+                  {tableRow.getVisibleCells().map(({ column: { id: columnId } }) => {
+                    const column = byId.get(columnId)!
+                    return (
+                      <td key={columnId} className={classOf(column)}>
+                        {column.cell(row)}
+                      </td>
+                    )
+                  })}
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      {more && (
+        <Button className="DataTable-more" onPress={more.onMore} pending={more.pending}>
+          {text('common.loadMore')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function classOf({ align, wide }: Pick<Column<never>, 'align' | 'wide'>): string {
+  return `${align === 'end' ? 'DataTable-end' : ''} ${wide ? 'DataTable-wide' : ''}`.trim()
+}
+
+interface HeaderCellProps<Row> {
+  readonly column: Column<Row>
+  readonly sort: string | undefined
+  readonly onSort: ((sort: string) => void) | undefined
+}
+
+function HeaderCell<Row>({ column, sort, onSort }: HeaderCellProps<Row>) {
+  const text = useText()
+  const { header, sort: values } = column
+  if (!values || !onSort) {
+    return (
+      <th scope="col" className={classOf(column)}>
+        {header}
+      </th>
+    )
+  }
+  const direction = sort === values.up ? 'ascending' : sort === values.down ? 'descending' : 'none'
+  const next = direction === 'descending' ? values.up : values.down
+  const label = text(next === values.up ? 'common.sortUp' : 'common.sortDown', { column: header })
+  return (
+    <th scope="col" className={classOf(column)} aria-sort={direction}>
+      <button type="button" className="DataTable-sort" title={label} onClick={() => onSort(next)}>
+        {header}
+        <span aria-hidden="true">{direction === 'none' ? '↕' : direction === 'ascending' ? '↑' : '↓'}</span>
+      </button>
+    </th>
+  )
+}

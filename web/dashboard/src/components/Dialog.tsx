@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react'
+import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import './Dialog.css'
+
+interface DialogProps {
+  readonly title: string
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly wide?: boolean
+  /** `alertdialog`: it asks before something is done. */
+  readonly role?: 'dialog' | 'alertdialog'
+}
+
+/** Not closed by a press outside: what was typed would be lost. */
+export function Dialog({ title, open, onClose, children, wide = false, role = 'dialog' }: DialogProps) {
+  const text = useText()
+  return (
+    <ModalOverlay className="Dialog-ground" isOpen={open} onOpenChange={(isOpen) => isOpen || onClose()}>
+      <Modal className={wide ? 'Dialog Dialog-wide' : 'Dialog'}>
+        <AriaDialog className="Dialog-content" role={role}>
+          <div className="Dialog-head">
+            <Heading slot="title" level={2}>
+              {title}
+            </Heading>
+            <Button look="quiet" onPress={onClose} aria-label={text('common.close')}>
+              <span aria-hidden="true">✕</span>
+            </Button>
+          </div>
+          {children}
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}

@@ -1,0 +1,31 @@
+import { useText } from '../app/texts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+/** Two units at most: "3 min 20 s". A dash when it is not known. */
+export function Duration({ ms }: { readonly ms: number | null }) {
+  return <span className="nowrap">{useDuration()(ms)}</span>
+}
+
+export function useDuration(): (ms: number | null) => string {
+  const text = useText()
+  return (ms) => {
+    if (ms === null) return '–'
+    if (ms < second) return text('common.durationMs', { value: Math.round(ms) })
+    if (ms < minute) return text('common.durationSeconds', { value: Math.round(ms / 100) / 10 })
+    const whole = Math.round(ms / second) * second
+    if (whole < hour) {
+      return text('common.durationMinutes', { minutes: Math.floor(whole / minute), seconds: (whole % minute) / second })
+    }
+    if (whole < day) {
+      return text('common.durationHours', {
+        hours: Math.floor(whole / hour),
+        minutes: Math.floor((whole % hour) / minute),
+      })
+    }
+    return text('common.durationDays', { days: Math.floor(whole / day), hours: Math.floor((whole % day) / hour) })
+  }
+}

@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react'
+import { useText } from '../app/texts'
+import { Amount } from './Amount'
+import { Duration } from './Duration'
+import { ReceiptLink } from './ReceiptLink'
+import { Time } from './Time'
+
+/** By what the field's name says of its unit. */
+export function EventValue({ name, value }: { readonly name: string; readonly value: unknown }): ReactNode {
+  const text = useText()
+  if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
+  if (typeof value === 'number' || typeof value === 'bigint' || /^-?\d+$/.test(String(value))) {
+    if (name.endsWith('Minor')) return <Amount minor={BigInt(String(value))} />
+    if (name.endsWith('Ms')) return <Duration ms={Number(value)} />
+  }
+  if (typeof value === 'string') {
+    if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return <Time at={value} exact />
+    return name === 'receiptUrl' ? <ReceiptLink url={value} /> : <bdi>{value}</bdi>
+  }
+  return typeof value === 'number' ? value : <code>{JSON.stringify(value)}</code>
+}

@@ -1,0 +1,62 @@
+import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { Form as AriaForm } from 'react-aria-components'
+import { ApiError } from '../api/api-error'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import { Problem } from './Problem'
+import { useServerWords } from './server-words'
+import './Form.css'
+
+interface FormProps {
+  readonly onSubmit: (data: FormData) => void
+  /** What the server said: at the fields that it names, and above the buttons. */
+  readonly error: Error | null
+  /** The button's words. */
+  readonly submit: string
+  readonly pending: boolean
+  readonly cancel?: (() => void) | undefined
+  readonly danger?: boolean
+  readonly children: ReactNode
+}
+
+const noFields = {}
+
+export function Form({ onSubmit, error, submit, pending, cancel, danger = false, children }: FormProps) {
+  const text = useText()
+  const serverWords = useServerWords()
+  // A refused field holds the form back. What was wrong with it may be mended in another, so any change takes the refusal back.
+  const [answered, setAnswered] = useState<Error | null>(null)
+  const [names, setNames] = useState<readonly string[]>([])
+  const handle = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (pending) return
+    const data = new FormData(event.currentTarget)
+    for (const input of event.currentTarget.querySelectorAll<HTMLInputElement>('input[data-minor]')) {
+      data.set(input.name, input.dataset.minor ?? '')
+    }
+    setNames([...data.keys()])
+    onSubmit(data)
+  }
+  const ref = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (error) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [error])
+  const fields = useMemo(() => {
+    if (!(error instanceof ApiError) || error === answered) return noFields
+    return Object.fromEntries(Object.entries(error.fields).map(([name, said]) => [name, serverWords.field(said)]))
+  }, [error, answered, serverWords])
+  return (
+    <AriaForm ref={ref} className="Form" onSubmit={handle} validationErrors={fields}>
+      <div className="Form-fields" onInput={() => setAnswered(error)}>
+        {children}
+      </div>
+      {error && <Problem error={error} shownFields={names} />}
+      <div className="Form-buttons">
+        <Button type="submit" look={danger ? 'danger' : 'primary'} pending={pending}>
+          {submit}
+        </Button>
+        {cancel && <Button onPress={cancel}>{text('common.cancel')}</Button>}
+      </div>
+    </AriaForm>
+  )
+}

@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react'
+import { Tabs as AriaTabs, Tab, TabList, TabPanel } from 'react-aria-components'
+import './Tabs.css'
+
+interface TabsProps {
+  readonly label: string
+  readonly items: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[]
+  /** Where the address says which is shown. */
+  readonly selected?: string
+  readonly onSelect?: (id: string) => void
+}
+
+export function Tabs({ label, items, selected, onSelect }: TabsProps) {
+  return (
+    <AriaTabs
+      className="Tabs"
+      onSelectionChange={(key) => onSelect?.(String(key))}
+      {...(selected !== undefined && { selectedKey: selected })}
+    >
+      <TabList aria-label={label} className="Tabs-list">
+        {items.map((item) => (
+          <Tab key={item.id} id={item.id} className="Tabs-tab" ref={item.id === selected ? intoView : null}>
+            {item.label}
+          </Tab>
+        ))}
+      </TabList>
+      {items.map(({ id, content }) => (
+        <TabPanel key={id} id={id} className="Tabs-panel">
+          {content}
+        </TabPanel>
+      ))}
+    </AriaTabs>
+  )
+}
+
+/** A phone has no room for all of them. */
+function intoView(tab: HTMLDivElement | null): void {
+  tab?.scrollIntoView({ inline: 'center', block: 'nearest' })
+}

@@ -1,0 +1,66 @@
+import { useSyncExternalStore } from 'react'
+import { type IntlShape, useIntl } from 'react-intl'
+
+const tickMs = 10_000
+const units = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const
+const relativeForMs = 30 * 86_400_000
+
+let now = Date.now()
+const listeners = new Set<() => void>()
+let timer: ReturnType<typeof setInterval> | undefined
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  timer ??= setInterval(() => {
+    now = Date.now()
+    for (const each of listeners) each()
+  }, tickMs)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+/** Milliseconds, new every ten seconds; one timer for all that look. */
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now)
+}
+
+interface TimeProps {
+  /** ISO 8601. */
+  readonly at: string
+  /** Day and time instead of "5 minutes ago". */
+  readonly exact?: boolean
+}
+
+/** In the viewer's zone; the other way of saying it is in the title. */
+export function Time({ at, exact = false }: TimeProps) {
+  const intl = useIntl()
+  const clock = useNow()
+  const full = exactTime(intl, at)
+  const relative = relativeTime(intl, Date.parse(at), Math.max(clock, Date.now()))
+  return (
+    <time className="nowrap" dateTime={at} title={exact ? relative : full}>
+      {exact ? full : relative}
+    </time>
+  )
+}
+
+export function exactTime(intl: IntlShape, at: string): string {
+  return intl.formatDate(at, { dateStyle: 'medium', timeStyle: 'medium' })
+}
+
+function relativeTime(intl: IntlShape, atMs: number, nowMs: number): string {
+  const ms = atMs - nowMs
+  if (Math.abs(ms) > relativeForMs) return intl.formatDate(atMs, { dateStyle: 'medium' })
+  for (const [unit, length] of units) {
+    if (Math.abs(ms) >= length) return intl.formatRelativeTime(Math.trunc(ms / length), unit, { numeric: 'auto' })
+  }
+  return intl.formatRelativeTime(Math.trunc(ms / 1000), 'second', { numeric: 'auto' })
+}

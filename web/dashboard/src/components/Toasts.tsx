@@ -1,0 +1,59 @@
+import { useSyncExternalStore } from 'react'
+import { useText } from '../app/texts'
+import { Button } from './Button'
+import './Toasts.css'
+
+type ToastTone = 'good' | 'bad' | 'plain'
+
+interface Toast {
+  readonly id: number
+  readonly message: string
+  readonly tone: ToastTone
+}
+
+const shownForMs = 8_000
+const maxShown = 4
+
+let toasts: readonly Toast[] = []
+let lastId = 0
+const listeners = new Set<() => void>()
+
+function change(next: readonly Toast[]): void {
+  toasts = next
+  for (const listener of listeners) listener()
+}
+
+function dismiss(id: number): void {
+  change(toasts.filter((toast) => toast.id !== id))
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** Told to everybody, screen readers too. What went wrong stays until it is dismissed. */
+export function notify(message: string, tone: ToastTone = 'good'): void {
+  lastId += 1
+  const id = lastId
+  change([...toasts, { id, message, tone }].slice(-maxShown))
+  if (tone !== 'bad') setTimeout(() => dismiss(id), shownForMs)
+}
+
+/** Once, in the shell; there from the start, so that what comes into it is announced. */
+export function Toasts() {
+  const text = useText()
+  const shown = useSyncExternalStore(subscribe, () => toasts)
+  return (
+    <section className="Toasts" aria-label={text('common.notifications')} aria-live="polite">
+      {shown.map(({ id, message, tone }) => (
+        <div key={id} className={`Toast Toast-${tone}`}>
+          <span>{message}</span>
+          <Button look="quiet" aria-label={text('common.dismiss')} onPress={() => dismiss(id)}>
+            <span aria-hidden="true">✕</span>
+          </Button>
+        </div>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,61 @@
+import { type KeyboardEvent, useRef, useState } from 'react'
+
+interface RowKeysOptions {
+  readonly ids: readonly string[]
+  readonly open: ((index: number) => void) | undefined
+  readonly selection:
+    | { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
+    | undefined
+  /** Any other key; true when it meant something. */
+  readonly press: (key: string, index: number) => boolean
+}
+
+/** Arrows or j and k, Home and End move; Enter opens; space selects, with Shift all from the last that was. */
+export function useRowKeys({ ids, open, selection, press }: RowKeysOptions) {
+  const ref = useRef<HTMLTableSectionElement>(null)
+  const [activeId, setActiveId] = useState<string>()
+  const anchor = useRef(0)
+  const active = Math.max(0, activeId === undefined ? 0 : ids.indexOf(activeId))
+
+  const activate = (index: number) => setActiveId(ids[index])
+  const moveTo = (index: number) => {
+    const target = Math.min(Math.max(index, 0), ids.length - 1)
+    activate(target)
+    const row = ref.current?.rows[target]
+    row?.focus()
+    row?.scrollIntoView({ block: 'nearest' })
+  }
+  const toggle = (index: number, isRange = false) => {
+    if (!selection) return
+    const [first, last] = isRange ? [anchor.current, index].sort((a, b) => a - b) : [index, index]
+    const next = new Set(selection.ids)
+    const isOn = isRange || !next.has(ids[index]!)
+    for (const id of ids.slice(first, last! + 1)) isOn ? next.add(id) : next.delete(id)
+    anchor.current = index
+    selection.onChange(next)
+  }
+  const moves: { readonly [key: string]: () => void } = {
+    ArrowDown: () => moveTo(active + 1),
+    j: () => moveTo(active + 1),
+    ArrowUp: () => moveTo(active - 1),
+    k: () => moveTo(active - 1),
+    Home: () => moveTo(0),
+    End: () => moveTo(ids.length - 1),
+  }
+  const act = (event: KeyboardEvent): boolean => {
+    const { key, shiftKey } = event
+    const move = moves[key]
+    if (move) move()
+    else if (key === 'Enter' && open) open(active)
+    else if (key === ' ' && selection) toggle(active, shiftKey)
+    else return press(key, active)
+    return true
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Of the row itself: keys in a button or a field of it are theirs.
+    const isRow = event.target instanceof HTMLTableRowElement
+    if (!isRow || event.ctrlKey || event.metaKey || event.altKey) return
+    if (act(event)) event.preventDefault()
+  }
+  return { ref, active, activate, toggle, onKeyDown }
+}

@@ -1,0 +1,52 @@
+import { ChangePassword } from '../../app/ChangePassword'
+import { useMerchantName } from '../../app/merchants'
+import { useSession } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Card } from '../../components/Card'
+import { Facts } from '../../components/Facts'
+import { Page } from '../../components/Page'
+import { notify } from '../../components/Toasts'
+import { OwnSessions } from './OwnSessions'
+import { SecondFactor } from './SecondFactor'
+import './AccountPage.css'
+
+export function AccountPage() {
+  const text = useText()
+  return (
+    <Page title={text('account.title')}>
+      <div className="AccountPage">
+        <div className="stack">
+          <Who />
+          <SecondFactor />
+        </div>
+        <Card title={text('account.password')}>
+          <p className="muted">{text('account.passwordHelp')}</p>
+          <ChangePassword
+            currentLabel={text('account.currentPassword')}
+            done={() => notify(text('account.passwordChanged'))}
+          />
+        </Card>
+      </div>
+      <OwnSessions />
+    </Page>
+  )
+}
+
+function Who() {
+  const text = useText()
+  const { user } = useSession()
+  const nameOf = useMerchantName()
+  const merchants = user.merchantIds?.map(nameOf).join(', ') ?? text('shell.allMerchants')
+  return (
+    <Card title={text('account.who')}>
+      <Facts
+        items={[
+          { label: text('account.name'), value: user.name },
+          { label: text('account.email'), value: user.email },
+          { label: text('account.role'), value: text(`common.role.${user.role}`) },
+          { label: text('account.merchants'), value: merchants },
+        ]}
+      />
+    </Card>
+  )
+}

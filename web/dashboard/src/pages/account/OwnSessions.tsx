@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useIntl } from 'react-intl'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { SessionItem, SessionsAnswer } from '../../api/contract'
+import { setSession } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { BrowserName } from '../../components/BrowserName'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Confirm } from '../../components/Confirm'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Loaded } from '../../components/Loaded'
+import { Problem } from '../../components/Problem'
+import { exactTime, Time } from '../../components/Time'
+import { notify } from '../../components/Toasts'
+
+const queryKey = ['own-sessions']
+
+export function OwnSessions() {
+  const text = useText()
+  const [isAsking, setAsking] = useState(false)
+  const query = useQuery({ queryKey, queryFn: ({ signal }) => api.get<SessionsAnswer>('/sessions', {}, signal) })
+  const everywhere = useAction({ run: () => api.send('DELETE', '/sessions'), done: () => setSession(null) })
+  const end = useAction({
+    run: (sessionId: string) => api.send('DELETE', `/sessions/${sessionId}`),
+    done: () => notify(text('account.ended')),
+    refresh: [queryKey],
+  })
+  const columns = useColumns(end.start)
+  return (
+    <Card
+      title={text('account.sessions')}
+      actions={
+        <Button look="danger" onPress={() => setAsking(true)}>
+          {text('account.everywhere')}
+        </Button>
+      }
+    >
+      {end.error && <Problem error={end.error} />}
+      <Loaded query={query}>
+        {({ items }) => (
+          <DataTable label={text('account.sessions')} columns={columns} rows={items} rowId={idOf} empty={null} />
+        )}
+      </Loaded>
+      <Confirm
+        title={text('account.everywhereTitle')}
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        onConfirm={() => everywhere.start()}
+        confirm={text('account.everywhere')}
+        pending={everywhere.pending}
+        error={everywhere.error}
+        danger
+      >
+        <p>{text('account.everywhereHelp')}</p>
+      </Confirm>
+    </Card>
+  )
+}
+
+function idOf({ sessionId }: SessionItem): string {
+  return sessionId
+}
+
+function useColumns(end: (sessionId: string) => void): readonly Column<SessionItem>[] {
+  const text = useText()
+  const intl = useIntl()
+  return [
+    { id: 'device', header: text('account.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
+    { id: 'address', header: text('account.address'), cell: ({ address }) => address },
+    { id: 'lastSeen', header: text('account.lastSeen'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'signedIn', header: text('account.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} exact /> },
+    { id: 'expires', header: text('account.expires'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    {
+      id: 'end',
+      header: text('common.actions'),
+      cell: ({ sessionId, current, address, createdAt }) =>
+        current ? (
+          <Badge tone="info">{text('account.thisSession')}</Badge>
+        ) : (
+          <Button
+            aria-label={text('account.endIt', { address, when: exactTime(intl, createdAt) })}
+            onPress={() => end(sessionId)}
+          >
+            {text('account.end')}
+          </Button>
+        ),
+    },
+  ]
+}

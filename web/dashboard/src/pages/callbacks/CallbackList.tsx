@@ -1,0 +1,144 @@
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { CallbackRow, ResendAnswer, ResendRequest } from '../../api/contract'
+import { usePages } from '../../api/pages'
+import { useMerchantName } from '../../app/merchants'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Badge, StatusBadge } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Filters } from '../../components/Filters'
+import { Loaded } from '../../components/Loaded'
+import { Problem } from '../../components/Problem'
+import { Time } from '../../components/Time'
+import { notify } from '../../components/Toasts'
+
+const route = getRouteApi('/pages/callbacks')
+
+const statuses = ['waiting', 'parked', 'delivered'] as const
+const tones = { waiting: 'wait', parked: 'bad', delivered: 'good' } as const
+/** The most that one request resends. */
+const maxSelected = 200
+
+export function CallbackList({ merchantId }: { readonly merchantId: string | undefined }) {
+  const text = useText()
+  const { status, trackingId } = route.useSearch()
+  const navigate = route.useNavigate()
+  const mayResend = useMay('callbacks:resend')
+  const search = { merchantId, status, trackingId, limit: '50' }
+  const { items, query, more } = usePages<CallbackRow>(['callbacks', search], '/callbacks', search)
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+  const selected = items.filter(({ webhookId }) => ids.has(webhookId))
+  const columns = useColumns()
+  const resend = useResend(() => setIds(new Set()))
+  return (
+    <Card
+      title={text('callbacks.list')}
+      actions={
+        mayResend && (
+          <Button
+            look="plain"
+            isDisabled={selected.length === 0 || selected.length > maxSelected}
+            pending={resend.pending}
+            onPress={() => resend.start(selected)}
+          >
+            {text('callbacks.resendSelected', { count: selected.length })}
+          </Button>
+        )
+      }
+    >
+      <Filters
+        values={{ status, trackingId }}
+        onChange={(values) =>
+          void navigate({ search: (before) => ({ ...before, status: undefined, trackingId: undefined, ...values }) })
+        }
+        fields={[
+          {
+            name: 'status',
+            label: text('callbacks.status'),
+            type: 'select',
+            options: statuses.map((value) => ({ value, label: text(`callbacks.status.${value}`) })),
+          },
+          { name: 'trackingId', label: text('callbacks.trackingId'), type: 'text' },
+        ]}
+      />
+      <Problem error={resend.error} />
+      <Loaded query={query}>
+        {() => (
+          <DataTable
+            label={text('callbacks.list')}
+            columns={columns}
+            rows={items}
+            rowId={({ webhookId }) => webhookId}
+            {...(mayResend && { selection: { ids, onChange: setIds } })}
+            {...(more && { more })}
+            columnsKey="callbacks"
+            empty={<Empty title={text('callbacks.empty')}>{text('callbacks.emptyHelp')}</Empty>}
+          />
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function useResend(done: () => void) {
+  const text = useText()
+  return useAction({
+    run: (rows: readonly CallbackRow[]) => {
+      const body: ResendRequest = { callbacks: rows.map(({ trackingId, webhookId }) => ({ trackingId, webhookId })) }
+      return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
+    },
+    refresh: [['callbacks'], ['endpoints']],
+    done: ({ requeued }) => {
+      notify(text('callbacks.resent', { count: requeued }))
+      done()
+    },
+  })
+}
+
+function useColumns(): readonly Column<CallbackRow>[] {
+  const text = useText()
+  const merchantName = useMerchantName()
+  return [
+    {
+      id: 'transfer',
+      header: text('callbacks.transfer'),
+      cell: ({ trackingId, referenceId }) => (
+        <Link to="/transfers/$trackingId" params={{ trackingId }}>
+          {referenceId}
+        </Link>
+      ),
+    },
+    {
+      id: 'merchant',
+      header: text('callbacks.merchant'),
+      optional: true,
+      cell: (row) => <bdi>{merchantName(row.merchantId)}</bdi>,
+    },
+    { id: 'tells', header: text('callbacks.tells'), cell: (row) => <StatusBadge status={row.transferStatus} /> },
+    {
+      id: 'status',
+      header: text('callbacks.status'),
+      cell: ({ status }) => <Badge tone={tones[status]}>{text(`callbacks.status.${status}`)}</Badge>,
+    },
+    { id: 'attempts', header: text('callbacks.failedAttempts'), align: 'end', cell: (row) => row.failedAttempts },
+    { id: 'recorded', header: text('callbacks.recorded'), cell: ({ recordedAt }) => <Time at={recordedAt} /> },
+    {
+      id: 'due',
+      header: text('callbacks.due'),
+      optional: true,
+      cell: ({ dueAt }) => dueAt !== null && <Time at={dueAt} />,
+    },
+    {
+      id: 'failure',
+      header: text('callbacks.failure'),
+      wide: true,
+      cell: ({ lastFailure }) => lastFailure !== null && <bdi>{lastFailure}</bdi>,
+    },
+  ]
+}

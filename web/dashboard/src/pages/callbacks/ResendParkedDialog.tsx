@@ -1,0 +1,61 @@
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { EndpointItem, ResendAnswer, ResendRequest } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { DateField } from '../../components/DateField'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { notify } from '../../components/Toasts'
+
+interface ResendParkedDialogProps {
+  readonly endpoint: EndpointItem
+  readonly onClose: () => void
+}
+
+const dayMs = 86_400_000
+
+export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProps) {
+  const text = useText()
+  const { merchantId, merchantName, failingSince } = endpoint
+  const action = useAction({
+    run: (data: FormData) => {
+      const parkedSince = new Date(String(data.get('parkedSince'))).toISOString()
+      const body: ResendRequest = { merchantId, parkedSince }
+      return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
+    },
+    refresh: [['endpoints'], ['callbacks']],
+    done: ({ requeued, more }) => {
+      notify(text(more ? 'callbacks.resentInPart' : 'callbacks.resent', { count: requeued }))
+      onClose()
+    },
+  })
+  const since = failingSince ?? new Date(Date.now() - dayMs).toISOString()
+  return (
+    <Dialog title={text('callbacks.resendParkedTitle')} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('callbacks.resend')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <p>{text('callbacks.resendParkedHelp', { merchant: merchantName })}</p>
+        <DateField
+          name="parkedSince"
+          precision="minute"
+          label={text('callbacks.parkedSince')}
+          description={text('callbacks.parkedSinceHelp')}
+          defaultValue={localMinute(since)}
+          required
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+/** 2026-11-21T14:05 in the viewer's zone, the minute that `at` is in. */
+function localMinute(at: string): string {
+  const time = new Date(at)
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(0, 16)
+}

@@ -1,0 +1,76 @@
+import { useState } from 'react'
+import { scopes } from '../../../../../src/domain/merchant/api-key'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { CreateKeyRequest, IssuedSecret } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { CheckboxGroup } from '../../components/Checkbox'
+import { DateField } from '../../components/DateField'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { TextField } from '../../components/TextField'
+import { oneLine } from './form-values'
+import { IssuedDialog } from './IssuedDialog'
+
+interface CreateKeyDialogProps {
+  readonly merchantId: string
+  readonly onClose: () => void
+}
+
+export function CreateKeyDialog({ merchantId, onClose }: CreateKeyDialogProps) {
+  const text = useText()
+  const [issued, setIssued] = useState<IssuedSecret>()
+  const action = useAction({
+    run: (data: FormData) => {
+      const until = oneLine(data, 'validUntil')
+      const body: CreateKeyRequest = {
+        name: oneLine(data, 'name'),
+        scopes: data.getAll('scopes').map(String),
+        ...(until !== '' && { validUntil: new Date(until).toISOString() }),
+      }
+      return api.send<IssuedSecret>('POST', `/merchants/${merchantId}/keys`, body)
+    },
+    refresh: [['merchant', merchantId], ['merchants'], ['changes']],
+    done: setIssued,
+  })
+  if (issued) {
+    return (
+      <IssuedDialog
+        title={text('merchants.keyCreated')}
+        label={text('merchants.secret.webApiKey')}
+        value={issued.value}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <Dialog title={text('merchants.createKey')} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('merchants.createKeySubmit')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <TextField
+          name="name"
+          label={text('merchants.keyName')}
+          description={text('merchants.help.keyName')}
+          required
+        />
+        <CheckboxGroup
+          name="scopes"
+          label={text('merchants.scopes')}
+          options={scopes.map((value) => ({ value, label: text(`merchants.scope.${value}`) }))}
+          defaultValue={['read']}
+        />
+        <DateField
+          name="validUntil"
+          precision="minute"
+          label={text('merchants.validUntil')}
+          description={text('merchants.help.validUntil')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,51 @@
+import { useState } from 'react'
+import type { MerchantItem } from '../../api/contract'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Facts } from '../../components/Facts'
+import { EnableConfirm } from '../callbacks/EnableConfirm'
+import { TestDialog } from '../callbacks/TestDialog'
+
+export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
+  const text = useText()
+  const mayManage = useMay('endpoints:manage')
+  const [opened, setOpened] = useState<'test' | 'enable'>()
+  const { merchantId, callbacksDisabled, settings } = merchant
+  const dialog = { endpoint: { merchantId, url: settings.callbackUrl }, onClose: () => setOpened(undefined) }
+  const isOn = callbacksDisabled === null
+  return (
+    <Card title={text('merchants.endpoint')}>
+      <Facts
+        items={[
+          { label: text('merchants.setting.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
+          {
+            label: text('merchants.state'),
+            value: (
+              <Badge tone={isOn ? 'good' : 'bad'}>
+                {text(isOn ? 'merchants.callbacksOn' : 'merchants.callbacksOff')}
+              </Badge>
+            ),
+          },
+          { label: text('merchants.why'), value: isOn ? undefined : <bdi>{callbacksDisabled}</bdi> },
+        ]}
+      />
+      {mayManage && (
+        <div className="row">
+          <Button look="plain" onPress={() => setOpened('test')}>
+            {text('callbacks.test')}
+          </Button>
+          {!isOn && (
+            <Button look="primary" onPress={() => setOpened('enable')}>
+              {text('callbacks.enable')}
+            </Button>
+          )}
+        </div>
+      )}
+      {opened === 'test' && <TestDialog {...dialog} />}
+      {opened === 'enable' && <EnableConfirm {...dialog} />}
+    </Card>
+  )
+}

@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/api'
+import type { MerchantItem } from '../../api/contract'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { CopyableId } from '../../components/Copyable'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Tabs } from '../../components/Tabs'
+import { Time } from '../../components/Time'
+import { Changes } from '../people/Changes'
+import { EndpointTab } from './EndpointTab'
+import { KeysTab } from './KeysTab'
+import { MerchantState } from './MerchantState'
+import { SettingsFacts } from './SettingsFacts'
+import { SettingsForm } from './SettingsForm'
+import { SuspendConfirm } from './SuspendConfirm'
+import './merchants.css'
+
+const route = getRouteApi('/pages/merchants/$merchantId')
+
+export function MerchantPage() {
+  const text = useText()
+  const { merchantId } = route.useParams()
+  const mayManage = useMay('merchants:manage')
+  const [asking, setAsking] = useState(false)
+  const query = useQuery({
+    queryKey: ['merchant', merchantId],
+    queryFn: ({ signal }) => api.get<MerchantItem>(`/merchants/${merchantId}`, {}, signal),
+  })
+  const merchant = query.data
+  return (
+    <Page
+      title={merchant?.settings.name ?? text('merchants.one')}
+      actions={
+        merchant &&
+        mayManage && (
+          <Button look={merchant.suspended ? 'primary' : 'danger'} onPress={() => setAsking(true)}>
+            {text(merchant.suspended ? 'merchants.resume' : 'merchants.suspend')}
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query}>{(item) => <Merchant merchant={item} />}</Loaded>
+      {merchant && asking && <SuspendConfirm merchant={merchant} onClose={() => setAsking(false)} />}
+    </Page>
+  )
+}
+
+function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
+  const text = useText()
+  const mayManage = useMay('merchants:manage')
+  const mayReadChanges = useMay('users:read')
+  const { merchantId, createdAt } = merchant
+  const Settings = mayManage ? SettingsForm : SettingsFacts
+  const changes = {
+    id: 'changes',
+    label: text('merchants.changes'),
+    content: <Changes subject={merchantId} />,
+  }
+  return (
+    <>
+      <div className="row">
+        <MerchantState merchant={merchant} />
+        <CopyableId value={merchantId} label={text('merchants.id')} />
+        <span className="muted">
+          {text('merchants.created')} <Time at={createdAt} />
+        </span>
+      </div>
+      <Tabs
+        label={text('merchants.parts')}
+        items={[
+          { id: 'settings', label: text('merchants.settings'), content: <Settings merchant={merchant} /> },
+          { id: 'endpoint', label: text('merchants.endpoint'), content: <EndpointTab merchant={merchant} /> },
+          { id: 'keys', label: text('merchants.keys'), content: <KeysTab merchant={merchant} /> },
+          ...(mayReadChanges ? [changes] : []),
+        ]}
+      />
+    </>
+  )
+}

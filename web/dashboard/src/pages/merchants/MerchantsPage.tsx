@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/api'
+import type { MerchantItem, MerchantsAnswer } from '../../api/contract'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { CopyableId } from '../../components/Copyable'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Time } from '../../components/Time'
+import { CreateMerchantDialog } from './CreateMerchantDialog'
+import { MerchantState } from './MerchantState'
+
+export function MerchantsPage() {
+  const text = useText()
+  const navigate = useNavigate()
+  const mayManage = useMay('merchants:manage')
+  const [creating, setCreating] = useState(false)
+  const columns = useColumns()
+  const query = useQuery({
+    queryKey: ['merchants'],
+    queryFn: ({ signal }) => api.get<MerchantsAnswer>('/merchants', {}, signal),
+  })
+  const open = (merchantId: string) => void navigate({ to: '/merchants/$merchantId', params: { merchantId } })
+  return (
+    <Page
+      title={text('merchants.title')}
+      actions={
+        mayManage && (
+          <Button look="primary" onPress={() => setCreating(true)}>
+            {text('merchants.create')}
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query}>
+        {({ items }) => (
+          <DataTable
+            label={text('merchants.title')}
+            columns={columns}
+            rows={items}
+            rowId={({ merchantId }) => merchantId}
+            onOpen={({ merchantId }) => open(merchantId)}
+            empty={<Empty title={text('merchants.empty')}>{text('merchants.emptyHelp')}</Empty>}
+          />
+        )}
+      </Loaded>
+      {creating && <CreateMerchantDialog onClose={() => setCreating(false)} onCreated={open} />}
+    </Page>
+  )
+}
+
+function useColumns(): readonly Column<MerchantItem>[] {
+  const text = useText()
+  return [
+    {
+      id: 'name',
+      header: text('merchants.name'),
+      cell: ({ merchantId, settings }) => (
+        <Link to="/merchants/$merchantId" params={{ merchantId }}>
+          <bdi>{settings.name}</bdi>
+        </Link>
+      ),
+    },
+    { id: 'state', header: text('merchants.state'), cell: (merchant) => <MerchantState merchant={merchant} /> },
+    {
+      id: 'callbacks',
+      header: text('merchants.callbacks'),
+      cell: ({ callbacksDisabled }) => (
+        <Badge tone={callbacksDisabled === null ? 'good' : 'bad'}>
+          {text(callbacksDisabled === null ? 'merchants.callbacksOn' : 'merchants.callbacksOff')}
+        </Badge>
+      ),
+    },
+    { id: 'keys', header: text('merchants.keys'), align: 'end', cell: ({ keys }) => keys.length },
+    { id: 'created', header: text('merchants.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      id: 'id',
+      header: text('merchants.id'),
+      optional: true,
+      cell: ({ merchantId }) => <CopyableId value={merchantId} label={text('merchants.id')} />,
+    },
+  ]
+}

@@ -1,0 +1,54 @@
+import { useState } from 'react'
+import { overlapMinutes } from '../../../../../src/domain/merchant/settings'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { IssuedSecret, RotateRequest } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { TextField } from '../../components/TextField'
+import { oneLine } from './form-values'
+import { IssuedDialog } from './IssuedDialog'
+
+interface RotateDialogProps {
+  readonly merchantId: string
+  readonly secret: RotateRequest['secret']
+  readonly onClose: () => void
+}
+
+export function RotateDialog({ merchantId, secret, onClose }: RotateDialogProps) {
+  const text = useText()
+  const [issued, setIssued] = useState<IssuedSecret>()
+  const action = useAction({
+    run: (data: FormData) => {
+      const body: RotateRequest = { secret, overlapMinutes: Number(oneLine(data, 'overlapMinutes')) }
+      return api.send<IssuedSecret>('POST', `/merchants/${merchantId}/rotate`, body)
+    },
+    refresh: [['merchant', merchantId], ['merchants'], ['changes']],
+    done: setIssued,
+  })
+  const label = text(`merchants.secret.${secret}`)
+  const title = text('merchants.rotate', { secret: label })
+  if (issued) return <IssuedDialog title={title} label={label} value={issued.value} onClose={onClose} />
+  return (
+    <Dialog title={title} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('merchants.rotateSubmit')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <p>{text(`merchants.rotateHelp.${secret}`)}</p>
+        <TextField
+          name="overlapMinutes"
+          type="number"
+          label={text('merchants.overlapMinutes')}
+          description={text('merchants.help.overlapMinutes')}
+          defaultValue={String(overlapMinutes.usual)}
+          required
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/api'
+import type { LeaseItem, NodeItem, NodesAnswer } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Card } from '../../components/Card'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Time } from '../../components/Time'
+
+export function Nodes() {
+  const text = useText()
+  const query = useQuery({
+    queryKey: ['nodes'],
+    queryFn: ({ signal }) => api.get<NodesAnswer>('/operations/nodes', {}, signal),
+    refetchInterval: 10_000,
+  })
+  const nodeColumns = useNodeColumns()
+  const leaseColumns = useLeaseColumns()
+  return (
+    <Card title={text('operations.nodes')}>
+      <Loaded query={query}>
+        {({ nodes, leases }) => (
+          <>
+            <DataTable
+              label={text('operations.nodes')}
+              columns={nodeColumns}
+              rows={nodes}
+              rowId={({ nodeId }) => nodeId}
+              empty={<Empty title={text('operations.noNodes')} />}
+            />
+            <h3>{text('operations.leases')}</h3>
+            <p className="muted small">{text('operations.leasesHelp')}</p>
+            <DataTable
+              label={text('operations.leases')}
+              columns={leaseColumns}
+              rows={leases}
+              rowId={({ name }) => name}
+              empty={<Empty title={text('operations.noLeases')} />}
+            />
+          </>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function useNodeColumns(): readonly Column<NodeItem>[] {
+  const text = useText()
+  return [
+    {
+      id: 'node',
+      header: text('operations.node'),
+      cell: ({ nodeId, current }) => (
+        <span className="row">
+          <code>{nodeId}</code>
+          {current && <Badge tone="info">{text('operations.thisNode')}</Badge>}
+        </span>
+      ),
+    },
+    {
+      id: 'state',
+      header: text('operations.state'),
+      cell: ({ state }) => (
+        <Badge tone={state === 'alive' ? 'good' : 'bad'}>{text(`operations.nodeState.${state}`)}</Badge>
+      ),
+    },
+    { id: 'roles', header: text('operations.roles'), wide: true, cell: ({ roles }) => roles.join(', ') },
+    { id: 'seen', header: text('operations.lastSeen'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'started', header: text('operations.started'), cell: ({ startedAt }) => <Time at={startedAt} /> },
+    { id: 'version', header: text('operations.version'), cell: ({ version }) => version },
+  ]
+}
+
+function useLeaseColumns(): readonly Column<LeaseItem>[] {
+  const text = useText()
+  return [
+    { id: 'name', header: text('operations.lease'), cell: ({ name }) => <code>{name}</code> },
+    {
+      id: 'node',
+      header: text('operations.runsOn'),
+      wide: true,
+      cell: ({ nodeId }) =>
+        nodeId === null ? <Badge tone="wait">{text('operations.nobody')}</Badge> : <code>{nodeId}</code>,
+    },
+    { id: 'renewed', header: text('operations.renewed'), cell: ({ renewedAt }) => <Time at={renewedAt} /> },
+  ]
+}

@@ -1,0 +1,125 @@
+import type { ProjectionComparison, ProjectionItem, ProjectionTask } from '../../api/contract'
+import { useActorName } from '../../app/actors'
+import { useText } from '../../app/texts'
+import { Badge, type Tone } from '../../components/Badge'
+import { CopyableId } from '../../components/Copyable'
+import { Duration } from '../../components/Duration'
+import { Time } from '../../components/Time'
+import { isUnderWay } from './projection'
+
+const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
+  current: 'good',
+  behind: 'wait',
+  failed: 'bad',
+  paused: 'check',
+  outdated: 'check',
+  new: 'info',
+}
+
+export function ProjectionState({ projection }: { readonly projection: ProjectionItem }) {
+  const text = useText()
+  const actorName = useActorName()
+  const { state, paused, failure } = projection
+  return (
+    <>
+      <Badge tone={tones[state]}>{text(`operations.state.${state}`)}</Badge>
+      {paused && (
+        <span className="small">
+          {text('operations.pausedBy', { name: actorName(paused.by) })} <Time at={paused.at} />
+          {paused.reason !== null && <bdi className="Operations-reason">{paused.reason}</bdi>}
+        </span>
+      )}
+      {failure && (
+        <span className="small">
+          <bdi lang="en">{failure.reason}</bdi>{' '}
+          {failure.stream !== null && failure.revision !== null && (
+            <code>{`${failure.stream}@${failure.revision}`}</code>
+          )}{' '}
+          <Time at={failure.at} />
+          {failure.command !== null && <CopyableId value={failure.command} label={text('operations.command')} />}
+        </span>
+      )}
+    </>
+  )
+}
+
+/** What was asked last: how far it is, or what became of it. */
+export function Task({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
+  const text = useText()
+  const actorName = useActorName()
+  const { what, state, phase, by, updatedAt, reason, comparison } = task
+  const doing = phase === null ? text(`operations.taskState.${state}`) : text(`operations.phase.${phase}`)
+  return (
+    <div className="stack-tight small">
+      <span>
+        {text(`operations.task.${what}`)} · {doing} · <bdi>{actorName(by)}</bdi> · <Time at={updatedAt} />
+      </span>
+      {isUnderWay({ task }) && <Progress task={task} name={name} />}
+      {reason !== null && (
+        <bdi className="Operations-reason" lang="en">
+          {reason}
+        </bdi>
+      )}
+      {comparison && <Comparison comparison={comparison} />}
+    </div>
+  )
+}
+
+function Progress({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
+  const text = useText()
+  const { progress, eventsPerSecond, secondsLeft } = task
+  if (progress === null) return null
+  return (
+    <>
+      <progress
+        className="Operations-progress"
+        max={1}
+        value={progress}
+        aria-label={text('operations.progressOf', { projection: name })}
+      />
+      <span className="muted">
+        {text('operations.progress', { progress })}
+        {eventsPerSecond !== null && ` · ${text('operations.rate', { events: eventsPerSecond })}`}
+        {secondsLeft !== null && (
+          <>
+            {' · '}
+            {text('operations.left')} <Duration ms={secondsLeft * 1000} />
+          </>
+        )}
+      </span>
+    </>
+  )
+}
+
+function Comparison({ comparison }: { readonly comparison: ProjectionComparison }) {
+  const text = useText()
+  const { compared, differing, differences } = comparison
+  return (
+    <span>
+      <Badge tone={differing === 0 ? 'good' : 'bad'}>
+        {text(differing === 0 ? 'operations.equal' : 'operations.differing', { compared, differing })}
+      </Badge>
+      {differences.length > 0 && <code className="Operations-reason">{differences.join(', ')}</code>}
+    </span>
+  )
+}
+
+/** Documents that wait for a switch, and those that can be gone back to. */
+export function Beside({ projection: { built, previous, task } }: { readonly projection: ProjectionItem }) {
+  const text = useText()
+  return (
+    <>
+      {built && (
+        <span className="small">
+          {text('operations.built')} <Time at={built.at} />{' '}
+          {built.comparison && !task?.comparison && <Comparison comparison={built.comparison} />}
+        </span>
+      )}
+      {previous && (
+        <span className="muted small">
+          {text('operations.previous')} <Time at={previous.at} />
+        </span>
+      )}
+    </>
+  )
+}

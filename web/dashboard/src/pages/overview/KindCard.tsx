@@ -1,0 +1,55 @@
+import { lazy, Suspense, useState } from 'react'
+import type { Bucket, Kind, OverviewAnswer } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Card } from '../../components/Card'
+import { BucketTable } from './BucketTable'
+import { completionRate, type Measure, shownStatuses, talliesOf, timeSeries } from './figures'
+import { KindFacts } from './KindFacts'
+import { lineStyles } from './lines'
+import type { Range } from './range'
+import { Tallies } from './Tallies'
+import { useAxes } from './useAxes'
+
+const VolumeChart = lazy(async () => ({ default: (await import('./VolumeChart')).VolumeChart }))
+
+interface KindCardProps {
+  readonly kind: Kind
+  readonly answer: OverviewAnswer
+  readonly buckets: readonly Bucket[]
+  readonly range: Range
+  readonly measure: Measure
+  readonly asTable: boolean
+}
+
+export function KindCard({ kind, answer, buckets, range, measure, asTable }: KindCardProps) {
+  const text = useText()
+  const { bucketMs } = answer
+  const axes = useAxes(measure, bucketMs)
+  const [pointed, setPointed] = useState<number | null>(null)
+  const fromMs = Date.parse(range.from)
+  const toMs = Math.min(Date.parse(range.to), Date.now())
+  const series = timeSeries(buckets, { kind, measure, bucketMs, fromMs, toMs })
+  const tallies = talliesOf(buckets, kind)
+  const lines = shownStatuses.map((status) => ({ id: status, ...lineStyles[status], values: series.values[status] }))
+  return (
+    <Card title={text(`overview.${kind}s`)}>
+      <KindFacts kind={kind} answer={answer} rate={completionRate(tallies)} />
+      {asTable ? (
+        <BucketTable label={text(`overview.overTime.${kind}`)} series={series} axes={axes} measure={measure} />
+      ) : (
+        <Suspense fallback={<div className="VolumeChart" />}>
+          <VolumeChart
+            key={`${axes.locale} ${measure} ${bucketMs}`}
+            label={text('overview.chart', { what: text(`overview.overTime.${kind}`) })}
+            times={series.times}
+            lines={lines}
+            axes={axes}
+            onPoint={setPointed}
+          />
+        </Suspense>
+      )}
+      {axes.inUtc && <p className="muted small">{text('overview.daysInUtc')}</p>}
+      <Tallies tallies={tallies} series={series} pointed={asTable ? null : pointed} axes={axes} />
+    </Card>
+  )
+}

@@ -1,0 +1,41 @@
+import { Link } from '@tanstack/react-router'
+import { FormattedNumber } from 'react-intl'
+import type { Kind, OverviewAnswer } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Duration } from '../../components/Duration'
+import { Facts } from '../../components/Facts'
+import { CappedCount } from './CappedCount'
+
+interface KindFactsProps {
+  readonly kind: Kind
+  readonly answer: OverviewAnswer
+  readonly rate: number | null
+}
+
+export function KindFacts({ kind, answer, rate }: KindFactsProps) {
+  const text = useText()
+  const time = answer.timeToCompletion.find((each) => each.kind === kind)
+  const pending = answer.pending.find((each) => each.kind === kind)?.count ?? 0
+  const items = [
+    {
+      label: text('overview.completionRate'),
+      value:
+        rate === null ? (
+          text('overview.noneEnded')
+        ) : (
+          <FormattedNumber value={rate} style="percent" maximumFractionDigits={1} />
+        ),
+    },
+    { label: text('overview.medianTime'), value: <Duration ms={time?.medianMs ?? null} /> },
+    { label: text('overview.p95Time'), value: <Duration ms={time?.p95Ms ?? null} /> },
+    {
+      label: text('overview.pendingNow'),
+      value: (
+        <Link to={kind === 'deposit' ? '/deposits' : '/withdrawals'} search={{ status: 'Pending', sort: 'oldest' }}>
+          <CappedCount count={pending} />
+        </Link>
+      ),
+    },
+  ]
+  return <Facts items={items} />
+}

@@ -1,0 +1,34 @@
+import 'uplot/dist/uPlot.min.css'
+import './VolumeChart.css'
+import { useEffect, useEffectEvent, useRef } from 'react'
+import { type Axes, type Line, LineChart } from './line-chart'
+
+interface VolumeChartProps {
+  readonly label: string
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+  readonly axes: Axes
+  /** The index of the bucket under the pointer. */
+  readonly onPoint: (index: number | null) => void
+}
+
+/** Loaded when it is needed. Who does not see it has the table. */
+export function VolumeChart({ label, times, lines, axes, onPoint }: VolumeChartProps) {
+  const room = useRef<HTMLDivElement>(null)
+  const chart = useRef<LineChart | undefined>(undefined)
+  const made = useEffectEvent((current: HTMLElement) => new LineChart(current, lines, axes, (index) => pointed(index)))
+  const pointed = useEffectEvent(onPoint)
+
+  useEffect(() => {
+    if (!room.current) return
+    const current = made(room.current)
+    chart.current = current
+    return () => {
+      chart.current = undefined
+      current.destroy()
+    }
+  }, [])
+  useEffect(() => chart.current?.show(times, lines), [times, lines])
+
+  return <div ref={room} className="VolumeChart" role="img" aria-label={label} />
+}

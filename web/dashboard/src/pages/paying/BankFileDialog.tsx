@@ -1,0 +1,95 @@
+import { useState } from 'react'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import type { BankFileRequest, TransferRow } from '../../api/contract'
+import { filled } from '../../api/settling'
+import { preference, setPreference } from '../../app/preferences'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { Select } from '../../components/Select'
+import { TextField } from '../../components/TextField'
+import { notify } from '../../components/Toasts'
+
+type Format = BankFileRequest['format']
+type Debtor = NonNullable<BankFileRequest['debtor']>
+
+const preferenceName = 'paying.debtor'
+
+/** An IBAN that is typed again for every batch is mistyped one day. */
+function rememberedDebtor(): Partial<Debtor> {
+  try {
+    const { name, iban, bic } = JSON.parse(preference(preferenceName) ?? '{}')
+    return { name: String(name ?? ''), iban: String(iban ?? ''), bic: String(bic ?? '') }
+  } catch {
+    return {}
+  }
+}
+
+function debtorOf(data: FormData): Debtor {
+  const bic = filled(data, 'debtorBic')
+  return {
+    name: filled(data, 'debtorName') ?? '',
+    iban: (filled(data, 'debtor') ?? '').replace(/\s/g, ''),
+    ...(bic !== undefined && { bic }),
+  }
+}
+
+interface BankFileDialogProps {
+  /** Claimed by who asks. */
+  readonly transfers: readonly TransferRow[]
+  readonly onClose: () => void
+}
+
+export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
+  const text = useText()
+  const [format, setFormat] = useState<Format>('csv')
+  const [debtor] = useState(rememberedDebtor)
+  const action = useAction({
+    run: async (data: FormData) => {
+      const trackingIds = transfers.map(({ trackingId }) => trackingId)
+      const body: BankFileRequest =
+        format === 'csv' ? { format, trackingIds } : { format, trackingIds, debtor: debtorOf(data) }
+      await api.download('/withdrawals/bank-file', body)
+      if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
+    },
+    done: () => {
+      notify(text('paying.fileSaved', { count: transfers.length }))
+      onClose()
+    },
+  })
+  const totalMinor = transfers.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+  return (
+    <Dialog title={text('paying.fileTitle')} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('paying.fileSubmit')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <p className="PayDialog-to">
+          {text('paying.selected', { count: transfers.length })} · <Amount minor={totalMinor} />
+        </p>
+        <p>{text('paying.fileExplain')}</p>
+        <Select
+          label={text('paying.fileFormat')}
+          options={[
+            { value: 'csv', label: text('paying.format.csv') },
+            { value: 'pain.001', label: text('paying.format.pain001') },
+          ]}
+          value={format}
+          onChange={(value) => setFormat(value === 'pain.001' ? value : 'csv')}
+        />
+        {format === 'pain.001' && (
+          <>
+            <TextField name="debtorName" label={text('paying.debtorName')} defaultValue={debtor.name ?? ''} required />
+            <TextField name="debtor" label={text('paying.debtorIban')} defaultValue={debtor.iban ?? ''} required />
+            <TextField name="debtorBic" label={text('paying.debtorBic')} defaultValue={debtor.bic ?? ''} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,54 @@
+import type { TransferRow } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Button } from '../../components/Button'
+
+interface BulkBarProps {
+  readonly items: readonly TransferRow[]
+  readonly chosen: readonly TransferRow[]
+  readonly onAll: (rows: readonly TransferRow[]) => void
+  readonly onClear: () => void
+  readonly onOpen: (opened: 'claim' | 'complete' | 'file') => void
+}
+
+export function BulkBar({ items, chosen, onAll, onClear, onOpen }: BulkBarProps) {
+  const text = useText()
+  const totalMinor = chosen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+  const mine = items.filter(({ claim }) => claim?.mine)
+  const free = items.filter(({ claim }) => claim === null)
+  const chosenMine = chosen.filter(({ claim }) => claim?.mine).length
+  const count = chosen.length
+  return (
+    <div className="BulkBar spread">
+      <output>
+        {count === 0 ? (
+          <span className="muted">{text('paying.waiting', { count: items.length })}</span>
+        ) : (
+          <strong>
+            {text('paying.selected', { count })} · <Amount minor={totalMinor} />
+          </strong>
+        )}
+      </output>
+      <div className="row">
+        <Button look="quiet" onPress={() => onAll(free)} isDisabled={free.length === 0}>
+          {text('paying.selectFree', { count: free.length })}
+        </Button>
+        <Button look="quiet" onPress={() => onAll(mine)} isDisabled={mine.length === 0}>
+          {text('paying.selectMine', { count: mine.length })}
+        </Button>
+        <Button look="quiet" onPress={onClear} isDisabled={count === 0}>
+          {text('paying.selectNone')}
+        </Button>
+        <Button look="plain" onPress={() => onOpen('claim')} isDisabled={count === 0}>
+          {text('paying.bulk.claim')}
+        </Button>
+        <Button look="plain" onPress={() => onOpen('file')} isDisabled={chosenMine === 0}>
+          {text('paying.bulk.file')}
+        </Button>
+        <Button look="plain" onPress={() => onOpen('complete')} isDisabled={chosenMine === 0}>
+          {text('paying.bulk.complete')}
+        </Button>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,147 @@
+import { useState } from 'react'
+import { useAction } from '../../api/action'
+import { api } from '../../api/api'
+import { refusalNamed } from '../../api/api-error'
+import type { BulkAnswer, TransferDetail, TransferRow } from '../../api/contract'
+import { receiptOf } from '../../api/settling'
+import { useKnownText, useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Button } from '../../components/Button'
+import { Dialog } from '../../components/Dialog'
+import { FileField } from '../../components/FileField'
+import { Form } from '../../components/Form'
+import { useServerWords } from '../../components/server-words'
+import { TextField } from '../../components/TextField'
+
+interface BulkDialogProps {
+  readonly action: 'claim' | 'complete'
+  readonly transfers: readonly TransferRow[]
+  readonly onClose: () => void
+  /** Of all that were seen, whatever became of them. */
+  readonly onAnswer: (transfers: readonly TransferDetail[]) => void
+  readonly onFailed: () => void
+}
+
+/** Each of them succeeds or fails by itself, and what became of each is shown. */
+export function BulkDialog({ action: name, transfers, onClose, onAnswer, onFailed }: BulkDialogProps) {
+  const text = useText()
+  // Those that were asked for: the list behind goes on.
+  const [seen] = useState(transfers)
+  const [answer, setAnswer] = useState<BulkAnswer>()
+  const action = useAction({
+    run: async (data: FormData) => {
+      try {
+        const receiptUrl = await receiptOf(data)
+        const items = seen.map(({ trackingId, revision }) => ({
+          trackingId,
+          revision,
+          ...(receiptUrl !== undefined && { receiptUrl }),
+        }))
+        return await api.send<BulkAnswer>('POST', `/withdrawals/${name}`, { items })
+      } catch (error) {
+        onFailed()
+        throw error
+      }
+    },
+    done: (result) => {
+      setAnswer(result)
+      onAnswer(result.items.flatMap(({ transfer }) => transfer ?? []))
+    },
+  })
+  const totalMinor = seen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
+  return (
+    <Dialog title={text(`paying.bulkTitle.${name}`, { count: seen.length })} open onClose={onClose} wide>
+      {answer ? (
+        <Outcomes seen={seen} answer={answer} onClose={onClose} />
+      ) : (
+        <Form
+          onSubmit={action.start}
+          error={action.error}
+          submit={text(`paying.bulkSubmit.${name}`, { count: seen.length })}
+          pending={action.pending}
+          cancel={onClose}
+        >
+          <p className="PayDialog-to">
+            {text('paying.selected', { count: seen.length })} · <Amount minor={totalMinor} />
+          </p>
+          <p>{text(`paying.bulkExplain.${name}`)}</p>
+          {name === 'complete' && (
+            <>
+              <TextField name="receiptUrl" type="url" label={text('paying.receiptLink')} />
+              <FileField
+                name="receiptFile"
+                label={text('paying.receiptFile')}
+                accept="application/pdf,image/png,image/jpeg"
+                description={text('paying.bulkReceiptHelp')}
+              />
+            </>
+          )}
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+interface OutcomesProps {
+  readonly seen: readonly TransferRow[]
+  readonly answer: BulkAnswer
+  readonly onClose: () => void
+}
+
+function Outcomes({ seen, answer, onClose }: OutcomesProps) {
+  const text = useText()
+  const rows = new Map(seen.map((row) => [row.trackingId, row]))
+  const failed = answer.items.filter(({ error }) => error !== null).length
+  return (
+    <div className="stack">
+      <output>{text('paying.bulkOutcome', { done: answer.items.length - failed, failed })}</output>
+      <div className="BulkOutcomes">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{text('paying.reference')}</th>
+              <th scope="col">{text('paying.name')}</th>
+              <th scope="col" className="number">
+                {text('paying.amount')}
+              </th>
+              <th scope="col">{text('paying.outcome')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.items.map(({ trackingId, error }) => {
+              const row = rows.get(trackingId)
+              return (
+                <tr key={trackingId} data-failed={error !== null || undefined}>
+                  <td>{row?.referenceId ?? trackingId}</td>
+                  <td>
+                    <bdi>{row?.name}</bdi>
+                  </td>
+                  <td className="number">{row && <Amount minor={row.amountMinor} />}</td>
+                  <td>{error ? <Refused {...error} /> : text('paying.bulkDone')}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+      <div className="row">
+        <Button look="primary" onPress={onClose}>
+          {text('common.close')}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+type Refusal = NonNullable<BulkAnswer['items'][number]['error']>
+
+function Refused({ code, message, details }: Refusal) {
+  const knownText = useKnownText()
+  const serverWords = useServerWords()
+  return (
+    <>
+      {knownText(`errors.name.${refusalNamed(code)}`) ?? message}{' '}
+      {details !== null && <bdi>{serverWords.detail(details)}</bdi>}
+    </>
+  )
+}

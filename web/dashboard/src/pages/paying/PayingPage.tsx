@@ -1,0 +1,158 @@
+import { useCallback, useState } from 'react'
+import type { TransferRow } from '../../api/contract'
+import { useMerchant } from '../../app/merchants'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { notify } from '../../components/Toasts'
+import { BankFileDialog } from './BankFileDialog'
+import { BulkBar } from './BulkBar'
+import { BulkDialog } from './BulkDialog'
+import { CurrentWithdrawal } from './CurrentWithdrawal'
+import { useClaimEnds } from './claims'
+import { KeysDialog } from './KeysDialog'
+import { type PayingKey, usePayingKeys } from './keys'
+import { QueueList } from './QueueList'
+import { useQueue } from './queue'
+import { useRefetch } from './use-settling'
+import './paying.css'
+
+type Opened = 'claim' | 'complete' | 'file' | 'keys'
+
+export function PayingPage() {
+  const merchantId = useMerchant()
+  return <Paying key={merchantId} merchantId={merchantId} />
+}
+
+function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
+  const text = useText()
+  const maySettle = useMay('transfers:settle')
+  const { query, items, more, remember, known } = useQueue(merchantId)
+  const refetch = useRefetch()
+  const [opened, setOpened] = useState<Opened>()
+  const { currentId, setCurrentId, move, leave } = useCurrent(items)
+  const { chosen, selectedIds, toggle, selectAll, clear } = useSelection(items)
+  const [pressed, setPressed] = useState<{ readonly key: PayingKey }>()
+
+  useToldClaims(items, refetch)
+  const onKey = useCallback(
+    (key: PayingKey) => {
+      if (key === 'next') move(1)
+      else if (key === 'previous') move(-1)
+      else if (key === 'select') currentId !== undefined && toggle(currentId)
+      else if (key === 'help') setOpened('keys')
+      else setPressed({ key })
+    },
+    [move, toggle, currentId],
+  )
+  const keys = usePayingKeys(onKey)
+  const close = () => setOpened(undefined)
+
+  return (
+    <Page
+      title={text('paying.title')}
+      actions={
+        <Button look="quiet" onPress={() => setOpened('keys')}>
+          {text('paying.keys')} <kbd aria-hidden>?</kbd>
+        </Button>
+      }
+    >
+      <Loaded query={query}>
+        {() =>
+          items.length === 0 && currentId === undefined ? (
+            <Empty title={text('paying.empty')}>{text('paying.emptyHelp')}</Empty>
+          ) : (
+            <>
+              {maySettle && (
+                <BulkBar items={items} chosen={chosen} onAll={selectAll} onClear={clear} onOpen={setOpened} />
+              )}
+              <div className="Paying">
+                <div className="Paying-list stack">
+                  <QueueList
+                    items={items}
+                    currentId={currentId}
+                    onCurrent={setCurrentId}
+                    selected={selectedIds}
+                    onSelect={toggle}
+                  />
+                  {items.length === 0 && <p className="muted">{text('paying.emptyHelp')}</p>}
+                  {more && <p className="muted">{text('paying.more', { count: items.length })}</p>}
+                </div>
+                {currentId !== undefined && (
+                  <CurrentWithdrawal
+                    key={currentId}
+                    trackingId={currentId}
+                    pressed={pressed}
+                    ownRevision={known.get(currentId)?.revision ?? 0}
+                    remember={remember}
+                    onSettled={leave}
+                  />
+                )}
+              </div>
+            </>
+          )
+        }
+      </Loaded>
+      {(opened === 'claim' || opened === 'complete') && (
+        <BulkDialog action={opened} transfers={chosen} onClose={close} onAnswer={remember} onFailed={refetch} />
+      )}
+      {opened === 'file' && <BankFileDialog transfers={chosen.filter(({ claim }) => claim?.mine)} onClose={close} />}
+      <KeysDialog open={opened === 'keys'} onClose={close} on={keys.on} onChange={keys.change} />
+    </Page>
+  )
+}
+
+/** The one that is looked at; it stays so when another has settled it, until the person moves on. */
+function useCurrent(items: readonly TransferRow[]) {
+  const [currentId, setCurrentId] = useState<string>()
+  const [place, setPlace] = useState(0)
+  const index = items.findIndex(({ trackingId }) => trackingId === currentId)
+  if (currentId === undefined && items[0]) setCurrentId(items[0].trackingId)
+  if (index >= 0 && index !== place) setPlace(index)
+  const move = useCallback(
+    (by: 1 | -1) => {
+      // When it has left the queue, the next one is in its place.
+      const to = index >= 0 ? index + by : place + Math.min(by, 0)
+      const next = items[Math.min(Math.max(to, 0), items.length - 1)]
+      if (next) setCurrentId(next.trackingId)
+    },
+    [items, index, place],
+  )
+  /** On to the next, from one that leaves the queue. */
+  const leave = () => setCurrentId((items[index + 1] ?? items[index - 1])?.trackingId)
+  return { currentId, setCurrentId, move, leave }
+}
+
+function useSelection(items: readonly TransferRow[]) {
+  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
+  const chosen = items.filter(({ trackingId }) => selectedIds.has(trackingId))
+  const toggle = useCallback((trackingId: string) => {
+    setSelectedIds((before) => {
+      const after = new Set(before)
+      if (!after.delete(trackingId)) after.add(trackingId)
+      return after
+    })
+  }, [])
+  const selectAll = (rows: readonly TransferRow[]) => setSelectedIds(new Set(rows.map(({ trackingId }) => trackingId)))
+  const clear = () => setSelectedIds(new Set())
+  return { chosen, selectedIds, toggle, selectAll, clear }
+}
+
+function useToldClaims(items: readonly TransferRow[], refetch: (trackingId: string) => void): void {
+  const text = useText()
+  const endsSoon = useCallback(
+    ({ referenceId }: TransferRow) => notify(text('paying.claimEndsSoon', { reference: referenceId }), 'plain'),
+    [text],
+  )
+  const ended = useCallback(
+    ({ referenceId, trackingId }: TransferRow) => {
+      notify(text('paying.claimEnded', { reference: referenceId }), 'bad')
+      refetch(trackingId)
+    },
+    [text, refetch],
+  )
+  useClaimEnds(items, { endsSoon, ended })
+}

@@ -1,0 +1,90 @@
+import { useState } from 'react'
+import { api } from '../../api/api'
+import type { CustomerRequest, EraseCustomerRequest, Erasure } from '../../api/contract'
+import { useMerchantName } from '../../app/merchants'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { CopyableId } from '../../components/Copyable'
+import { Dialog } from '../../components/Dialog'
+import { Facts } from '../../components/Facts'
+import { ReasonDialog } from '../../components/ReasonDialog'
+import { TextField } from '../../components/TextField'
+import { Time } from '../../components/Time'
+
+interface EraseDialogProps {
+  readonly customer: CustomerRequest
+  readonly onClose: () => void
+}
+
+/** It cannot be taken back, so the customer's id is typed once more. */
+export function EraseDialog({ customer, onClose }: EraseDialogProps) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const { merchantId, userId } = customer
+  const [erasure, setErasure] = useState<Erasure>()
+  if (erasure)
+    return (
+      <Dialog title={text('privacy.erased')} open onClose={onClose}>
+        <Done erasure={erasure} onClose={onClose} />
+      </Dialog>
+    )
+  return (
+    <ReasonDialog
+      title={text('privacy.eraseTitle')}
+      submit={text('privacy.eraseSubmit')}
+      reasonHelp={text('privacy.reasonHelp')}
+      run={(reason) => {
+        const body: EraseCustomerRequest = { merchantId, userId, reason }
+        return api.send<Erasure>('POST', '/privacy/erase', body)
+      }}
+      refresh={[['privacy-status']]}
+      done={setErasure}
+      onClose={onClose}
+    >
+      <Facts
+        items={[
+          { label: text('privacy.merchant'), value: <bdi>{merchantName(merchantId)}</bdi> },
+          { label: text('privacy.userId'), value: <code>{userId}</code> },
+        ]}
+      />
+      <p>{text('privacy.eraseHelp')}</p>
+      <TextField
+        name="again"
+        label={text('privacy.userIdAgain')}
+        validate={(typed) => (typed === userId ? null : text('privacy.notTheSame'))}
+        autoComplete="off"
+        required
+      />
+    </ReasonDialog>
+  )
+}
+
+function Done({ erasure, onClose }: { readonly erasure: Erasure; readonly onClose: () => void }) {
+  const text = useText()
+  const { erasureId, erasedAt, transfers, inClear, receipts } = erasure
+  const count = (value: number) => text('privacy.count', { count: value })
+  return (
+    <div className="stack">
+      <output>{text('privacy.erasedHelp')}</output>
+      <Facts
+        items={[
+          {
+            label: text('privacy.erasureId'),
+            value: <CopyableId value={erasureId} label={text('privacy.erasureId')} />,
+          },
+          { label: text('privacy.erasedAt'), value: <Time at={erasedAt} exact /> },
+          { label: text('privacy.transfers'), value: count(transfers) },
+          { label: text('privacy.receipts'), value: count(receipts) },
+          { label: text('privacy.inClear'), value: inClear > 0 ? count(inClear) : undefined },
+        ]}
+      />
+      <p>{text('privacy.remainsHelp')}</p>
+      {inClear > 0 && <p>{text('privacy.inClearHelp')}</p>}
+      <div className="row">
+        <Button look="primary" onPress={onClose}>
+          {text('common.close')}
+        </Button>
+      </div>
+    </div>
+  )
+}

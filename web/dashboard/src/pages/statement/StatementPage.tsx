@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/api'
+import type { StatementAnswer } from '../../api/contract'
+import { useMerchant, useMerchantName } from '../../app/merchants'
+import { useSession } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Select } from '../../components/Select'
+import { type Days, daysOf, momentsOf } from './days'
+import { Period } from './Period'
+import { StatementTable } from './StatementTable'
+import './statement.css'
+
+const route = getRouteApi('/pages/statement')
+
+export function StatementPage() {
+  const text = useText()
+  const { merchants } = useSession()
+  const chosen = useMerchant()
+  const navigate = route.useNavigate()
+  const merchantId = chosen ?? (merchants.length === 1 ? merchants[0]?.merchantId : undefined)
+  if (merchantId !== undefined) return <MerchantStatement merchantId={merchantId} />
+  return (
+    <Page title={text('statement.title')}>
+      <Empty title={text('statement.choose')}>
+        <Select
+          label={text('statement.merchant')}
+          options={merchants.map((each) => ({ value: each.merchantId, label: each.name }))}
+          placeholder={text('statement.chooseOne')}
+          onChange={(next) => void navigate({ search: (before) => ({ ...before, merchantId: next }) })}
+        />
+      </Empty>
+    </Page>
+  )
+}
+
+function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const { currency } = useSession()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const [openedMs] = useState(() => Date.now())
+  const days = daysOf(search, openedMs)
+  const asked = { merchantId, ...momentsOf(days) }
+  const query = useQuery({
+    queryKey: ['statement', asked],
+    queryFn: ({ signal }) => api.get<StatementAnswer>('/statement', asked, signal),
+  })
+  const change = (next: Days) => void navigate({ search: (before) => ({ ...before, ...next }) })
+  return (
+    <Page
+      title={text('statement.title')}
+      actions={
+        <div className="row screen-only">
+          <a className="Button Button-plain" href={api.href('/statement.csv', asked)} download>
+            {text('statement.csv')}
+          </a>
+          <Button look="plain" onPress={() => window.print()}>
+            {text('statement.print')}
+          </Button>
+        </div>
+      }
+    >
+      <Period days={days} nowMs={openedMs} onChange={change} />
+      <p className="print-only">{text('statement.printed', { ...days, now: new Date() })}</p>
+      <h2 className="Statement-of">
+        <bdi>{merchantName(merchantId)}</bdi>
+      </h2>
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={text('statement.empty')}>{text('statement.emptyHelp')}</Empty>
+          ) : (
+            <StatementTable items={items} />
+          )
+        }
+      </Loaded>
+      <p className="muted">{text('statement.help', { currency: currency.code })}</p>
+    </Page>
+  )
+}

@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react'
+import { FormattedDate } from 'react-intl'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { columns, type Line, type StatementRow, totalsOf } from './totals'
+
+export function StatementTable({ items }: { readonly items: readonly StatementRow[] }) {
+  const text = useText()
+  return (
+    <table className="Statement" aria-label={text('statement.title')}>
+      <thead>
+        <tr>
+          <th scope="col">{text('statement.day')}</th>
+          <th scope="col">{text('statement.kind')}</th>
+          {columns.map(({ name }) => (
+            <th key={name} scope="col" className="number">
+              {text(`statement.${name}`)}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((row) => (
+          <TableRow key={`${row.day} ${row.kind}`} line={row}>
+            <FormattedDate value={row.day} timeZone="UTC" dateStyle="medium" />
+          </TableRow>
+        ))}
+      </tbody>
+      <tfoot>
+        {totalsOf(items).map((total) => (
+          <TableRow key={total.kind} line={total}>
+            {text('statement.total')}
+          </TableRow>
+        ))}
+      </tfoot>
+    </table>
+  )
+}
+
+function TableRow({ line, children }: { readonly line: Line; readonly children: ReactNode }) {
+  const text = useText()
+  return (
+    <tr>
+      <th scope="row">{children}</th>
+      <td>{text(`common.kind.${line.kind}`)}</td>
+      {columns.map((column) => (
+        // The label stands in for the column's heading where the window is narrow.
+        <td key={column.name} className="number" data-label={text(`statement.${column.name}`)}>
+          <Amount minor={line[column.minor]} plain />
+          {'count' in column && (
+            <span className="Statement-count">{text('statement.count', { count: line[column.count] })}</span>
+          )}
+        </td>
+      ))}
+    </tr>
+  )
+}

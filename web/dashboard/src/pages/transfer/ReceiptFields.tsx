@@ -1,0 +1,34 @@
+import { useState } from 'react'
+import { useText } from '../../app/texts'
+import { FileField } from '../../components/FileField'
+import { Segments } from '../../components/Segments'
+import { TextField } from '../../components/TextField'
+
+/** A link, or a file that is stored here. */
+export function ReceiptFields({ required = false }: { required?: boolean }) {
+  const text = useText()
+  const [as, setAs] = useState('link')
+  return (
+    <div className="stack">
+      <Segments
+        label={text('transfer.receipt')}
+        options={[
+          { value: 'link', label: text('transfer.receiptAsLink') },
+          { value: 'file', label: text('transfer.receiptAsFile') },
+        ]}
+        value={as}
+        onChange={setAs}
+      />
+      {as === 'file' ? (
+        <FileField
+          name="receiptFile"
+          label={text('transfer.receiptFile')}
+          accept="application/pdf,image/png,image/jpeg"
+          description={text('transfer.receiptFileHelp')}
+        />
+      ) : (
+        <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} required={required} />
+      )}
+    </div>
+  )
+}

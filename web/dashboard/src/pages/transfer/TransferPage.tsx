@@ -1,0 +1,78 @@
+import './TransferPage.css'
+import { getRouteApi } from '@tanstack/react-router'
+import type { TransferDetail } from '../../api/contract'
+import { useMay } from '../../app/session'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Badge, StatusBadge } from '../../components/Badge'
+import { Button, ButtonLink } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Actions } from './Actions'
+import { Callbacks } from './Callbacks'
+import { Details } from './Details'
+import { Money } from './Money'
+import { Story } from './Story'
+import { useStory, useTransfer } from './transfer'
+
+const route = getRouteApi('/pages/transfers/$trackingId')
+
+export function TransferPage() {
+  const text = useText()
+  const { trackingId } = route.useParams()
+  const query = useTransfer(trackingId)
+  const mayAudit = useMay('audit:read')
+  const title = query.data
+    ? text(`transfer.title.${query.data.kind}`, { reference: query.data.referenceId })
+    : text('transfer.title.unknown')
+  return (
+    <Page
+      title={title}
+      actions={
+        query.data && (
+          <>
+            {mayAudit && (
+              <ButtonLink to="/audit" search={{ view: 'story', id: trackingId }}>
+                {text('transfer.audit')}
+              </ButtonLink>
+            )}
+            <Button onPress={() => window.print()}>{text('transfer.print')}</Button>
+          </>
+        )
+      }
+    >
+      <Loaded query={query}>{(detail) => <Transfer key={trackingId} detail={detail} />}</Loaded>
+    </Page>
+  )
+}
+
+function Transfer({ detail }: { detail: TransferDetail }) {
+  const text = useText()
+  const story = useStory(detail.trackingId)
+  return (
+    <div className="stack">
+      <div className="TransferPage-head">
+        <StatusBadge status={detail.status} />
+        <strong className="TransferPage-amount number">
+          <Amount minor={detail.amountMinor} />
+        </strong>
+        {detail.hasAmountMismatch && <Badge tone="bad">{text('transfer.differs')}</Badge>}
+        {detail.needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
+        <Actions detail={detail} story={story.data?.items ?? []} />
+      </div>
+      <div className="TransferPage-columns">
+        <div className="stack">
+          <Money detail={detail} />
+          <Details detail={detail} />
+        </div>
+        <div className="stack TransferPage-happened">
+          <Card title={text('transfer.story')}>
+            <Loaded query={story}>{({ items }) => <Story items={items} />}</Loaded>
+          </Card>
+          <Callbacks trackingId={detail.trackingId} />
+        </div>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,18 @@
+import type { InfiniteData } from '@tanstack/react-query'
+import type { LiveMessage, TransferRow, TransfersAnswer } from '../../api/contract'
+
+export type Pages = InfiniteData<TransfersAnswer, string | undefined>
+
+/** The same object when nothing that is shown changed, so that nothing is drawn again. */
+export function withChanges(pages: Pages, { transfers }: LiveMessage): Pages {
+  const changed = new Map(transfers.map((row) => [row.trackingId, row]))
+  const isOlder = (row: TransferRow) => (changed.get(row.trackingId)?.revision ?? -1) > row.revision
+  if (!pages.pages.some(({ items }) => items.some(isOlder))) return pages
+  return {
+    ...pages,
+    pages: pages.pages.map((page) => ({
+      ...page,
+      items: page.items.map((row) => (isOlder(row) ? (changed.get(row.trackingId) ?? row) : row)),
+    })),
+  }
+}
