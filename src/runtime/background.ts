@@ -111,7 +111,6 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
     startFinishingErasures({ store, raw: rawStore, keys, readModels, transfers, clock, logger }),
     // Here because it goes by the read model of transfers.
     startExpiry({ readModels, transfers, clock, logger }),
-    runTree(),
     startListingStreams({ store, readModels, clock, logger }),
     startPaymentRecovery({
       store,
@@ -122,7 +121,6 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
       graceMs: paymentGraceMs(configuration),
     }),
   ]
-  const runTree = () => startAuditTree({ configuration, rawStore, store, readModels, box, clock, logger, registry })
   const runCallbacks = () => [
     startCallbacks({
       store,
@@ -143,8 +141,12 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
     ...(roles.has('projections') && !stopping.aborted ? runProjections() : []),
     ...(roles.has('callbacks') && !stopping.aborted ? runCallbacks() : []),
   ]
+  const treeParts = { configuration, rawStore, store, readModels, box, clock, logger, registry }
+  const tree = roles.has('projections') && !stopping.aborted ? startAuditTree(treeParts) : undefined
   const stop = async () => {
     await Promise.all(parts.map((part) => part.stop()))
+    // Last: what the others append as they end is sealed as well.
+    await tree?.stop()
     await merchants.stop()
     await readModels.close()
     await store.close()

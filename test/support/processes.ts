@@ -76,7 +76,11 @@ export async function startServiceProcess(t: Teardown, options: ServiceOptions):
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output.stderr += text
   })
-  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals)
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    // A test that compares the status would not say why.
+    if (code) console.error(`the service ended with ${code}: ${output.stderr.slice(-4000)}`)
+    return (code ?? signal) as number | NodeJS.Signals
+  })
   const announced = await announcedBy(child, output)
   await ready(announced.baseUrl, child, output)
   return {

@@ -1,26 +1,18 @@
 import {
   type AnyBulkWriteOperation,
-  type Collection,
+  type BulkWriteResult,
   MongoBulkWriteError,
   type UpdateFilter,
   type WriteError,
 } from 'mongodb'
-import {
-  DuplicateKeyError,
-  ReadModelsUnavailableError,
-  type Update,
-  type WriteOperation,
-  type WriteResult,
-} from '../read-models.js'
+import { DuplicateKeyError, type Update, type WriteOperation, type WriteResult } from '../read-models.js'
 import { checkWrites } from '../writes.js'
 import type { Connection, Stored } from './connection.js'
 import { duplicateKey, portError, refusal, serverCodes } from './errors.js'
 import { driverFilter } from './filter.js'
 
-/** Above the driver's socket timeout. */
-const answerMs = 25_000
-
 type Operation = AnyBulkWriteOperation<Stored>
+type Write = (operations: readonly Operation[]) => Promise<BulkWriteResult>
 type Counts = { -readonly [count in keyof WriteResult]: number }
 
 /** What became of a bulk: an operation's failure is kept until all others were tried, as in any unordered bulk. */
@@ -45,13 +37,14 @@ export async function bulkWrite(
   const compiled = operations.map(driverOperation)
   const outcome: Outcome = { counts: counts(), failure: undefined }
   if (compiled.length === 0) return outcome.counts
-  const { db, isFerretDb1 } = await connection.server()
-  const collection = db.collection<Stored>(name)
+  const { isFerretDb1 } = await connection.server()
+  const write: Write = (operations) =>
+    connection.answered(({ db }) => db.collection<Stored>(name).bulkWrite(operations, { ordered: false }))
   if (isFerretDb1) {
     await connection.alone(async () => {
-      for (const operation of compiled) await apply(collection, [operation], outcome)
+      for (const operation of compiled) await apply(write, [operation], outcome)
     })
-  } else await apply(collection, compiled, outcome)
+  } else await apply(write, compiled, outcome)
   if (outcome.failure) throw outcome.failure
   return outcome.counts
 }
@@ -61,21 +54,21 @@ export async function bulkWrite(
  * done. But another writer may have inserted the document in between, and then the guard has not been judged yet: so each of them is
  * tried again as an update, which settles it.
  */
-async function apply(collection: Collection<Stored>, operations: readonly Operation[], outcome: Outcome) {
+async function apply(write: Write, operations: readonly Operation[], outcome: Outcome) {
   const again: Operation[] = []
-  for (const failed of await writeAll(collection, operations, outcome.counts)) {
+  for (const failed of await writeAll(write, operations, outcome.counts)) {
     const update = isDuplicate(failed) ? withoutUpsert(failed.operation) : undefined
     if (update) again.push(update)
     else fail(outcome, failed)
   }
   if (again.length === 0) return
-  for (const failed of await writeAll(collection, again, outcome.counts)) fail(outcome, failed)
+  for (const failed of await writeAll(write, again, outcome.counts)) fail(outcome, failed)
 }
 
 /** Hands back the operations that failed on their own. @throws when the bulk as a whole did */
-async function writeAll(collection: Collection<Stored>, operations: readonly Operation[], total: Counts) {
+async function writeAll(write: Write, operations: readonly Operation[], total: Counts) {
   try {
-    add(total, await ended(collection.bulkWrite(operations, { ordered: false })))
+    add(total, await write(operations))
     return []
   } catch (error) {
     if (!(error instanceof MongoBulkWriteError)) throw portError(error)
@@ -90,24 +83,6 @@ async function writeAll(collection: Collection<Stored>, operations: readonly Ope
     // The writes that did not fail may not last.
     if (error.result.getWriteConcernError() !== undefined) throw refusal(undefined)
     return writeErrors.map(({ index, code }) => ({ operation: operations[index]!, code }))
-  }
-}
-
-/**
- * A bulk whose connection broke was seen never to come back from the driver, whatever its own limits. What became of it is unknown:
- * every write is guarded, so it is tried again.
- * @throws ReadModelsUnavailableError
- */
-async function ended<Result>(bulk: Promise<Result>): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const error = new ReadModelsUnavailableError(`the read models are unavailable: no answer within ${answerMs} ms`)
-    timer = setTimeout(() => reject(error), answerMs)
-  })
-  try {
-    return await Promise.race([bulk, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

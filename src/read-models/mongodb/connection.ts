@@ -1,6 +1,6 @@
-import { type Collection, type Db, MongoClient } from 'mongodb'
+import { type Db, MongoClient } from 'mongodb'
 import { ReadModelsUnavailableError } from '../read-models.js'
-import { portError } from './errors.js'
+import { foundNoServer, isCursorLost, portError } from './errors.js'
 
 /** Documents as the driver types them; `_id` is a string and no ObjectId. */
 export type Stored = { _id: string; [field: string]: unknown }
@@ -24,6 +24,12 @@ const clientOptions = {
   retryWrites: true,
   retryReads: true,
 } as const
+
+/** Of a read whose cursor is lost. */
+const readsMax = 3
+
+/** Above the driver's socket timeout. */
+const answerMs = 25_000
 
 /** MongoDB 6.0, the oldest that is tested with; versions are told apart by this, as other servers have numbers of their own. */
 const oldestWireVersion = 17
@@ -62,8 +68,24 @@ export class Connection {
     return this.#server
   }
 
-  async collection(name: string): Promise<Collection<Stored>> {
-    return (await this.server()).db.collection<Stored>(name)
+  /** Runs reads, again when a rebuild took the collection from under them. @throws the port's errors */
+  async read<T>(work: (server: Server) => Promise<T>): Promise<T> {
+    for (let reads = 1; ; reads++) {
+      try {
+        return await this.answered(work)
+      } catch (error) {
+        if (reads === readsMax || !isCursorLost(error)) throw portError(error)
+      }
+    }
+  }
+
+  /** Runs what changes something. @throws the port's errors */
+  async change<T>(work: (server: Server) => Promise<T>): Promise<T> {
+    try {
+      return await this.answered(work)
+    } catch (error) {
+      throw portError(error)
+    }
   }
 
   /** One after the other, for a server that does not keep writers apart itself. */
@@ -76,6 +98,40 @@ export class Connection {
   async close(): Promise<void> {
     this.#closed = true
     await this.#client?.close()
+  }
+
+  /**
+   * Replaces a client that will never work again. Where the driver (7.8, 7.9) writes more than the socket's buffer holds, or to a socket that is
+   * just ending, it waits for the socket to drain, and neither the connection's end nor the socket timeout ends that. A command then
+   * never comes back, and its place in the pool is lost; and when it was the monitor's own command, the client finds no server again,
+   * however well that is. What became of a write is unknown: every write is guarded, and is tried again.
+   * @throws what the driver throws, ReadModelsUnavailableError
+   */
+  async answered<T>(work: (server: Server) => Promise<T>): Promise<T> {
+    const server = await this.server()
+    const asked = this.#client
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.#abandon(asked)
+        reject(new ReadModelsUnavailableError(`the read models are unavailable: no answer within ${answerMs} ms`))
+      }, answerMs)
+    })
+    try {
+      return await Promise.race([work(server), late])
+    } catch (error) {
+      if (foundNoServer(error)) this.#abandon(asked)
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #abandon(client: MongoClient | undefined): void {
+    if (client === undefined || client !== this.#client) return
+    this.#server = undefined
+    this.#client = undefined
+    client.close().catch(() => undefined)
   }
 
   async #connect(): Promise<Server> {

@@ -16,27 +16,14 @@ const refusedCodes: ReadonlySet<unknown> = new Set([
 
 /** Cursors that ended because a rebuild replaced their collection, or that a new primary knows nothing of. */
 const cursorLostCodes: ReadonlySet<unknown> = new Set([43, 175, 237])
-const readsMax = 3
 
-/** Runs reads, again when a rebuild took the collection from under them. @throws the port's errors */
-export async function reading<T>(work: () => Promise<T>): Promise<T> {
-  for (let reads = 1; ; reads++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (reads < readsMax && error instanceof MongoServerError && cursorLostCodes.has(error.code)) continue
-      throw portError(error)
-    }
-  }
+export function isCursorLost(error: unknown): boolean {
+  return error instanceof MongoServerError && cursorLostCodes.has(error.code)
 }
 
-/** Runs what changes something. @throws the port's errors */
-export async function changing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw portError(error)
-  }
+/** A bulk throws an error of its own with the fields of the one it met; no other has this one, which describes the servers. */
+export function foundNoServer(error: unknown): boolean {
+  return error instanceof MongoError && 'reason' in error && error.reason !== undefined
 }
 
 export function codeOf(error: unknown): unknown {

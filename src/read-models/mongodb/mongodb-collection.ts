@@ -9,8 +9,7 @@ import type {
   WriteResult,
 } from '../read-models.js'
 import { bulkWrite } from './bulk-write.js'
-import type { Connection } from './connection.js'
-import { reading } from './errors.js'
+import type { Connection, Stored } from './connection.js'
 import { driverFilter } from './filter.js'
 
 /** Documents a cursor fetches at once. */
@@ -39,16 +38,16 @@ export class MongodbCollection implements Collection {
       batchSize: Math.min(limit ?? batchSize, batchSize),
       ...(limit !== undefined && { limit }),
     }
-    const collection = await this.#connection.collection(this.#name)
-    return reading(() => collection.find(wanted, driverOptions).toArray())
+    return this.#connection.read(({ db }) => db.collection<Stored>(this.#name).find(wanted, driverOptions).toArray())
   }
 
   async countDocuments(filter: Filter, options: Pick<FindOptions, 'limit'> = {}): Promise<number> {
     const { limit } = options
     checkFindOptions(options)
     const wanted = driverFilter(filter)
-    const collection = await this.#connection.collection(this.#name)
-    return reading(() => collection.countDocuments(wanted, limit === undefined ? {} : { limit }))
+    return this.#connection.read(({ db }) =>
+      db.collection<Stored>(this.#name).countDocuments(wanted, limit === undefined ? {} : { limit }),
+    )
   }
 
   async put(documents: readonly Document[]): Promise<void> {

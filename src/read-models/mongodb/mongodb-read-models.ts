@@ -1,7 +1,7 @@
 import { checkCollectionName, checkIndex } from '../conditions.js'
 import type { Collection, Index, ReadModels } from '../read-models.js'
 import { Connection, type Server } from './connection.js'
-import { changing, codeOf, reading, serverCodes } from './errors.js'
+import { codeOf, serverCodes } from './errors.js'
 import { MongodbCollection } from './mongodb-collection.js'
 
 /**
@@ -28,8 +28,7 @@ class MongodbReadModels implements ReadModels {
   async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
     checkCollectionName(name)
     indexes.forEach(checkIndex)
-    const { db } = await this.#connection.server()
-    await changing(async () => {
+    await this.#connection.change(async ({ db }) => {
       await db.createCollection(name).catch(unless(serverCodes.namespaceExists))
       const collection = db.collection(name)
       const existing = await collection.listIndexes().toArray()
@@ -44,8 +43,7 @@ class MongodbReadModels implements ReadModels {
     checkCollectionName(to)
     const refused = new TypeError(`read models: cannot rename "${from}" to "${to}"`)
     if (from === to) throw refused
-    const server = await this.#connection.server()
-    await changing(async () => {
+    await this.#connection.change(async (server) => {
       try {
         if (server.isFerretDb1) await renameInTwoSteps(server, from, to)
         else await server.db.renameCollection(from, to, { dropTarget: true })
@@ -75,19 +73,16 @@ class MongodbReadModels implements ReadModels {
   }
 
   async #isThere(name: string): Promise<boolean> {
-    const server = await this.#connection.server()
-    return reading(() => isThere(server, name))
+    return this.#connection.read((server) => isThere(server, name))
   }
 
   async drop(name: string): Promise<void> {
     checkCollectionName(name)
-    const server = await this.#connection.server()
-    await changing(() => dropIfThere(server, name))
+    await this.#connection.change((server) => dropIfThere(server, name))
   }
 
   async listCollections(): Promise<readonly string[]> {
-    const { db } = await this.#connection.server()
-    const collections = await reading(() => db.listCollections({}, { nameOnly: true }).toArray())
+    const collections = await this.#connection.read(({ db }) => db.listCollections({}, { nameOnly: true }).toArray())
     return collections
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.'))
