@@ -167,7 +167,7 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const { receiptUrl = null, message = null, reason = null, ...amounts } = request
-    const named = { type: 'Complete', ...amounts, receiptUrl, message, reason } as const
+    const named = { ...amounts, type: 'Complete', receiptUrl, message, reason } as const
     const rules = { guardFactor: this.completionGuardFactor, payoutsStopped: await this.arePayoutsStopped() }
     const commandFor = (settings: MerchantSettings): Complete => {
       const { approvalAboveMinor } = settings
@@ -209,7 +209,7 @@ export class TransferCommands {
   ): Promise<TransferResult> {
     const payoutsStopped = await this.arePayoutsStopped()
     const commandFor = ({ approvalAboveMinor }: MerchantSettings): Approve => {
-      return { type: 'Approve', by: context.actor, ...request, approvalAboveMinor, payoutsStopped, at: this.clock() }
+      return { ...request, type: 'Approve', by: context.actor, approvalAboveMinor, payoutsStopped, at: this.clock() }
     }
     return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['approve', request]))
   }

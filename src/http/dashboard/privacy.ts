@@ -59,8 +59,8 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<PrivacyOptions> = async (a
     ...manage,
     schema: { hide: true, body: EraseCustomerRequest, response: { 200: ErasureAnswer } },
     handler: async (request) => {
-      const { reason, ...customer } = request.body
-      const result = await eraseCustomer(privacy, customer, reason, contextOf(request))
+      const { merchantId, userId, reason } = request.body
+      const result = await eraseCustomer(privacy, { merchantId, userId }, reason, contextOf(request))
       if (result.accepted) return result
       if (result.reason === 'unknown-customer') throw new RequestError('unknown-customer')
       throw new RequestError('transfers-open', { details: result.trackingIds.slice(0, maxNamed).join(', ') })

@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
 import { type AccountOptions, accountRoutes } from './account.js'
 import { type AuditHistoryOptions, auditHistoryRoutes } from './audit-history.js'
@@ -46,6 +47,9 @@ export type DashboardOptions = AccountOptions &
 
 /** The pages, and what they ask below `/dashboard/api`. */
 export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, options) => {
+  app.addHook('onRoute', (route) => {
+    if (route.schema?.body) route.schema = { ...route.schema, body: closed(route.schema.body as TSchema) }
+  })
   app.register(dashboardPages, options)
   await app.register(guard, options)
   const below = { ...options, prefix: '/dashboard/api' }
@@ -70,4 +74,13 @@ export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, optio
   app.register(auditIntegrityRoutes, below)
   app.register(watchingRoutes, below)
   app.register(operationsRoutes, below)
+}
+
+/** Takes no field that it does not name: commands are made of what bodies hold, and one had its `type` from there. */
+function closed(schema: TSchema): TSchema {
+  if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(closed) }
+  if (schema.type === 'array') return { ...schema, items: closed(schema.items) }
+  if (schema.type !== 'object') return schema
+  const properties = Object.entries<TSchema>(schema.properties).map(([name, each]) => [name, closed(each)])
+  return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false }
 }

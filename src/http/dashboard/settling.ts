@@ -60,8 +60,8 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
   app.route({
     ...route('approve', ApproveAction),
     handler: (request) => {
-      const { revision, ...amount } = request.body
-      const amountMinor = payable('amountMinor', amount.amountMinor, currency)
+      const { revision } = request.body
+      const amountMinor = payable('amountMinor', request.body.amountMinor, currency)
       const approval = amountMinor === undefined ? {} : { amountMinor }
       return act(request, ({ transfer: { trackingId } }) =>
         transfers.approve(trackingId, approval, contextOf(request), { revision }),
@@ -71,12 +71,14 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
   app.route({
     ...route('complete', CompleteAction),
     handler: (request) => {
-      const { revision, amountMinor, confirmedAmountMinor, ...words } = request.body
-      checkWords(words)
+      const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
+      checkWords({ receiptUrl, message, reason })
       const paid = payable('amountMinor', amountMinor, currency)
       const confirmed = payable('confirmedAmountMinor', confirmedAmountMinor, currency)
       const completion: CompleteRequest = {
-        ...words,
+        ...(receiptUrl !== undefined && { receiptUrl }),
+        ...(message !== undefined && { message }),
+        ...(reason !== undefined && { reason }),
         ...(paid !== undefined && { transactionAmountMinor: paid }),
         ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }),
       }

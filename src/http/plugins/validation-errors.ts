@@ -18,7 +18,8 @@ export function validationErrorsOf(problems: readonly FastifySchemaValidationErr
   for (const problem of problems) {
     const { keyword, params, instancePath } = problem
     const missing = keyword === 'required' ? String(params.missingProperty) : undefined
-    const member = missing ?? (instancePath.split('/')[1] || 'body')
+    const unknown = keyword === 'additionalProperties' ? String(params.additionalProperty) : undefined
+    const member = missing ?? unknown ?? (instancePath.split('/')[1] || 'body')
     // A wrong type replaces what was found before: the rest follows from it.
     if (found.has(member) && keyword !== 'type') continue
     found.set(member, fieldProblem(member, missing ? 'is required' : describe(problem)))
@@ -30,6 +31,7 @@ function describe({ keyword, params, message = 'is not valid' }: FastifySchemaVa
   if (keyword === 'const') return `must be ${String(params.allowedValue)}`
   if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   if (keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`
+  if (keyword === 'additionalProperties') return 'is no field of this request'
   if (keyword === 'pattern') return patternTexts[String(params.pattern)] ?? message
   return message
 }

@@ -110,6 +110,28 @@ t.test('each role may do on each route what the table of permissions says, and n
   }
 })
 
+t.test('a field that no route names is refused by name, and reaches no command', async (t) => {
+  const running = await service(t)
+  const { app } = running
+  const people = await peopleOf(running)
+  const changes = routesOf(app).filter(({ schema }) => schema?.body)
+  t.ok(changes.length >= 20)
+  for (const { method, url, permission } of changes) {
+    const role = roles.find((each) => permission === undefined || isAllowed(each, permission))
+    const { cookie, csrfToken } = people.get(role!)!
+    const answer = await app.inject({
+      method: method as 'POST',
+      url: url.replaceAll(/:\w+/g, () => randomUUID()),
+      headers: { cookie, origin, 'x-csrf-token': csrfToken },
+      payload: { unheardOf: 'ErasePersonalData' },
+    })
+    t.equal(answer.statusCode, 400, `${method} ${url}`)
+    const { validationErrors } = answer.json<{ error: { validationErrors: { message: string }[] } }>().error
+    const messages = validationErrors.map(({ message }) => message)
+    t.ok(messages.includes('unheardOf is no field of this request'), `${method} ${url}: ${messages}`)
+  }
+})
+
 t.test('every change without the token of its session, or from elsewhere, is refused', async (t) => {
   const running = await service(t)
   const { app } = running

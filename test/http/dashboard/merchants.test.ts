@@ -76,7 +76,9 @@ t.test(
     await service.merchants.disableCallbacks(id, 'gone', { actor: 'test', $correlationId: 'c', $causationId: 'c' })
     const { callbackUrl } = (await admin.get(`/merchants/${id}`)).json().settings
     const change = { name: 'Other', approvalAboveMinor: 500_00, manualControlAboveMinor: null, callbackUrl }
-    const changed = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
+    const ended = await admin.patch(`/merchants/${id}`, { ...change, sandbox: false })
+    t.match(ended.json().error.validationErrors, [{ members: ['sandbox'] }])
+    const changed = await admin.patch(`/merchants/${id}`, change)
     t.match(changed.json(), { settings: { ...change, sandbox: true }, callbacksDisabled: 'gone' })
     t.match((await admin.get(`/merchants/${id}`)).json(), changed.json(), 'it is read at once')
     const { length } = await store.readStream(`merchant-${id}`)
@@ -166,8 +168,8 @@ t.test('people of a merchant see their own, and no other; only administrators ch
     t.equal(codeOf(await user.post(`/merchants/${own.id}/suspend`)), 40306, role)
   }
   const admin = await signInAs(service, 'administrator')
-  for (const path of ['suspend', 'resume', 'rotate', 'keys']) {
-    const body = { secret: 'secretKey', name: 'x', scopes: ['read'] }
+  const bodies = { suspend: {}, resume: {}, rotate: { secret: 'secretKey' }, keys: { name: 'x', scopes: ['read'] } }
+  for (const [path, body] of Object.entries(bodies)) {
     t.equal((await admin.post(`/merchants/${randomUUID()}/${path}`, body)).statusCode, 404, path)
   }
   t.equal((await admin.patch(`/merchants/${randomUUID()}`, { name: 'Nobody' })).statusCode, 404)

@@ -130,6 +130,18 @@ t.test('what the viewer may do now is what would be accepted, and nothing else',
   t.match(cancelled, { status: 'Cancelled', message: 'no account', actions: [], claim: null })
 })
 
+t.test('no field of a completion makes another command of it', async (t) => {
+  const trackingId = await withdrawal()
+  await act(ada, trackingId, 'claim', { revision: 0 })
+  for (const field of [
+    ...['Approve', 'Cancel', 'ErasePersonalData', 'Fail', 'Reopen', 'ResolveAttention'].map((type) => ({ type })),
+    { transactionAmountMinor: '1' },
+  ]) {
+    t.match(await act(ada, trackingId, 'complete', { revision: 1, ...field }), { status: 400 }, JSON.stringify(field))
+  }
+  t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed'])
+})
+
 t.test('above the threshold another approves, and the one who pays gives the password again', async (t) => {
   await merchants.changeSettings(id, { approvalAboveMinor: 100_00n }, context)
   t.teardown(() => merchants.changeSettings(id, { approvalAboveMinor: null }, context))
