@@ -1,11 +1,15 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { KeptKey } from '../key-store.js'
 
 /** Longer than a file of a million keys takes to be written anew, during which nobody else writes. */
 const busyMs = 10_000
 
-/** One connection to the file of keys; any number of threads and processes may have one. Synchronous. */
+/**
+ * One connection to the file of keys; any number of threads and processes may have one. Synchronous. Nothing but SQLite may open the file:
+ * who closes it otherwise ends the locks that the whole process has on it, and the next program that is done with it removes the
+ * write-ahead log under the connections that go on.
+ */
 export class KeyFile {
   readonly #db: Database.Database
   readonly #insert: Database.Statement<[string, string, string, string]>
@@ -22,8 +26,6 @@ export class KeyFile {
   }
 
   static open(path: string): KeyFile {
-    // The files that SQLite puts beside it have its mode.
-    closeSync(openSync(path, 'a', 0o600))
     const db = new Database(path, { timeout: busyMs })
     try {
       // A commit is on the disk before it is answered, and what is deleted is overwritten.
