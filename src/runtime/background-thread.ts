@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import { type Transferable, Worker } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { BackgroundData, FromBackground, ToBackground } from './background.js'
@@ -11,6 +12,11 @@ const maxCrashes = 10
 /** Without a sign of life for so long it is reported as not ready. */
 const silenceMs = 10_000
 const metricsWithinMs = 1_000
+/**
+ * The larger a heap may grow, the longer V8 puts off collecting: without a limit of its own the thread holds four times what it needs on a machine with
+ * memory to spare. Ten million events are projected with 130 MiB of heap under this one, at the same cost, and with 250 and more without.
+ */
+const maxHeapMiB = 1_024
 
 export interface BackgroundThread {
   /** Undefined while it works; otherwise what is wrong, as a sentence. */
@@ -42,6 +48,7 @@ export function startBackgroundThread({ data, logger, onGivenUp }: BackgroundThr
       workerData,
       transferList: [...transfer],
       name: 'background',
+      resourceLimits: { maxOldGenerationSizeMb: Math.min(maxHeapMiB, getHeapStatistics().heap_size_limit / 2 ** 20) },
     })
     worker = running
     let failure: Error | undefined
