@@ -67,6 +67,8 @@ t.test('a rebuild beside a running service repairs the documents while transfers
   const first = (await stores.readModels.collection('transfers').find({})).find(({ message }) => message === 'spoilt')
   const progress = await progressOf(stores, 'transfers')
   t.strictSame([progress[0]?.state, progress.at(-1)?.state], ['requested', 'done'])
+  for (const { reached = '0', end = '0' } of progress.flatMap((task) => task ?? []))
+    t.ok(BigInt(reached) <= BigInt(end), 'never further than to where it is to come')
   t.match(progress.at(-1)?.comparison, { differing: 1, differences: [first!._id] }, 'what was spoilt is named')
   t.match(await stores.readModels.collection('transfers').findOne({ _id: first!._id }), { message: 'spoilt' })
   t.match(await outcomeOf(stores, 'transfers', { what: 'switch' }), { state: 'done' })

@@ -220,18 +220,24 @@ export class TaskWorker {
     const collection = besideName(projection, lease)
     const { position, lastEvent, lastEventAtMs } = from
     const place: Place = { ...(position !== undefined && { position }), ...(lastEvent && { lastEvent }), lastEventAtMs }
-    const end = this.#limit() === 'end' ? await endOfLog(store) : this.served.checkpoint.position
+    const endOfAll = this.#limit() === 'end' ? await endOfLog(store) : undefined
+    // What is in use may be on its way itself.
+    const whereTo = () => endOfAll ?? this.served.checkpoint.position
+    const toldEnd = () => {
+      const end = whereTo()
+      return end ? { end: formatPosition(end) } : {}
+    }
     const began = { atMs: performance.now(), commit: commitOf(position) }
     const besideAt = (at: Place) => ({ ...at, collection, version: projection.version })
-    const told = end ? { end: formatPosition(end) } : {}
-    await this.tasks.report(task, { phase: 'building', beside: besideAt(place), ...told })
+    await this.tasks.report(task, { phase: 'building', beside: besideAt(place), ...toldEnd() })
     return new Build({
       ...{ store, readModels, projection, lease, collection, place, limit: () => this.#limit() },
       onProgress: async ({ place: at, written, eventsPerSecond }) => {
+        const end = whereTo()
         const secondsLeft = end && secondsTo(Number(end.commit), commitOf(at.position), began)
         const hasComeFurther = written.position !== place.position
         await this.tasks.report(task, {
-          ...{ beside: besideAt(written), eventsPerSecond },
+          ...{ beside: besideAt(written), eventsPerSecond, ...toldEnd() },
           ...(at.position !== undefined && { reached: at.position }),
           ...(secondsLeft !== undefined && { secondsLeft }),
           ...(hasComeFurther && { interruptions: 0 }),
