@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import Database from 'better-sqlite3'
 import { ChunkWriter } from './chunk-store.js'
 import { type CutFile, cut } from './cut.js'
@@ -30,6 +30,7 @@ export interface BackedUp {
 
 /** @throws BackupError, BackupFailedError */
 export async function backUp({ sources, target, encryptTo, at, verify }: BackUpOptions): Promise<BackedUp> {
+  requireElsewhere(sources, target)
   const release = lock(sources.dataDirectory)
   const directory = join(sources.dataDirectory, 'backup.staging')
   try {
@@ -39,10 +40,36 @@ export async function backUp({ sources, target, encryptTo, at, verify }: BackUpO
     const staged = await stage(sources, directory)
     await verify(staged, directory)
     return await store(staged, { target, encryptTo, at })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error
+    throw new BackupError(`no backup was made: ${message} (earlier ones in ${target} are as they were)`)
   } finally {
     rmSync(directory, { recursive: true, force: true })
     release()
   }
+}
+
+/** What is lost with its source is no backup. @throws BackupError */
+function requireElsewhere({ dataDirectory, auditDirectory, log, readModels }: Sources, target: string): void {
+  if (existsSync(target) && !statSync(target).isDirectory()) throw new BackupError(`${target} is no directory`)
+  for (const source of [dataDirectory, auditDirectory, log, readModels]) {
+    if (source !== undefined && isWithin(target, source))
+      throw new BackupError(
+        `${target} is in ${source} and would be lost with it: name a place outside, best on another disk`,
+      )
+  }
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const way = relative(real(directory), real(path))
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** Where it is, or will be once it is made. */
+function real(path: string): string {
+  const whole = resolve(path)
+  return existsSync(whole) ? realpathSync(whole) : join(real(dirname(whole)), basename(whole))
 }
 
 async function store(

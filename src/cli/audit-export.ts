@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { ExportFormat } from '../audit/history/export.js'
 import { answer, findMerchant, Refused } from './command.js'
-import { moment } from './options.js'
+import { moment, path } from './options.js'
 import { interruption } from './stop-signal.js'
 import type { Workplace } from './workplace.js'
 
@@ -23,6 +23,7 @@ export function addAuditExportCommand(audit: Command): void {
     .requiredOption(
       '--out <path>',
       'a file; or a directory (one that is there, or ends with /), for files of 100,000 events',
+      path,
     )
     .addOption(new Option('--format <format>', 'one line for each event').choices(['ndjson', 'csv']).default('ndjson'))
     .option('--merchant <id>', 'what concerns this merchant')

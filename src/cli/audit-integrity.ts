@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { VerifiedLog } from '../runtime/verify-log.js'
 import { answer, answerAlone } from './command.js'
+import { checkpointIn, verifierOf } from './evidence.js'
 import { reason } from './options.js'
 import { readable, table } from './readable.js'
 import { interruption } from './stop-signal.js'
@@ -25,12 +26,12 @@ export function addIntegrityCommands(audit: Command): void {
     verify,
     async (configuration) => {
       const { verifyLog } = await import('../runtime/verify-log.js')
-      const { readFileSync } = await import('node:fs')
       const { from, older = [], key } = verify.opts<Options>()
-      const kept = (file: string) => ({ name: file, note: readFileSync(file, 'utf8') })
+      const kept = async (file: string) => ({ name: file, note: await checkpointIn(file) })
+      if (key !== undefined) await verifierOf(key)
       return verifyLog(configuration, {
-        ...(from !== undefined && { from: kept(from) }),
-        ...{ key, older: older.map(kept), signal: interruption() },
+        ...(from !== undefined && { from: await kept(from) }),
+        ...{ key, older: await Promise.all(older.map(kept)), signal: interruption() },
         onProgress: progressLines((line) => verify.configureOutput().writeErr?.(`${line}\n`)),
       })
     },
@@ -71,7 +72,8 @@ function verifiedText({ findings, ...summary }: VerifiedLog): string {
 }
 
 function whatIsBad({ holds, isComplete, problems }: VerifiedLog): string | undefined {
-  if (!holds) return `the log does not verify: ${problems} problems (docs/operating/runbooks.md says what to do)`
+  if (!holds)
+    return `the log does not verify: ${problems} ${problems === 1 ? 'problem' : 'problems'} (docs/operating/runbooks.md says what to do)`
   return isComplete ? undefined : 'interrupted'
 }
 

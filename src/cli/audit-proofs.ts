@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { answer, print, Refused, takesJson, UsageError } from './command.js'
-import { integer, trackingId } from './options.js'
+import { answer, print, Refused, takesJson } from './command.js'
+import { checkpointIn, contentOf, verifierOf } from './evidence.js'
+import { integer, path, trackingId } from './options.js'
 import type { Workplace } from './workplace.js'
 
 /** What shows that the events of a transfer are in the log, and what checks it. */
@@ -11,7 +12,7 @@ export function addAuditProofCommands(audit: Command): void {
       .command('prove')
       .argument('<trackingId>', '', trackingId)
       .description('write a proof that the events of a transfer are in the log')
-      .requiredOption('--out <file>', 'a new file for it')
+      .requiredOption('--out <file>', 'a new file for it', path)
       .option('--from <file>', 'a checkpoint that was kept: that the log has only grown since')
       .option('--revision <n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
     prove,
@@ -45,10 +46,10 @@ async function prove(
   const { verifierKeyOf } = await import('../runtime/verify-log.js')
   const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
   const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
-  const older = from === undefined ? undefined : readFileSync(from, 'utf8')
+  const older = from === undefined ? undefined : await checkpointIn(from)
   const made = await proveTransfer(sealed, trackingId, { revision, older })
   if (!made) throw new Refused(`There is no such ${revision === undefined ? 'transfer' : 'event'}.`)
-  writeFileSync(out, made.proof, { flag: 'wx' })
+  writeNew(out, made.proof)
   const { events, notSealed, treeSize } = made
   if (notSealed > 0) {
     const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
@@ -57,17 +58,20 @@ async function prove(
   return { file: out, trackingId, events, notSealed, treeSize }
 }
 
-async function checked(file: string, key: string, kept: string | undefined) {
-  const { checkProof } = await import('../audit/proofs/check-proof.js')
-  const { parseVerifier } = await import('../audit/tree/note-keys.js')
-  const verifier = verifierOf(parseVerifier, key)
-  return checkProof(readFileSync(file, 'utf8'), verifier, kept && readFileSync(kept, 'utf8'))
+/** A whole file or none. @throws Refused */
+function writeNew(file: string, content: string): void {
+  try {
+    writeFileSync(file, content, { flag: 'wx' })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new Refused(`${file} is there already: name another place`)
+    rmSync(file, { force: true })
+    throw new Refused(`${file} cannot be written: ${message}`)
+  }
 }
 
-function verifierOf<Verifier>(parse: (text: string) => Verifier, key: string): Verifier {
-  try {
-    return parse(key)
-  } catch (error) {
-    throw new UsageError(`--key: ${(error as Error).message}`)
-  }
+async function checked(file: string, key: string, kept: string | undefined) {
+  const { checkProof } = await import('../audit/proofs/check-proof.js')
+  const verifier = await verifierOf(key)
+  return checkProof(contentOf(file), verifier, kept === undefined ? undefined : await checkpointIn(kept))
 }

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { answerAlone, UsageError } from './command.js'
+import { checkpointIn, contentOf, verifierOf } from './evidence.js'
+import { path } from './options.js'
 import { readable } from './readable.js'
 
 interface BackUpOptions {
@@ -19,7 +20,7 @@ interface RestoreOptions {
 export function addBackupCommands(program: Command): void {
   const backup = program
     .command('backup')
-    .argument('<target>', 'a directory; where there are backups in it, only what has changed is stored')
+    .argument('<target>', 'a directory; where there are backups in it, only what has changed is stored', path)
     .description('copy log, keys of customers, receipts and read models as they fit together, beside a running service')
     .option('--recipient <age1…>', 'encrypt it to this recipient of age; repeat it for several', collected)
     .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')
@@ -37,9 +38,9 @@ export function addBackupCommands(program: Command): void {
   )
   const restore = program
     .command('restore')
-    .argument('<backup>', 'the target of `backup`, for its newest one, or a file in its `sets`')
+    .argument('<backup>', 'the target of `backup`, for its newest one, or a file in its `sets`', path)
     .description('verify a backup and make a data directory of it')
-    .requiredOption('--to <directory>', 'must not be there yet')
+    .requiredOption('--to <directory>', 'must not be there yet', path)
     .option('--identity-file <file>', 'what age-keygen made, where it is encrypted to recipients')
     .option('--passphrase-file <file>', 'the passphrase it is encrypted with')
     .option('--checkpoint <file>', 'a checkpoint from outside: tells how many events are lost')
@@ -49,6 +50,8 @@ export function addBackupCommands(program: Command): void {
     async (configuration) => {
       const { restoreService } = await import('../runtime/backup.js')
       const { to, checkpoint, key, ...files } = restore.opts<RestoreOptions>()
+      if (key !== undefined) await verifierOf(key)
+      if (checkpoint !== undefined) await checkpointIn(checkpoint)
       const options = { to, checkpoint, key, openWith: openWith(files) }
       return restoreService(configuration, String(restore.processedArgs[0]), options)
     },
@@ -68,18 +71,10 @@ function openWith({ identityFile, passphraseFile }: Pick<RestoreOptions, 'identi
   return { identities }
 }
 
-function passphraseOf(path: string): string {
-  const passphrase = contentOf(path).replace(/\r?\n$/, '')
-  if (passphrase === '') throw new UsageError(`${path} is empty`)
+function passphraseOf(file: string): string {
+  const passphrase = contentOf(file).replace(/\r?\n$/, '')
+  if (passphrase === '') throw new UsageError(`${file} is empty`)
   return passphrase
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
-  }
 }
 
 function collected(recipient: string, before: readonly string[] | undefined): readonly string[] {

@@ -68,6 +68,9 @@ export function reason(text: string): string {
   return message(notBlank(text))
 }
 
+/** An empty one would be the directory that the command runs in: a variable of a script that is not set. */
+export const path = matching((text) => text !== '', 'It must not be empty.')
+
 /** A transfer's id; databases and spreadsheets like to print UUIDs in capitals. */
 export function trackingId(text: string): string {
   return text.toLowerCase()

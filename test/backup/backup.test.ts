@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -87,6 +88,20 @@ function filesBelow(directory: string): string[] {
 function holds(directory: string, text: string): boolean {
   return filesBelow(directory).some((file) => readFileSync(file).includes(text))
 }
+
+t.test('a backup into what it is of, or into a file, is refused before anything is written', async (t) => {
+  const { root, data, back } = await world(t, 1)
+  const link = join(root, 'link')
+  symlinkSync(data, link)
+  const before = readdirSync(data).sort()
+  for (const target of [data, join(data, 'backups', 'new'), join(link, 'backups'), join(data, 'audit')])
+    await t.rejects(back(1, { target }), { name: 'BackupError', message: /would be lost with it/ }, target)
+  const file = join(root, 'file')
+  writeFileSync(file, '')
+  await t.rejects(back(1, { target: file }), { name: 'BackupError', message: `${file} is no directory` })
+  t.same(readdirSync(data).sort(), before)
+  await back(1, { target: `${data}-backups` })
+})
 
 t.test('what is restored is what was backed up, and nothing else', async (t) => {
   const { data, store, readModels, receipt, target, back, to, again, append } = await world(t)

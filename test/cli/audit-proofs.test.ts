@@ -88,7 +88,7 @@ t.test('what does not hold ends with status 1 and the reason, what makes no sens
     status: 1,
     stderr: /has no signature of log\.example/,
   })
-  t.match(await check('none.json', key), { status: 1, stderr: /none\.json/ })
+  t.match(await check('none.json', key), { status: 2, stderr: /none\.json cannot be read: ENOENT/ })
   t.match(await check('first.json', 'no key'), { status: 2, stderr: /--key: / })
   await cliJson(directory, 'audit', 'prove', first, '--out', 'plain.json')
   t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /make it with --from/ })
@@ -104,7 +104,14 @@ t.test('a proof has what the newest checkpoint has, and never replaces a file', 
   })
   t.notOk(existsSync(join(directory, 'third.json')))
   const before = readFileSync(join(directory, 'second.json'), 'utf8')
-  t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'second.json']), { status: 1, stderr: /exists/ })
+  t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'second.json']), {
+    status: 1,
+    stderr: /is there already/,
+  })
+  t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'none/x.json']), {
+    status: 1,
+    stderr: /none\/x\.json cannot be written/,
+  })
   t.equal(readFileSync(join(directory, 'second.json'), 'utf8'), before)
   const unknown = '00000000-0000-5000-8000-000000000000'
   t.match(await runCli(directory, ['audit', 'prove', unknown, '--out', 'x.json']), {

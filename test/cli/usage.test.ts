@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import t from 'tap'
 import { buildProgram } from '../../src/cli/program.js'
@@ -48,6 +49,8 @@ t.test('docs/reference/cli.md has every command with every option, and no other'
 
 t.test('a wrong use ends with status 2, says why on stderr, prints nothing on stdout and opens no store', async (t) => {
   const directory = temporaryDirectory(t)
+  const noCheckpoint = join(directory, 'text')
+  writeFileSync(noCheckpoint, 'text')
   const wrong: [string[], RegExp][] = [
     [['nonsense'], /unknown command/],
     [['merchants', 'create', '--json'], /--name/],
@@ -77,6 +80,16 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
     [['serve', '--roles', 'api,worker'], /one of api, projections, callbacks, not "worker"/],
     [['serve', '--roles'], /argument missing/],
     [['callbacks', 'list', '--nonsense'], /unknown option/],
+    [['audit', 'verify', '--key', 'no key'], /--key: /],
+    [['audit', 'verify', '--from', 'none'], /none cannot be read: ENOENT/],
+    [['audit', 'verify', '--older', noCheckpoint], /text is no checkpoint: /],
+    [['audit', 'export', '--out', ''], /must not be empty/],
+    [['audit', 'prove', 'x', '--out', ''], /must not be empty/],
+    [['backup', ''], /must not be empty/],
+    [['restore', 'x', '--to', ''], /must not be empty/],
+    [['restore', 'x', '--to', 'y', '--key', 'no key'], /--key: /],
+    [['restore', 'x', '--to', 'y', '--checkpoint', noCheckpoint], /text is no checkpoint: /],
+    [['restore', 'x', '--to', 'y', '--checkpoint', 'none'], /none cannot be read: ENOENT/],
   ]
   await Promise.all(
     wrong.map(async ([args, reason]) => {
