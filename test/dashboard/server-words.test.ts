@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import fastify, { type FastifyError } from 'fastify'
 import t from 'tap'
 import { givenSettingsProblem } from '../../src/domain/merchant/settings.js'
@@ -15,7 +15,7 @@ interface Words {
 }
 const { fieldWords, detailWords } = await pageModule<{
   fieldWords(sentence: string): Words | undefined
-  detailWords(sentence: string): Words | undefined
+  detailWords(sentence: string): readonly Words[] | undefined
 }>('api/server-words.ts')
 
 const texts = JSON.parse(readFileSync('web/dashboard/texts/en/errors.json', 'utf8')) as Record<string, string>
@@ -73,14 +73,61 @@ t.test('what the rules of passwords, settings and payments refuse has words', as
   t.equal(fieldWords('amount must be something that nobody has words for'), undefined)
 })
 
-t.test('who has claimed it is told in words of the page', async (t) => {
-  const words = detailWords('Grace claimed it until Monday claimed it until 2026-11-21T14:05:00.000Z.')
+const toldDetail = (sentence: string) => detailWords(sentence)?.map(inWords).join(' ')
+
+t.test('who has claimed it, and who did what, is told in words of the page', async (t) => {
   t.equal(
-    inWords(words),
+    toldDetail('Grace claimed it until Monday claimed it until 2026-11-21T14:05:00.000Z.'),
     'Grace claimed it until Monday has claimed it until 2026-11-21T14:05:00.000Z.',
     'whatever they are called',
   )
+  const done = 'Ada J. claimed it at 2026-11-21T14:05:00.000Z. Bob completed it at 2026-11-21T14:06:00.000Z.'
+  t.equal(toldDetail(done), done)
+  t.equal(detailWords(done)?.length, 2)
+  t.equal(detailWords(`${done} And more.`), undefined)
   t.equal(detailWords('Somebody did something else.'), undefined)
+})
+
+/** Where people are refused something on a page. */
+const refusing = [
+  ...['domain/bank-file', 'domain/merchant', 'domain/transfer', 'domain/user', 'http/dashboard'].flatMap((folder) =>
+    readdirSync(`src/${folder}`).map((name) => `src/${folder}/${name}`),
+  ),
+  ...['callback-url', 'merchant-settings', 'merchants', 'problems', 'users'].map((name) => `src/commands/${name}.ts`),
+  'src/http/settling-refusals.ts',
+]
+const values: { readonly [expression: string]: string } = {
+  hiddenCharacters,
+  amounts: '1.00, which is final; 2.00',
+  wanted: '1.00 to this account',
+  problem: 'must be another one',
+  'currency.code': 'JPY',
+  'JSON.stringify(wrong.slice(0, 64))': '"1.2.3"',
+}
+/** Those that no page shows: of creates, of what only a race finds, and of what is not there, which is refused by name. */
+const unseen = [
+  /^\$\{nameOf\(/,
+  /^It is claimed by/,
+  /^(This|The) (user|merchant) (exists|is (registered|disabled)|has)/,
+  /^Only a deposit takes money/,
+  /^Something else has happened/,
+  /^The second factor has changed|^The code was used before/,
+  /^There is no such (user|transfer|event|callback)\.$/,
+  /^This referenceId was used before/,
+]
+
+t.test('every sentence that refuses something on a page has words', async (t) => {
+  let found = 0
+  for (const path of refusing) {
+    const source = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+    for (const [, , sentence = ''] of source.matchAll(/(['`])((?:[A-Z]|\$\{)[^'`\n]* [^'`\n]*\.)\1/g)) {
+      const example = sentence.replaceAll(/\$\{([^}]*)\}/g, (_, value: string) => values[value] ?? '1')
+      found++
+      if (unseen.some((form) => form.test(sentence))) continue
+      t.ok(said(example) ?? toldDetail(example), `${path}: ${sentence}`)
+    }
+  }
+  t.ok(found > 50)
 })
 
 function messageOf({ particulars }: RequestError): string | undefined {

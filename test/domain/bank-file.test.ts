@@ -169,6 +169,7 @@ t.test('a SEPA file is refused for what is no IBAN, no BIC or not in euros', asy
   }
   t.strictSame(about({ currency: { code: 'TRY', decimals: 2 } }), ['format'])
   t.strictSame(about({ debtor: undefined }), ['debtor'])
-  t.strictSame(about({ debtor: { ...debtor, iban: 'DE00' } }), ['debtor'])
-  t.strictSame(about({ debtor: { ...debtor, bic: 'bad' } }), ['debtor'])
+  t.strictSame(about({ debtor: { ...debtor, iban: 'DE00' } }), ['iban'])
+  t.strictSame(about({ debtor: { ...debtor, bic: 'bad' } }), ['bic'])
+  t.strictSame(about({ debtor: { ...debtor, name: ' ' } }), ['name'])
 })

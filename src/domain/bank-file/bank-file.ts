@@ -1,6 +1,7 @@
 import { csvLine } from '../csv.js'
 import { type Currency, formatAmount } from '../currency.js'
 import type { Refusal } from '../decision.js'
+import { isVisible } from '../text.js'
 import { type Actor, paymentRefusal } from '../transfer/actions.js'
 import type { Transfer } from '../transfer/transfer.js'
 import { parseIban } from './iban.js'
@@ -23,7 +24,7 @@ interface Batch {
 }
 
 type Problem =
-  | { readonly about: 'format' | 'debtor'; readonly message: string }
+  | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic'; readonly message: string }
   | { readonly about: 'trackingIds'; readonly transfer: Transfer; readonly refusal: Refusal }
 
 export type BankFile =
@@ -55,8 +56,11 @@ function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
   }
   if (!debtor) problems.push({ message: 'A SEPA file needs the account that pays.', about: 'debtor' })
   else {
-    if (!parseIban(debtor.iban)) problems.push({ message: 'The account that pays is no IBAN.', about: 'debtor' })
-    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ message: 'The BIC is none.', about: 'debtor' })
+    if (debtor.name.trim() === '' || !isVisible(debtor.name)) {
+      problems.push({ message: 'The name must be 1 to 70 characters, all of them visible.', about: 'name' })
+    }
+    if (!parseIban(debtor.iban)) problems.push({ message: 'The account that pays is no IBAN.', about: 'iban' })
+    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ message: 'The BIC is none.', about: 'bic' })
   }
   for (const { transfer } of withdrawals) {
     if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue

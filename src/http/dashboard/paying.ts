@@ -6,7 +6,7 @@ import { type BankFormat, bankFile } from '../../domain/bank-file/bank-file.js'
 import type { FoundTransfer } from '../../queries/transfers.js'
 import { uuidV5 } from '../../security/uuid.js'
 import { toRequestError } from '../plugins/failing.js'
-import { fieldProblem, RequestError, refusals } from '../refusals.js'
+import { RequestError, refusals } from '../refusals.js'
 import { settlingRefusal } from '../settling-refusals.js'
 import { checkWords } from '../settling-words.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from './api.js'
@@ -149,10 +149,12 @@ async function fileFor(
   const file = bankFile({ format, debtor, currency, messageId, withdrawals, at: clock() })
   if (file.accepted) return file.text
   const validationErrors = file.problems.map((problem) => {
-    if (problem.about !== 'trackingIds') return fieldProblem(problem.about, problem.message)
+    if (problem.about !== 'trackingIds') return { message: problem.message, members: [problem.about] }
     const { transfer, refusal } = problem
     const { details } = settlingRefusal({ accepted: false, refusal, transfer }, viewing.nameOf).particulars
-    return fieldProblem('trackingIds', `${transfer.trackingId}: ${details}`)
+    // Each is a member of its own: of several about one, a page shows the first.
+    const member = `trackingIds/${distinct.indexOf(transfer.trackingId)}`
+    return { message: `trackingIds ${transfer.referenceId}: ${details}`, members: [member] }
   })
   throw new RequestError('invalid-request', { validationErrors })
 }

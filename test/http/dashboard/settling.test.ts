@@ -265,8 +265,9 @@ t.test('a file for the bank holds what the viewer has claimed, or nothing', asyn
   const [one, two] = [await withdrawal({ name: '=1+1' }), await withdrawal()]
   await act(ada, one, 'claim', { revision: 0 })
   const refused = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
-  t.match(refused.json(), { error: { code: 40001, validationErrors: [{ members: ['trackingIds'] }] } })
-  t.match(refused.body, `trackingIds ${two}: To settle a withdrawal, claim it first.`)
+  t.match(refused.json(), { error: { code: 40001, validationErrors: [{ members: ['trackingIds/1'] }] } })
+  const { referenceId } = await seen(ada, two)
+  t.match(refused.body, `trackingIds ${referenceId}: To settle a withdrawal, claim it first.`)
   await act(ada, two, 'claim', { revision: 0 })
   const csv = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
   t.equal(csv.statusCode, 200)

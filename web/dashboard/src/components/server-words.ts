@@ -1,24 +1,39 @@
-import { useMemo } from 'react'
+import { useContext, useMemo } from 'react'
 import { useIntl } from 'react-intl'
-import { detailWords, fieldWords } from '../api/server-words'
+import { detailWords, fieldWords, itemWords, type Words } from '../api/server-words'
+import { SessionContext } from '../app/session'
 import { useKnownText } from '../app/texts'
+import { amountsIn } from './amount-format'
 import { exactTime } from './Time'
 
-/** The server's sentences in the viewer's language where we have words for them, and with times as the viewer's own clock shows them. */
+/** The server's sentences in the viewer's language where we have words for them, and with times and amounts as the viewer writes them. */
 export function useServerWords() {
   const known = useKnownText()
   const intl = useIntl()
+  // Nobody is signed in yet where people sign in.
+  const currency = useContext(SessionContext)?.currency
   return useMemo(() => {
+    const amounts = currency && amountsIn(intl.locale, currency)
     const inOwnTime = (sentence: string) =>
       sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => exactTime(intl, at))
-    const said = (words: ReturnType<typeof fieldWords>, sentence: string) => {
-      if (!words) return inOwnTime(sentence)
-      const values = Object.entries(words.values).map(([name, value]) => [name, inOwnTime(value)])
-      return known(words.id, Object.fromEntries(values)) ?? inOwnTime(sentence)
+    const inOwnWords = (name: string, value: string) => {
+      if (name === 'status') return known(`common.status.${value}`) ?? value
+      if (name === 'role') return known(`common.role.${value}`) ?? value
+      if (amounts && /^\d+\.\d\d$/.test(value)) return amounts.format(BigInt(value.replace('.', '')))
+      return inOwnTime(value)
     }
-    return {
-      field: (sentence: string) => said(fieldWords(sentence), sentence),
-      detail: (sentence: string) => said(detailWords(sentence), sentence),
+    const said = ({ id, values }: Words) =>
+      known(id, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, inOwnWords(name, value)])))
+    const detail = (sentence: string) => {
+      const words = detailWords(sentence)?.map(said) ?? [undefined]
+      return words.includes(undefined) ? inOwnTime(sentence) : words.join(' ')
     }
-  }, [known, intl])
+    const field = (sentence: string) => {
+      const item = itemWords(sentence)
+      if (item) return `${item.reference}: ${detail(item.reason)}`
+      const words = fieldWords(sentence)
+      return (words && said(words)) ?? inOwnTime(sentence)
+    }
+    return { field, detail }
+  }, [known, intl, currency])
 }

@@ -4,6 +4,7 @@ import { api } from '../../api/api'
 import type { BankFileRequest, TransferRow } from '../../api/contract'
 import { filled } from '../../api/settling'
 import { preference, setPreference } from '../../app/preferences'
+import { useSession } from '../../app/session'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Dialog } from '../../components/Dialog'
@@ -28,10 +29,10 @@ function rememberedDebtor(): Partial<Debtor> {
 }
 
 function debtorOf(data: FormData): Debtor {
-  const bic = filled(data, 'debtorBic')
+  const bic = filled(data, 'bic')
   return {
-    name: filled(data, 'debtorName') ?? '',
-    iban: (filled(data, 'debtor') ?? '').replace(/\s/g, ''),
+    name: filled(data, 'name') ?? '',
+    iban: (filled(data, 'iban') ?? '').replace(/\s/g, ''),
     ...(bic !== undefined && { bic }),
   }
 }
@@ -44,6 +45,7 @@ interface BankFileDialogProps {
 
 export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
   const text = useText()
+  const { currency } = useSession()
   const [format, setFormat] = useState<Format>('csv')
   const [debtor] = useState(rememberedDebtor)
   const action = useAction({
@@ -77,16 +79,22 @@ export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
           label={text('paying.fileFormat')}
           options={[
             { value: 'csv', label: text('paying.format.csv') },
-            { value: 'pain.001', label: text('paying.format.pain001') },
+            ...(currency.code === 'EUR' ? [{ value: 'pain.001', label: text('paying.format.pain001') }] : []),
           ]}
           value={format}
           onChange={(value) => setFormat(value === 'pain.001' ? value : 'csv')}
         />
         {format === 'pain.001' && (
           <>
-            <TextField name="debtorName" label={text('paying.debtorName')} defaultValue={debtor.name ?? ''} required />
-            <TextField name="debtor" label={text('paying.debtorIban')} defaultValue={debtor.iban ?? ''} required />
-            <TextField name="debtorBic" label={text('paying.debtorBic')} defaultValue={debtor.bic ?? ''} />
+            <TextField
+              name="name"
+              label={text('paying.debtorName')}
+              defaultValue={debtor.name ?? ''}
+              maxLength={70}
+              required
+            />
+            <TextField name="iban" label={text('paying.debtorIban')} defaultValue={debtor.iban ?? ''} required />
+            <TextField name="bic" label={text('paying.debtorBic')} defaultValue={debtor.bic ?? ''} />
           </>
         )}
       </Form>
