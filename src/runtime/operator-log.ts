@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SecurityFields } from '../security/security-log.js'
 
@@ -10,6 +10,8 @@ const mode = 0o600
  * leave no event behind. Opened for each line, so it may be moved away at any time.
  */
 export function logOperatorCommand(directory: string, at: string, fields: SecurityFields<typeof event>): void {
+  // A restore into it would be refused next, as it is there.
+  if (fields.outcome !== 'done' && !existsSync(directory)) return
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   appendFileSync(join(directory, 'security.log'), `${JSON.stringify({ time: at, event, ...fields })}\n`, { mode })
 }

@@ -124,10 +124,24 @@ t.test('where there is no log, looking for something is refused and leaves nothi
     ['merchants', 'list'],
     ['callbacks', 'list'],
     ['projections', 'status'],
+    ['keys', 'rotate'],
+    ['backup', '../backup'],
+    ['events', 'backup', 'copy.db'],
+    ['events', 'copy', '--from', 'embedded:./data', '--to', 'embedded:./copy'],
   ]) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
     t.same([status, stdout], [1, ''])
     t.match(stderr, /there is no log in .*data: run this in the service's directory/)
   }
+  t.same(readdirSync(directory), [])
+})
+
+t.test('a restore that was refused does not stand in the way of the next one', async (t) => {
+  const directory = temporaryDirectory(t)
+  for (let time = 1; time <= 2; time++)
+    t.match(await runCli(directory, ['restore', 'backup', '--to', 'data']), {
+      status: 1,
+      stderr: /there is no backup: /,
+    })
   t.same(readdirSync(directory), [])
 })
