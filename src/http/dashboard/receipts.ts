@@ -5,6 +5,7 @@ import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../..
 import { Type } from '../../schema/typebox.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { answerFailure } from '../plugins/failing.js'
+import { TokenBuckets } from '../plugins/token-buckets.js'
 import { RequestError } from '../refusals.js'
 import { StoredReceipt } from './api.js'
 
@@ -13,9 +14,13 @@ export interface ReceiptsOptions {
   readonly secretBox: Pick<SecretBox, 'mac'>
   readonly publicUrl: string
   readonly clock: () => string
+  readonly monotonicMs: () => number
 }
 
-const maxBytes = 5 * 1024 * 1024
+const mebibyte = 1024 * 1024
+const maxBytes = 5 * mebibyte
+/** Of a person and this process, regained over a day. What is uploaded is kept, whether or not a transfer ever names it. */
+const daily = { bytes: 200 * mebibyte, maxPeople: 10_000 }
 /** The digest tells files apart, and the keyed one makes the address unknown to who has the file. */
 const nameForm = /^([0-9a-f]{64})-([A-Za-z0-9_-]{32})$/
 
@@ -27,7 +32,8 @@ const fileNames: { readonly [type in ReceiptType]: string } = {
 
 /** Below /dashboard/api: takes a receipt's file. */
 export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, options) => {
-  const { readModels, secretBox, publicUrl, clock } = options
+  const { readModels, secretBox, publicUrl, clock, monotonicMs } = options
+  const uploaded = new TokenBuckets(monotonicMs, daily.maxPeople)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser([...receiptTypes], { parseAs: 'buffer', bodyLimit: maxBytes }, (_request, body, done) => {
     done(null, body)
@@ -40,7 +46,13 @@ export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, op
     schema: { hide: true, response: { 200: StoredReceipt } },
     errorHandler: (error, request, reply) => answerFailure(app, refusalOf(error), request, reply),
     handler: async (request) => {
-      const { body } = request
+      const { body, viewer } = request
+      const size = body instanceof Buffer ? body.length : 0
+      const retryAfterSeconds = uploaded.take(viewer.userId, daily.bytes / 86_400, daily.bytes, size)
+      if (retryAfterSeconds > 0) {
+        const details = 'Each person may upload 200 MB of receipts a day.'
+        throw new RequestError('too-many-requests', { details, retryAfterSeconds })
+      }
       const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
       if (sha256 === undefined) throw new RequestError('no-receipt')
       return { receiptUrl: `${publicUrl}/receipts/${sha256}-${macOf(secretBox, sha256)}` }

@@ -15,8 +15,8 @@ export class TokenBuckets {
     private readonly maxKeys: number,
   ) {}
 
-  /** Takes a token. 0 when there was one, otherwise the whole seconds until there is. */
-  take(key: string, perSecond: number, burst: number): number {
+  /** Takes `tokens`, at most `burst`. 0 when there were as many, otherwise the whole seconds until there are. */
+  take(key: string, perSecond: number, burst: number, tokens = 1): number {
     const now = this.nowMs()
     let bucket = this.#buckets.get(key)
     if (bucket === undefined) {
@@ -26,8 +26,8 @@ export class TokenBuckets {
     }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.filledAtMs) / 1000) * perSecond)
     bucket.filledAtMs = now
-    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond)
-    bucket.tokens--
+    if (bucket.tokens < tokens) return Math.ceil((tokens - bucket.tokens) / perSecond)
+    bucket.tokens -= tokens
     return 0
   }
 }

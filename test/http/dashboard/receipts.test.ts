@@ -3,7 +3,9 @@ import t from 'tap'
 import { signInAs } from '../../support/dashboard.js'
 import { destroyTestService, startTestService } from '../../support/test-service.js'
 
-const service = await startTestService()
+// A millisecond at each look, and what a test adds.
+let elapsedMs = 0
+const service = await startTestService({ overrides: { monotonicMs: () => ++elapsedMs } })
 t.teardown(() => destroyTestService(service))
 const { app, readModels } = service
 const { id } = await service.merchant()
@@ -97,4 +99,18 @@ t.test('without the right address there is nothing, and only who settles transfe
     const who = await signInAs(service, role, role === 'viewer' ? [id] : undefined)
     t.equal((await upload(files['image/png'], 'image/png', who)).statusCode, 403, role)
   }
+})
+
+t.test('of one person so much a day, and the others go on', async (t) => {
+  const first = await signInAs(service, 'operator', [id])
+  const large = Buffer.concat([Buffer.from('%PDF-'), Buffer.alloc(5 * mebibyte - 5)])
+  for (let n = 0; n < 40; n++) t.equal((await upload(large, 'application/pdf', first)).statusCode, 200)
+  const small = files['image/png']
+  const refused = await upload(large, 'application/pdf', first)
+  t.match(refused.json(), { error: { code: 42901, details: 'Each person may upload 200 MB of receipts a day.' } })
+  const seconds = Number(refused.headers['retry-after'])
+  t.ok(seconds > 0 && seconds <= 86_400 / 40, String(seconds))
+  t.equal((await upload(small, 'image/png', operator)).statusCode, 200)
+  elapsedMs += seconds * 1000
+  t.equal((await upload(large, 'application/pdf', first)).statusCode, 200)
 })

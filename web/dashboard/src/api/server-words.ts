@@ -110,6 +110,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^There is no event (?<event>.+)\.$/, 'noEvent'],
   [/^(?<stream>.+) is no stream of the service\.$/, 'noStream'],
   [/^(?<count>\d+) .+ are open already\.$/, 'openAlready'],
+  [/^Each person may upload (?<count>\d+) MB of receipts a day\.$/, 'receiptsOfADay'],
   [/^nothing is built that could be switched to$/, 'nothingBuilt'],
   [/^nothing is kept of the time before the last switch$/, 'nothingKept'],
   [/^nothing is being done that could be cancelled$/, 'nothingDone'],
