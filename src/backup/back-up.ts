@@ -31,6 +31,7 @@ export interface BackedUp {
 /** @throws BackupError, BackupFailedError */
 export async function backUp({ sources, target, encryptTo, at, verify }: BackUpOptions): Promise<BackedUp> {
   requireElsewhere(sources, target)
+  if (!encryptTo) requireClear(target)
   const release = lock(sources.dataDirectory)
   const directory = join(sources.dataDirectory, 'backup.staging')
   try {
@@ -59,6 +60,14 @@ function requireElsewhere({ dataDirectory, auditDirectory, log, readModels }: So
         `${target} is in ${source} and would be lost with it: name a place outside, best on another disk`,
       )
   }
+}
+
+/** An option that is forgotten once must not put what is encrypted every other day there in clear. @throws BackupError */
+function requireClear(target: string): void {
+  if (manifestsIn(target).some((earlier) => readManifest(earlier).encryptedTo.length > 0))
+    throw new BackupError(
+      `the backups in ${target} are encrypted: give --recipient or --passphrase-file, or name another target`,
+    )
 }
 
 function isWithin(path: string, directory: string): boolean {

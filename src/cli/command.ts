@@ -171,7 +171,8 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
 
 /** Tables show the beginning of an id: who copies it means the one transfer whose id begins so. @throws Refused */
 async function completeShortId(command: Command, { readModels }: Workplace): Promise<void> {
-  const index = command.registeredArguments.findIndex((argument) => argument.name() === 'trackingId')
+  const nameOf = command.processedArgs[0] === 'transfer' ? 'id' : 'trackingId'
+  const index = command.registeredArguments.findIndex((argument) => argument.name() === nameOf)
   const { transfer } = command.opts<{ readonly transfer?: string }>()
   const start = index < 0 ? transfer : (command.processedArgs[index] as string)
   if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return

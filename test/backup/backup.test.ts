@@ -223,6 +223,9 @@ t.test('encrypted to recipients: nothing is to be read in the target, and only a
     t.not(readFileSync(file).subarray(0, 2).toString('hex'), '1f8b', 'not gzip')
   const second = await back(3, { encryptTo: { recipients } })
   t.ok(second.newBytes < first.newBytes)
+  const stored = filesBelow(target).length
+  await t.rejects(back(4), { name: 'BackupError', message: /are encrypted: give --recipient/ })
+  t.equal(filesBelow(target).length, stored, 'nothing is stored in clear beside them')
   await t.rejects(again(), { message: /is encrypted: give --identity-file/ })
   await t.rejects(again({ identities: [other] }), { message: /does not open/ })
   await t.rejects(again({ identities: ['no identity'] }), { message: /AGE-SECRET-KEY/ })

@@ -278,6 +278,8 @@ t.test('the beginning of an id that a table shows names the transfer, where it i
   t.match(line, new RegExp(`^${short}  deposit +Pending +12\\.50 TRY  short-id +${merchant}  \\d+[sm]$`))
   t.match(await transfers('show', short), { trackingId, referenceId: 'short-id' })
   t.match(await transfers('complete', short.toUpperCase()), { trackingId, changed: true })
+  const { stdout } = await runCli(directory, ['audit', 'state', 'transfer', short, '--json'])
+  t.match(JSON.parse(stdout), { id: trackingId, state: { referenceId: 'short-id' } })
   const history = await runCli(directory, ['events', 'show', short])
   t.match(history.stdout, /^REV +AT +TYPE +BY\n0 +20\d\d-\d\d-\d\d \d\d:\d\d +DepositCreated +merchant:/)
   t.match(history.stdout, /\n1 +\S+ \S+ +TransferCompleted +cli:/)
