@@ -4,6 +4,8 @@ import t from 'tap'
 import { givenSettingsProblem } from '../../src/domain/merchant/settings.js'
 import { hiddenCharacters } from '../../src/domain/text.js'
 import { passwordProblem } from '../../src/domain/user/password.js'
+import type { Viewer } from '../../src/http/dashboard/guard.js'
+import { nameFor } from '../../src/http/dashboard/transfer-row.js'
 import { validationErrorsOf } from '../../src/http/plugins/validation-errors.js'
 import { invalid, type RequestError } from '../../src/http/refusals.js'
 import { checkWords } from '../../src/http/settling-words.js'
@@ -13,8 +15,9 @@ interface Words {
   readonly id: string
   readonly values: Readonly<Record<string, string>>
 }
-const { fieldWords, detailWords } = await pageModule<{
+const { fieldWords, detailWords, nameWords } = await pageModule<{
   fieldWords(sentence: string): Words | undefined
+  nameWords(name: string): Words | undefined
   detailWords(sentence: string): readonly Words[] | undefined
 }>('api/server-words.ts')
 
@@ -71,6 +74,14 @@ t.test('what the rules of passwords, settings and payments refuse has words', as
     t.match(said(sentence) ?? 'no words', words, sentence ?? 'nothing refused')
   }
   t.equal(fieldWords('amount must be something that nobody has words for'), undefined)
+})
+
+t.test('whoever acts and is no person is told in words of the page', (t) => {
+  const directories = { userDirectory: { byId: () => undefined }, directory: { byId: () => undefined } }
+  const nameOf = nameFor({ merchantIds: ['m'] } as unknown as Viewer, directories)
+  for (const actor of ['user:1', 'merchant:1', 'cli:root']) t.equal(inWords(nameWords(nameOf(actor))), nameOf(actor))
+  t.equal(nameWords('Ada'), undefined)
+  t.end()
 })
 
 const toldDetail = (sentence: string) => detailWords(sentence)?.map(inWords).join(' ')

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
 import { launchBrowser } from '../browser.js'
 import { password } from './person.js'
-import { nameOf, startDashboard } from './world.js'
+import { context, nameOf, startDashboard } from './world.js'
 
 const minuteMs = 60_000
 
@@ -69,6 +69,25 @@ else {
     t.equal(answer.status, 200)
     t.same(Buffer.from(await answer.arrayBuffer()), pdf)
     t.match(answer.headers.get('content-security-policy'), /default-src 'none'.*sandbox/)
+  })
+
+  t.test('a return whose receipt is to be a file asks for the file, and records nothing without one', async (t) => {
+    const trackingId = await create('native', '50.00')
+    await service.transfers.changeStatus(trackingId, 'Cancel', 'expired', context)
+    await service.transfers.receiveFunds(trackingId, 1, { receivedAmountMinor: 50_00n, receiptUrl: null }, context)
+    const page = await openAs('operator', `/dashboard/transfers/${trackingId}`)
+    await page.getByRole('button', { name: 'Record a return', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Receipt as a file').click()
+    await dialog.getByRole('button', { name: 'Record a return', exact: true }).click()
+    await dialog.getByText('This is needed.').waitFor()
+    const file = { name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n') }
+    await dialog.locator('input[type=file]').setInputFiles(file)
+    t.equal(await dialog.getByText('This is needed.').count(), 0)
+    await dialog.getByRole('button', { name: 'Record a return', exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const events = await service.transfers.history(trackingId)
+    t.equal(events.filter(({ event }) => event.type === 'FundsReturned').length, 1)
   })
 
   t.test('another amount has to be given twice', async (t) => {

@@ -149,6 +149,14 @@ export function detailWords(sentence: string): readonly Words[] | undefined {
   })
 }
 
+/** Who did it, where it is said in words and is no name of a person: src/http/dashboard/transfer-row.ts. */
+export function nameWords(name: string): Words | undefined {
+  if (name === 'Somebody who is no user any more') return { id: 'errors.who.former', values: {} }
+  if (name === 'The operator') return { id: 'errors.who.operator', values: {} }
+  const [, merchant] = /^A program of (.+)$/s.exec(name) ?? []
+  return merchant === undefined ? undefined : { id: 'errors.who.program', values: { merchant } }
+}
+
 /** Of a batch: the one that it is about, by its reference, and the reason. */
 export function itemWords(sentence: string): { readonly reference: string; readonly reason: string } | undefined {
   const { reference, reason } = /^trackingIds (?<reference>\S+): (?<reason>.+)$/.exec(sentence)?.groups ?? {}

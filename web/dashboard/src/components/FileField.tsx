@@ -1,4 +1,5 @@
-import { useId } from 'react'
+import { useId, useState } from 'react'
+import { useText } from '../app/texts'
 import './Field.css'
 
 interface FileFieldProps {
@@ -6,16 +7,20 @@ interface FileFieldProps {
   readonly label: string
   readonly accept: string
   readonly description?: string
-  readonly onChange?: (file: File | undefined) => void
+  readonly required?: boolean
 }
 
 /** In the form's data: a File, whose size is 0 when none was chosen. */
-export function FileField({ name, label, accept, description, onChange }: FileFieldProps) {
+export function FileField({ name, label, accept, description, required = false }: FileFieldProps) {
+  const text = useText()
   const id = useId()
+  const [isMissing, setMissing] = useState(false)
+  const described = [description !== undefined && `${id}-help`, isMissing && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div className="Field">
       <label className="Field-label" htmlFor={id}>
         {label}
+        {!required && <span className="muted"> ({text('common.optional')})</span>}
       </label>
       <input
         id={id}
@@ -23,12 +28,25 @@ export function FileField({ name, label, accept, description, onChange }: FileFi
         type="file"
         name={name}
         accept={accept}
-        aria-describedby={description === undefined ? undefined : `${id}-help`}
-        onChange={({ target }) => onChange?.(target.files?.[0])}
+        required={required}
+        data-invalid={isMissing || undefined}
+        aria-invalid={isMissing}
+        aria-describedby={described || undefined}
+        onInvalid={(event) => {
+          // The browser would say it in words, and perhaps a language, of its own.
+          event.preventDefault()
+          setMissing(true)
+        }}
+        onChange={() => setMissing(false)}
       />
       {description !== undefined && (
         <span id={`${id}-help`} className="Field-help">
           {description}
+        </span>
+      )}
+      {isMissing && (
+        <span id={`${id}-error`} className="Field-error">
+          {text('common.needed')}
         </span>
       )}
     </div>

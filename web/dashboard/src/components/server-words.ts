@@ -1,6 +1,6 @@
 import { useContext, useMemo } from 'react'
 import { useIntl } from 'react-intl'
-import { detailWords, fieldWords, itemWords, type Words } from '../api/server-words'
+import { detailWords, fieldWords, itemWords, nameWords, type Words } from '../api/server-words'
 import { SessionContext } from '../app/session'
 import { useKnownText } from '../app/texts'
 import { amountsIn } from './amount-format'
@@ -16,7 +16,12 @@ export function useServerWords() {
     const amounts = currency && amountsIn(intl.locale, currency)
     const inOwnTime = (sentence: string) =>
       sentence.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (at) => exactTime(intl, at))
+    const nameOf = (name: string) => {
+      const words = nameWords(name)
+      return (words && known(words.id, words.values)) ?? name
+    }
     const inOwnWords = (name: string, value: string) => {
+      if (name === 'name') return nameOf(value)
       if (name === 'status') return known(`common.status.${value}`) ?? value
       if (name === 'role') return known(`common.role.${value}`) ?? value
       if (amounts && /^\d+\.\d\d$/.test(value)) return amounts.format(BigInt(value.replace('.', '')))
@@ -34,6 +39,6 @@ export function useServerWords() {
       const words = fieldWords(sentence)
       return (words && said(words)) ?? inOwnTime(sentence)
     }
-    return { field, detail }
+    return { field, detail, name: nameOf }
   }, [known, intl, currency])
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Loaded } from '../../components/Loaded'
+import { useServerWords } from '../../components/server-words'
 import { notify } from '../../components/Toasts'
 import { CompleteDialog } from './CompleteDialog'
 import type { KeyedAction, PayingKey } from './keys'
@@ -36,6 +37,7 @@ interface Asked {
 export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
   const { trackingId, pressed, ownRevision, remember, onSettled } = props
   const text = useText()
+  const { name } = useServerWords()
   const query = useWithdrawal(trackingId)
   const refetch = useRefetch()
   const [asked, setAsked] = useState<Asked>()
@@ -50,7 +52,7 @@ export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
 
   const start = (action: KeyedAction) => {
     if (!transfer || settling.pending) return
-    if (!transfer.actions.includes(action)) notify(whyNot(text, action, transfer), 'plain')
+    if (!transfer.actions.includes(action)) notify(whyNot(text, name, action, transfer), 'plain')
     else if (isDirect(action)) settling.start({ action, transfer })
     else setAsked({ action, seen: transfer })
   }
@@ -97,10 +99,11 @@ const paysOut: readonly KeyedAction[] = ['claim', 'approve', 'complete']
 
 function whyNot(
   text: ReturnType<typeof useText>,
+  name: ReturnType<typeof useServerWords>['name'],
   action: KeyedAction,
   { claim, approval, payoutsStopped }: TransferDetail,
 ): string {
-  if (claim && !claim.mine) return text('paying.notClaimedByOther', { name: claim.name })
+  if (claim && !claim.mine) return text('paying.notClaimedByOther', { name: name(claim.name) })
   if (payoutsStopped && paysOut.includes(action)) return text('shell.payoutsStoppedHelp')
   if (action === 'complete' && approval.needed && !approval.by) return text('paying.notApproved')
   if (action === 'claim' && claim?.mine) return text('paying.notAlreadyMine')

@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../components/Button'
 import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
 import { Problem } from '../../components/Problem'
+import { useServerWords } from '../../components/server-words'
 import { Time } from '../../components/Time'
 import { ClaimChip } from './ClaimChip'
 import { AccountNumber, CopyLine } from './CopyLine'
@@ -109,10 +110,11 @@ function Particulars({ transfer }: { readonly transfer: TransferDetail }) {
 
 function Approval({ approval: { needed, by } }: Pick<TransferDetail, 'approval'>) {
   const text = useText()
+  const { name } = useServerWords()
   if (by) {
     return (
       <>
-        {text('paying.approvedBy', { name: by.name })} <Time at={by.at} />
+        {text('paying.approvedBy', { name: name(by.name) })} <Time at={by.at} />
       </>
     )
   }

@@ -6,6 +6,7 @@ import { Card } from '../../components/Card'
 import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
 import { ReceiptLink } from '../../components/ReceiptLink'
+import { useServerWords } from '../../components/server-words'
 import { exactTime, Time } from '../../components/Time'
 
 /** Every field that there is. */
@@ -55,20 +56,22 @@ export function Details({ detail }: { detail: TransferDetail }) {
 
 function Claimed({ claim: { name, until, mine } }: { claim: ClaimView }) {
   const text = useText()
+  const serverWords = useServerWords()
   const intl = useIntl()
   const untilExact = exactTime(intl, until)
   return (
     <bdi>
       {mine
         ? text('transfer.claimedByYou', { until: untilExact })
-        : text('transfer.claimedBy', { name, until: untilExact })}
+        : text('transfer.claimedBy', { name: serverWords.name(name), until: untilExact })}
     </bdi>
   )
 }
 
 function Approval({ approval: { needed, by } }: Pick<TransferDetail, 'approval'>) {
   const text = useText()
+  const { name } = useServerWords()
   const intl = useIntl()
-  if (by) return <bdi>{text('transfer.approvedBy', { name: by.name, at: exactTime(intl, by.at) })}</bdi>
+  if (by) return <bdi>{text('transfer.approvedBy', { name: name(by.name), at: exactTime(intl, by.at) })}</bdi>
   return needed && <span className="TransferPage-note">{text('transfer.approvalNeeded')}</span>
 }

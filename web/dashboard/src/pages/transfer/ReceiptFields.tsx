@@ -25,6 +25,7 @@ export function ReceiptFields({ required = false }: { required?: boolean }) {
           label={text('transfer.receiptFile')}
           accept="application/pdf,image/png,image/jpeg"
           description={text('transfer.receiptFileHelp')}
+          required={required}
         />
       ) : (
         <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} required={required} />

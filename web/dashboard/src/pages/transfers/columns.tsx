@@ -5,6 +5,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge, StatusBadge } from '../../components/Badge'
 import type { Column } from '../../components/DataTable'
+import { useServerWords } from '../../components/server-words'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
 import type { Orders } from './search'
@@ -94,6 +95,7 @@ function Moved({ row: { transactionAmountMinor, hasAmountMismatch } }: { row: Tr
 /** That the time of a claim is over is told by nobody. */
 function Claim({ row: { claim } }: { row: TransferRow }) {
   const text = useText()
+  const { name } = useServerWords()
   if (!claim || Date.parse(claim.until) <= Date.now()) return null
-  return <bdi>{claim.mine ? text('transfers.claimMine') : claim.name}</bdi>
+  return <bdi>{claim.mine ? text('transfers.claimMine') : name(claim.name)}</bdi>
 }
