@@ -49,6 +49,9 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }
 
+/** Why an event cannot be read whose personal data nothing opens. */
+export const noKey = 'the key of its personal data is missing or another'
+
 /** A recorded event that cannot be read: of an unknown type or version, damaged, in the wrong stream, or not what its stream was about. */
 export class UnreadableEventError extends EventFormatError {
   override readonly name = 'UnreadableEventError'
@@ -76,8 +79,7 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   const { type, data, metadata, stream } = recorded
   if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong into this stream`)
   // Whoever could open it did (privacy/sealing-store.ts).
-  if (personalTypes.has(type) && sealedField in data)
-    throw new UnreadableEventError(recorded, 'the key of its personal data is missing or another')
+  if (personalTypes.has(type) && sealedField in data) throw new UnreadableEventError(recorded, noKey)
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
     return { type, data: textToMinor(newest) } as DomainEvent

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createPlainServer, type Server as PlainServer } from 'node:net'
 import { join } from 'node:path'
@@ -78,6 +78,18 @@ t.test('without a running service it looks at everything that lies there', async
   writeFileSync(key, 'no key')
   t.match((await doctor(directory)).of('master-key'), [{ result: 'failed' }])
   t.notMatch(JSON.stringify((await doctor(directory)).checks), /no key/)
+})
+
+t.test('lost keys of customers are told', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.equal((await runCli(directory, ['seed'], { PORT: '0' })).status, 0)
+  t.match((await doctor(directory)).of('customer-keys'), [{ result: 'ok' }])
+  for (const file of readdirSync(join(directory, 'data')).filter((name) => name.startsWith('customer-keys.db')))
+    rmSync(join(directory, 'data', file))
+  const { of, status } = await doctor(directory)
+  const found = /^None opens transfer-\S+@0\.$/
+  t.match(of('customer-keys'), [{ result: 'failed', found, advice: /customer-keys\.db back/ }])
+  t.equal(status, 1)
 })
 
 t.test('a configuration that cannot be used is all it tells', async (t) => {

@@ -12,6 +12,7 @@ import { endpointCertificateCheck, portCheck, publicCertificateCheck } from './n
 import { auditCheck, backupCheck } from './safekeeping.js'
 import {
   callbackCheck,
+  customerKeysCheck,
   endpointCheck,
   eventCheck,
   projectionChecks,
@@ -91,6 +92,7 @@ function machineChecks(configuration: Configuration, { readModels, clock }: Work
 function workChecks(sources: WorkSources): readonly Checking[] {
   return [
     () => sealedCheck(sources.directory),
+    () => customerKeysCheck(sources),
     () => projectionChecks(sources),
     () => eventCheck(sources),
     () => stuckChecks(sources),

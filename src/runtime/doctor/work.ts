@@ -1,11 +1,13 @@
 import { CallbackCommands } from '../../commands/callbacks.js'
 import type { MerchantDirectory } from '../../commands/merchant-directory.js'
-import type { UnreadableEventError } from '../../event-store/event-codec.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import { streamPrefix, transferStream } from '../../domain/streams.js'
+import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
+import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import type { Check } from '../../http/dashboard/operations-api.js'
 import { openProblems, placeOf } from '../../projections/open-problems.js'
 import { projectionStatus } from '../../projections/status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
+import { listTransfers } from '../../queries/transfers.js'
 import { collections } from '../../read-models/documents.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { counted, Examined, inWords } from './check.js'
@@ -116,6 +118,35 @@ export async function eventCheck({ readModels, known }: WorkSources): Promise<Ch
   const named = problems.slice(0, maxNamed).map(placeOf).join(', ')
   const found = `${counted(problems.length, 'event')} cannot be read: ${named}${problems.length > maxNamed ? ' …' : ''}.`
   return events.failed(found, 'transferd events problems; docs/operating/runbooks.md#an-event-cannot-be-read')
+}
+
+/**
+ * Keys of customers that are lost, or older than the log, show at the first transfer and at the last one. Nobody else looks: what a
+ * projection has met before is not read again. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function customerKeysCheck({ store, readModels }: WorkSources): Promise<Check> {
+  const keys = new Examined('customer-keys')
+  const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
+  const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
+  const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
+  const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
+  const events = [...first.events, ...last.flat()]
+  if (events.length === 0) return keys.unknown('There is no transfer yet, so nothing to open.')
+  const locked = events.find(isLocked)
+  if (!locked) return keys.ok('They open the first transfer and the last one.')
+  return keys.failed(
+    `None opens ${locked.stream}@${locked.revision}.`,
+    'Put the newest copy of customer-keys.db back: docs/operating/privacy.md#the-keys',
+  )
+}
+
+function isLocked(event: RecordedEvent): boolean {
+  try {
+    decodeEvent(event)
+    return false
+  } catch (error) {
+    return error instanceof UnreadableEventError && error.reason === noKey
+  }
 }
 
 /** A key that opens the secrets of any merchant is the right one: what it does not open is damaged. */
