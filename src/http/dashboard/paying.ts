@@ -9,6 +9,7 @@ import { toRequestError } from '../plugins/failing.js'
 import { RequestError, refusals } from '../refusals.js'
 import { settlingRefusal } from '../settling-refusals.js'
 import { checkWords } from '../settling-words.js'
+import { streamId } from '../v1/own-transfer.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from './api.js'
 import { contextOf } from './guard.js'
 import { acceptedOf, askRecent, type SettlingOptions } from './settling.js'
@@ -138,7 +139,8 @@ async function fileFor(
 ): Promise<string> {
   const { currency, clock, transfers } = options
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
-  const distinct = [...new Set(trackingIds)]
+  // An id in capitals is the same id, and would be paid twice.
+  const distinct = [...new Set(trackingIds.map(streamId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(app, options, request, trackingId)))
   // Who uploads the file pays.
   askRecent(app, request, options, found.flatMap(paymentOf))

@@ -276,6 +276,8 @@ t.test('a file for the bank holds what the viewer has claimed, or nothing', asyn
     'content-disposition': /^attachment; filename="withdrawals-\d{4}-\d\d-\d\d.csv"$/,
   })
   t.match(csv.body, `'=1+1,DE89370400440532013000,100.50,EUR`)
+  const twice = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, one.toUpperCase(), one] })
+  t.equal(twice.body.trimEnd().split('\r\n').length, 2, 'each once, however it is written')
   const debtor = { name: 'Shop', iban: 'DE02120300000000202051' }
   const sepa = await ada.post('/withdrawals/bank-file', { format: 'pain.001', trackingIds: [one, two], debtor })
   t.match(sepa.headers, { 'content-type': 'application/xml; charset=utf-8' })
