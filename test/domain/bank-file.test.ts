@@ -157,12 +157,18 @@ t.test('a batch is refused as a whole, naming every withdrawal that its reader m
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ refusal: { rule } }] })
 })
 
-t.test('a SEPA file is refused for what is no IBAN, no BIC or not in euros', async (t) => {
+t.test('a SEPA file is refused for what is no IBAN, no BIC, too large or not in euros', async (t) => {
   const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
   const mine = withdrawal({ accountNumber: iban }, claimed)
   const refusal = { message: 'Its account is no IBAN.' }
   t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, refusal }] })
   t.equal(file('csv', [mine, wallet]).accepted, true)
+  const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
+  t.equal(file('pain.001', [largest]).accepted, true)
+  const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
+  const above = { refusal: { message: 'Its amount is above 999999999.99.' } }
+  t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
+  t.equal(file('csv', [tooLarge]).accepted, true)
   const about = (changes: object) => {
     const made = file('pain.001', [mine], changes)
     return made.accepted || made.problems.map((problem) => problem.about)

@@ -49,6 +49,9 @@ function notPayable({ withdrawals }: Batch): Problem[] {
 
 const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
 
+/** The largest payment of the SEPA scheme. */
+const maxSepaMinor = 999_999_999_99n
+
 function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
   const problems: Problem[] = []
   if (currency.code !== 'EUR') {
@@ -63,6 +66,7 @@ function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
     if (debtor.bic && !bic.test(debtor.bic)) problems.push({ message: 'The BIC is none.', about: 'bic' })
   }
   for (const { transfer } of withdrawals) {
+    if (transfer.amountMinor > maxSepaMinor) problems.push(problemOf(transfer, 'Its amount is above 999999999.99.'))
     if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
     problems.push(problemOf(transfer, 'Its account is no IBAN.'))
   }

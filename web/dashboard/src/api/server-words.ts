@@ -86,6 +86,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^It is paid already\.$/, 'paidAlready'],
   [/^It is no withdrawal\.$/, 'withdrawalsOnly'],
   [/^Its account is no IBAN\.$/, 'accountNoIban'],
+  [/^Its amount is above (?<amount>\S+)\.$/, 'amountAbove'],
   [/^Only the money of a deposit is given back\.$/, 'depositsOnly'],
   [/^With this receipt (?<amount>\S+) was returned before\.$/, 'returnedBefore'],
   [/^There is no money to give back\.$/, 'nothingToReturn'],
