@@ -66,6 +66,24 @@ t.test('whatever is staged in whatever lots, and wherever it is killed, what cam
   )
 })
 
+t.test('runs that lie beside each other, so that one step of the merge has more than a bulk may hold', async (t) => {
+  for (const name of await readModels.listCollections()) await readModels.drop(name)
+  const [runs, each] = [120, 200]
+  const staging = new Staging(readModels, 'sorted', goOn)
+  for (let run = 0; run < runs; run++)
+    await staging.add(
+      documentsOf(
+        Array.from({ length: each }, (_, n) => n * runs + run),
+        run,
+      ),
+    )
+  await staging.settle()
+  t.strictSame(
+    (await stored(readModels)).map(({ _id }) => Number(_id)),
+    Array.from({ length: runs * each }, (_, n) => n),
+  )
+})
+
 t.test('more runs than are merged at once are merged in between', async (t) => {
   for (const name of await readModels.listCollections()) await readModels.drop(name)
   const staging = new Staging(readModels, 'sorted', goOn)

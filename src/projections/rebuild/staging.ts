@@ -58,18 +58,22 @@ export class Staging {
     const count = await this.#count()
     if (count === 0) return
     const collection = this.readModels.collection(this.name)
-    let lot: Document[] = []
-    const write = async () => {
-      await collection.put(lot)
-      lot = []
-      await setImmediate()
-      await this.between()
+    let waiting: readonly Document[] = []
+    const write = async (least: number) => {
+      let written = 0
+      for (; waiting.length - written >= least; written += putSize) {
+        await collection.put(waiting.slice(written, written + putSize))
+        await setImmediate()
+        await this.between()
+      }
+      waiting = waiting.slice(written)
     }
+    // One step of the merge has up to a chunk of every run.
     for await (const documents of merged(Array.from({ length: count }, (_, run) => new Run(this.#staged, run)))) {
-      lot.push(...documents)
-      if (lot.length >= putSize) await write()
+      waiting = waiting.concat(documents)
+      await write(putSize)
     }
-    if (lot.length > 0) await write()
+    await write(1)
     await this.readModels.drop(stagedName(this.name))
     this.#runs = 0
   }
