@@ -104,7 +104,8 @@ export class Connection {
    * Replaces a client that will never work again. Where the driver (7.8, 7.9) writes more than the socket's buffer holds, or to a socket that is
    * just ending, it waits for the socket to drain, and neither the connection's end nor the socket timeout ends that. A command then
    * never comes back, and its place in the pool is lost; and when it was the monitor's own command, the client finds no server again,
-   * however well that is. What became of a write is unknown: every write is guarded, and is tried again.
+   * however well that is. What became of a write is unknown: it is guarded, or of a collection
+   * that is being built, and is tried again.
    * @throws what the driver throws, ReadModelsUnavailableError
    */
   async answered<T>(work: (server: Server) => Promise<T>): Promise<T> {
