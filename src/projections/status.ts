@@ -1,5 +1,5 @@
 import { endOfLog } from '../event-store/end-of-log.js'
-import { type EventStore, formatPosition, type Position } from '../event-store/event-store.js'
+import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import type { CheckpointDocument, PauseDocument, StandbyDocuments, TaskDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -22,8 +22,10 @@ export interface ProjectionStatus {
   readonly checkpoint: string | null
   /** The end of the log; null when it is empty. */
   readonly end: string | null
-  /** Events not yet applied; counting stops at 10,000. */
+  /** Events not yet applied; counting stops at 1,000. */
   readonly lagEvents: number
+  /** When the first of them was recorded; null when none waits. */
+  readonly waitingSince: string | null
   readonly lastEventAt: string | null
   /** `host/pid/…` of the process that runs it; null when none does. */
   readonly holder: string | null
@@ -52,8 +54,8 @@ interface Stores {
   readonly readModels: ReadModels
 }
 
-const lagCountedTo = 10_000
-const lagPage = 1_000
+/** So few that to count them does not hold up what is behind: they are read for it. */
+export const lagCountedTo = 1_000
 
 /** @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function projectionStatus(
@@ -73,7 +75,9 @@ async function statusOf(
   const stored = await readCheckpoint(readModels, name)
   const { task, paused } = await new Tasks(readModels, () => '').look(name)
   const ofThisLog = stored === null || (await isOfThisLog(store, stored))
-  const lagEvents = ofThisLog ? await countAfter(store, projection, stored ? positionOf(stored) : undefined) : 0
+  const { lagEvents, waitingSince } = ofThisLog
+    ? await waitingFor(store, projection, stored ? positionOf(stored) : undefined)
+    : { lagEvents: 0, waitingSince: null }
   const outdated = stored !== null && (stored.version !== version || !ofThisLog)
   const standing = stored === null ? 'new' : lagEvents === 0 ? 'current' : 'behind'
   const { failure, built = null, previous = null } = stored ?? {}
@@ -82,7 +86,7 @@ async function statusOf(
     state: paused ? 'paused' : failure ? 'failed' : outdated ? 'outdated' : standing,
     checkpoint: stored?.position ?? null,
     end: end ? formatPosition(end) : null,
-    lagEvents,
+    ...{ lagEvents, waitingSince },
     lastEventAt: stored?.lastEventAtMs ? new Date(stored.lastEventAtMs).toISOString() : null,
     holder: await holderOf(readModels, projection),
     failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
@@ -138,16 +142,18 @@ function shown(task: TaskDocument): ShownTask {
   }
 }
 
-async function countAfter(store: EventStore, { streamPrefixes }: Projection, position: Position | undefined) {
+async function waitingFor(store: EventStore, { streamPrefixes }: Projection, position: Position | undefined) {
   let after = position
-  let count = 0
-  while (count < lagCountedTo) {
-    const page = await store.readAll({ streamPrefixes, maxCount: lagPage, ...(after && { after }) })
-    count += page.events.length
+  let first: RecordedEvent | undefined
+  let lagEvents = 0
+  while (lagEvents < lagCountedTo) {
+    const page = await store.readAll({ streamPrefixes, maxCount: lagCountedTo - lagEvents, ...(after && { after }) })
+    first ??= page.events[0]
+    lagEvents += page.events.length
     after = page.checkpoint ?? after
     if (page.atEnd) break
   }
-  return count
+  return { lagEvents, waitingSince: first ? new Date(first.recordedAtMs).toISOString() : null }
 }
 
 async function holderOf(readModels: ReadModels, projection: Projection): Promise<string | null> {

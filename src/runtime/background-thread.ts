@@ -11,7 +11,8 @@ const wellAfterMs = 60_000
 const maxCrashes = 10
 /** Without a sign of life for so long it is reported as not ready. */
 const silenceMs = 10_000
-const metricsWithinMs = 1_000
+/** A turn of projections that are far behind takes most of a second, and Prometheus waits for ten. */
+const metricsWithinMs = 5_000
 /**
  * The larger a heap may grow, the longer V8 puts off collecting: without a limit of its own the thread holds four times what it needs on a machine with
  * memory to spare. Ten million events are projected with 130 MiB of heap under this one, at the same cost, and with 250 and more without.

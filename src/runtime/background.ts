@@ -96,7 +96,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
   const transfers = new TransferCommands(store, clock, settingsOf)
   const registry = new Registry()
-  backlogMetrics(registry, { store, readModels, directory: merchants, clock })
+  backlogMetrics(registry, { store: rawStore, readModels, directory: merchants, clock })
   const wallet = () =>
     createWallet({
       configuration,

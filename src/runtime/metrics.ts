@@ -3,7 +3,7 @@ import type { MerchantDirectory } from '../commands/merchant-directory.js'
 import { streamKind, streamPrefixes } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
 import { openProblems } from '../projections/open-problems.js'
-import { projectionStatus } from '../projections/status.js'
+import { type ProjectionStatus, projectionStatus } from '../projections/status.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { type CheckpointDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -100,6 +100,14 @@ export function backlogMetrics(
     },
   })
   const checkpoints = deps.readModels.collection(collections.checkpoints)
+  let looking: Promise<readonly ProjectionStatus[]> | undefined
+  /** Once for all metrics of a scrape. */
+  const projections = () => {
+    looking ??= projectionStatus(deps).finally(() => {
+      looking = undefined
+    })
+    return looking
+  }
   new Gauge({
     name: 'transferd_projection_failed',
     help: '1 while a projection stands still at an event that it cannot apply.',
@@ -114,12 +122,27 @@ export function backlogMetrics(
   })
   new Gauge({
     name: 'transferd_projection_lag_events',
-    help: 'Events a projection has not applied yet; counting stops at 10,000.',
+    help: 'Events a projection has not applied yet; counting stops at 1,000.',
     labelNames: ['projection'],
     registers,
     async collect() {
       await setOrReset(this, async () => {
-        for (const { name, lagEvents } of await projectionStatus(deps)) this.set({ projection: name }, lagEvents)
+        for (const { name, lagEvents } of await projections()) this.set({ projection: name }, lagEvents)
+      })
+    },
+  })
+  new Gauge({
+    name: 'transferd_projection_lag_seconds',
+    help: 'How long the first event has waited that a projection has not applied yet.',
+    labelNames: ['projection'],
+    registers,
+    async collect() {
+      await setOrReset(this, async () => {
+        const now = Date.parse(deps.clock())
+        for (const { name, waitingSince } of await projections()) {
+          const waitedMs = waitingSince === null ? 0 : Math.max(0, now - Date.parse(waitingSince))
+          this.set({ projection: name }, waitedMs / 1_000)
+        }
       })
     },
   })

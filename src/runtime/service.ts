@@ -206,7 +206,7 @@ function composeApp(parts: AppParts): Promise<FastifyInstance> {
     readModels,
     eventStore,
     projectionControls: createProjectionControls({ store: eventStore, readModels }, clock, known),
-    projectionLags: () => projectionLags({ store: eventStore, readModels }, clock),
+    projectionLags: () => projectionLags({ store: rawEventStore, readModels }, clock),
     privacy: { store: eventStore, raw: rawEventStore, keys: customerKeys, readModels, transfers, clock },
     proofOf: proofs(configuration, stores),
     secretBox: box,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
+import { projectionLags } from '../../src/projections/lags.js'
 import { ProjectionRunner } from '../../src/projections/runner.js'
 import { startProjections } from '../../src/projections/start.js'
 import { projectionStatus } from '../../src/projections/status.js'
@@ -28,6 +29,39 @@ t.test('read models follow the log and equal its fold, over a restart as well', 
   t.match(status.find(({ name }) => name === 'transfers')?.holder, `/${process.pid}/`)
   await second.stop()
 })
+
+t.test(
+  'how far a projection is behind: the first event that waits, and how many, counted no further than is cheap',
+  async (t) => {
+    const stores = await testStores(t)
+    await stores.work(3)
+    const running = startProjections(stores)
+    await stores.caughtUp()
+    await running.stop()
+    const end = (await wholeLog(stores.store)).length
+    const behind = async () => (await projectionStatus(stores)).find(({ name }) => name === 'transfers')!
+    t.match(await behind(), { state: 'current', lagEvents: 0, waitingSince: null })
+    await stores.work(2)
+    const first = (await wholeLog(stores.store))[end]!
+    const waitingSince = new Date(first.recordedAtMs).toISOString()
+    t.match(await behind(), { state: 'behind', lagEvents: 3, waitingSince })
+    const lags = await projectionLags(stores, () => new Date(first.recordedAtMs + 5_000).toISOString())
+    t.match(
+      lags.find(({ name }) => name === 'transfers'),
+      { behind: true, lagMs: 5_000 },
+    )
+    let read = 0
+    const readAll: typeof stores.store.readAll = async (options) => {
+      const page = await stores.store.readAll(options)
+      read += page.events.length
+      return page
+    }
+    await stores.work(700)
+    const [status] = await projectionStatus({ ...stores, store: { ...stores.store, readAll } }, [transfersProjection])
+    t.match(status, { state: 'behind', lagEvents: 1_000, waitingSince })
+    t.ok(read <= 1_010, `${read} events were read to tell it`)
+  },
+)
 
 t.test('a checkpoint is never ahead of the documents', async (t) => {
   const stores = await testStores(t)

@@ -140,6 +140,7 @@ t.test('the metrics tell what an operator has to look after', async (t) => {
     'transferd_callbacks{state="waiting"} 1',
     'transferd_callbacks{state="parked"} 0',
     'transferd_projection_lag_events{projection="transfers"} 0',
+    'transferd_projection_lag_seconds{projection="transfers"} 0',
     'transferd_projection_failed{projection="totals"} 0',
   ]
   let lines: string[] = []

@@ -67,8 +67,10 @@ export const ProjectionItem = Type.Object({
   checkpoint: Nullable(Text),
   /** Of the log. */
   end: Nullable(Text),
-  /** Not yet applied; counting stops at 10,000. */
+  /** Not yet applied; counting stops at 1,000. */
   lagEvents: Count,
+  /** When the first of them was recorded. */
+  waitingSince: Nullable(Time),
   lastEventAt: Nullable(Time),
   /** `host/pid/…` of the process that runs it; null when none does. */
   holder: Nullable(Text),

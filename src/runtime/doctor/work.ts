@@ -5,7 +5,7 @@ import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/even
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import type { Check } from '../../http/dashboard/operations-api.js'
 import { openProblems, placeOf } from '../../projections/open-problems.js'
-import { projectionStatus } from '../../projections/status.js'
+import { lagCountedTo, projectionStatus } from '../../projections/status.js'
 import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
 import { listTransfers } from '../../queries/transfers.js'
 import { collections } from '../../read-models/documents.js'
@@ -25,22 +25,23 @@ export interface WorkSources {
 const maxNamed = 5
 const maxCounted = 1_000
 const maxMerchantsAsked = 500
-/** So far behind is no page that is on its way. */
-const behindEvents = 1_000
 
 /** How each projection stands, whether or not somebody runs it. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function projectionChecks({ store, readModels }: WorkSources): Promise<readonly Check[]> {
   const runbook = 'docs/operating/runbooks.md#a-projection-is-behind'
   return (await projectionStatus({ store, readModels })).map(({ name, state, lagEvents, holder, failure }) => {
     const projection = new Examined('projection', name)
-    const lag = lagEvents === 0 ? 'Not behind' : `${counted(lagEvents, 'event')} behind`
+    const lag =
+      lagEvents === 0
+        ? 'Not behind'
+        : `${lagEvents < lagCountedTo ? '' : 'At least '}${counted(lagEvents, 'event')} behind`
     if (failure)
       return projection.failed(`It stands still: ${failure.reason}`, `transferd events problems; see ${runbook}`)
     if (state === 'outdated')
       return projection.warning('It has to be rebuilt.', `A node with the role projections does it; see ${runbook}`)
     if (holder === null && lagEvents > 0)
       return projection.failed(`${lag}, and nobody runs it.`, `Start a node with the role projections; see ${runbook}`)
-    if (lagEvents >= behindEvents) return projection.warning(`${lag}; ${holder} runs it.`, runbook)
+    if (lagEvents >= lagCountedTo) return projection.warning(`${lag}; ${holder} runs it.`, runbook)
     return projection.ok(holder === null ? `${lag}; nobody runs it.` : `${lag}.`)
   })
 }

@@ -1,7 +1,7 @@
 import type { ProjectionItem, ProjectionTask } from '../../api/contract'
 
 /** Where the server stops counting. */
-export const maxCountedLag = 10_000
+export const maxCountedLag = 1_000
 
 const goingOn: readonly ProjectionTask['state'][] = ['requested', 'running', 'cancelling']
 
