@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConfiguration } from '../src/runtime/configuration.js'
-import { openLog } from '../src/runtime/stores.js'
+import { readConfiguration } from '../src/operations/configuration/configuration.js'
+import { openLog } from '../src/operations/stores/stores.js'
 import { growLog } from './support/grown-log.js'
 
 /**

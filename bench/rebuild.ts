@@ -5,7 +5,7 @@
 import { pino } from 'pino'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
-import { passingOver } from '../src/event-store/passing-over.js'
+import { passingOver } from '../src/event-store/skipped-events.js'
 import { allProjections } from '../src/projections/all.js'
 import { Tasks } from '../src/projections/tasks/tasks.js'
 import { watchTasks } from '../src/projections/tasks/watch.js'

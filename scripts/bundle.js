@@ -19,8 +19,8 @@ const licences = 'THIRD-PARTY.txt'
 // A thread's file stands beside what starts it, `new URL('./<name>.js', import.meta.url)`: as it is compiled, and as it is bundled.
 const entryPoints = {
   [program]: 'dist/src/cli/main.js',
-  background: 'dist/src/runtime/background.js',
-  'file-checker': 'dist/src/runtime/file-checker.js',
+  background: 'dist/src/main/background.js',
+  'file-checker': 'dist/src/operations/files/file-checker.js',
   'key-writer': 'dist/src/privacy/embedded/key-writer.js',
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
   checkpointer: 'packages/event-log/dist/src/writer/checkpointer.js',
@@ -50,7 +50,7 @@ const options = {
 }
 
 // For tests, which mostly run what is not bundled: TypeBox as 270 files cost each of them 0.15 s of CPU.
-const typebox = { in: 'src/schema/typebox.ts', out: 'dist/src/schema/typebox.js' }
+const typebox = { in: 'src/kernel/typebox.ts', out: 'dist/src/kernel/typebox.js' }
 const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: typebox.out })
 
 const begunAt = new Date()

@@ -34,18 +34,35 @@ for (const [folder, rules] of [
   })
 }
 
-t.test('each driver has its one importer in each port, and only runtime may import adapters', async (t) => {
-  const mayImport = (name: string) =>
-    Object.keys(areas).filter((area) =>
-      [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
-    )
-  t.strictSame(mayImport('better-sqlite3'), ['read-models/embedded', 'privacy/embedded', 'backup'])
-  t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
-  t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
-  const adapters = Object.keys(areas).filter((area) => /^(event-store|read-models|wallet)\//.test(area))
-  for (const adapter of adapters) t.strictSame(mayImport(adapter), ['runtime'], adapter)
-  t.strictSame(mayImport('@transferd/event-log-server'), ['runtime'])
-  t.strictSame(mayImport('http'), ['runtime', 'cli'])
+t.test(
+  'each driver has its one importer in each port, and only operations and the composition root may import adapters',
+  async (t) => {
+    const mayImport = (name: string) =>
+      Object.keys(areas).filter((area) =>
+        [...(areas[area]?.packages ?? []), ...(areas[area]?.areas ?? [])].includes(name),
+      )
+    t.strictSame(mayImport('better-sqlite3'), ['read-models/embedded', 'privacy/embedded', 'operations'])
+    t.strictSame(mayImport('@eventstore/db-client'), ['event-store/eventstoredb'])
+    t.strictSame(mayImport('mongodb'), ['read-models/mongodb'])
+    const adapters = Object.keys(areas).filter((area) => /^(event-store|read-models|wallet)\/(?!payments)/.test(area))
+    for (const adapter of adapters) {
+      const importers = mayImport(adapter)
+      t.ok(
+        importers.every((name) => name === 'operations' || name === 'main' || name === 'sandbox'),
+        `${adapter}: ${importers}`,
+      )
+    }
+    t.strictSame(mayImport('@transferd/event-log-server'), ['operations'])
+    t.strictSame(mayImport('http'), ['operations', 'main', 'cli'])
+  },
+)
+
+t.test('every area imports only areas of lower layers', async (t) => {
+  const layers = Object.keys(areas)
+  for (const [area, { areas: imported }] of Object.entries(areas)) {
+    const upward = imported.filter((name) => layers.indexOf(name) > layers.indexOf(area))
+    t.strictSame(upward, [], area)
+  }
 })
 
 t.test('the checker finds each broken arrow in a made-up file', async (t) => {
@@ -61,7 +78,7 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
     ['projections/x.ts', "const x = await import('../callbacks/callbacks.js')"],
     ['commands/x.ts', "import { buildApp } from '../http/app.js'"],
     ['commands/x.ts', "import type { Collection } from '../read-models/read-models.js'"],
-    ['runtime/x.ts', "import Database from 'better-sqlite3'"],
+    ['main/x.ts', "import Database from 'better-sqlite3'"],
     ['read-models/x.ts', "import Database from 'better-sqlite3'"],
     ['read-models/embedded/x.ts', "import { EventStoreDBClient } from '@eventstore/db-client'"],
     ['event-store/x.ts', "import { open } from '../read-models/embedded/embedded-read-models.js'"],
@@ -80,13 +97,13 @@ t.test('the checker finds each broken arrow in a made-up file', async (t) => {
 
 t.test('the checker lets pass what is allowed, and is not misled by comments', async (t) => {
   const allowed: [string, string][] = [
-    ['domain/transfer/x.ts', "import { accept } from '../decision.js'"],
+    ['domain/transfer/x.ts', "import { accept } from '../../kernel/decision.js'"],
     ['domain/transfer/x.ts', "// import x from 'uuid'\n/* import x from 'mongodb' */"],
     ['http/x.ts', "import {\n  a,\n  b,\n} from '../commands/transfers.js'\nimport Fastify from 'fastify'"],
     ['http/x.ts', "let texts: typeof import('../../web/payment-page/texts/en.json')"],
     ['read-models/embedded/x.ts', "import Database from 'better-sqlite3'\nimport { x } from '../read-models.js'"],
     ['event-store/x.ts', "import { TypeCompiler } from '@sinclair/typebox/compiler'"],
-    ['runtime/x.ts', "import { open } from '@transferd/event-log'"],
+    ['operations/x.ts', "import { open } from '@transferd/event-log'"],
   ]
   for (const [file, source] of allowed) t.strictSame(violations(file, source), [], file)
 })

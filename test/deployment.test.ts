@@ -7,8 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { parseConnectionUrl } from '../src/event-store/eventstoredb/connection-url.js'
-import { environmentSchema, readConfiguration } from '../src/runtime/configuration.js'
+import { parseConnectionUrl } from '../src/event-store/eventstoredb/eventstoredb-url.js'
+import { environmentSchema, readConfiguration } from '../src/operations/configuration/configuration.js'
 
 interface Service {
   readonly image?: string
@@ -301,7 +301,7 @@ t.test(
     const caddy = readFileSync('deploy/Caddyfile', 'utf8')
     for (const [name] of nodes) t.match(caddy, `${name}:3000`)
     t.match(caddy, 'health_uri /health/ready')
-    t.match(readFileSync('src/http/operations/observability.ts', 'utf8'), "url: '/health/ready'")
+    t.match(readFileSync('src/http/server/observability.ts', 'utf8'), "url: '/health/ready'")
   },
 )
 

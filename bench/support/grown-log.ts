@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchants.js'
-import { defaultSettings } from '../../src/domain/merchant/settings.js'
+import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
 import {
   callbackStream,
   paymentStream,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { Append } from '../../src/event-store/event-store.js'
 

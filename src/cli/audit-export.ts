@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { ExportFormat } from '../audit/history/export.js'
+import type { Workplace } from './cli-stores.js'
 import { answer, findMerchant, Refused } from './command.js'
 import { moment, path } from './options.js'
 import { interruption } from './stop-signal.js'
-import type { Workplace } from './workplace.js'
 
 const tellEveryMs = 1_000
 
@@ -36,7 +36,7 @@ async function exportEvents(workplace: Workplace, options: Options) {
   const { out, format, merchant } = options
   if (merchant !== undefined) await findMerchant(workplace, merchant)
   const { exportToFiles } = await import('../audit/history/export-files.js')
-  const { readAuditCheckpoint } = await import('../runtime/audit-checkpoint.js')
+  const { readAuditCheckpoint } = await import('../operations/audit/audit-checkpoint.js')
   const manifest = await exportToFiles(
     workplace.eventStore,
     { format, merchantId: merchant ?? null, from: options.from ?? null, to: options.to ?? null },

@@ -16,7 +16,7 @@ async function follow(command: Command): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
   // A reader that has gone (`| head`).
   process.stdout.once('error', stop)
-  const { openWorkplace } = await import('./workplace.js')
+  const { openWorkplace } = await import('./cli-stores.js')
   const workplace = await openWorkplace(process.env, 'must exist', (message) => tell(command, message))
   try {
     const { auditRecord } = await import('../audit/history/records.js')

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import type { VerifiedLog } from '../runtime/verify-log.js'
+import type { VerifiedLog } from '../operations/audit/verify-log.js'
+import type { Workplace } from './cli-stores.js'
 import { answer, answerAlone } from './command.js'
 import { checkpointIn, verifierOf } from './evidence.js'
 import { reason } from './options.js'
 import { readable, table } from './readable.js'
 import { interruption } from './stop-signal.js'
-import type { Workplace } from './workplace.js'
 
 const tellEveryMs = 1_000
 
@@ -25,7 +25,7 @@ export function addIntegrityCommands(audit: Command): void {
   answerAlone(
     verify,
     async (configuration) => {
-      const { verifyLog } = await import('../runtime/verify-log.js')
+      const { verifyLog } = await import('../operations/audit/verify-log.js')
       const { from, older = [], key } = verify.opts<Options>()
       const kept = async (file: string) => ({ name: file, note: await checkpointIn(file) })
       if (key !== undefined) await verifierOf(key)
@@ -78,11 +78,11 @@ function whatIsBad({ holds, isComplete, problems }: VerifiedLog): string | undef
 }
 
 async function showKey({ configuration, rawEventStore, box }: Workplace): Promise<string> {
-  const { verifierKeyOf } = await import('../runtime/verify-log.js')
+  const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
   return verifierKeyOf(configuration, rawEventStore, box)
 }
 
 async function resumePayouts({ eventStore, clock, context }: Workplace, { reason }: { readonly reason: string }) {
-  const { IntegrityCommands } = await import('../commands/integrity.js')
+  const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
   return new IntegrityCommands(eventStore, clock).resumePayouts(reason, context)
 }

@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Workplace } from './cli-stores.js'
 import { answer, print, Refused, takesJson } from './command.js'
 import { checkpointIn, contentOf, verifierOf } from './evidence.js'
 import { integer, path, trackingId } from './options.js'
-import type { Workplace } from './workplace.js'
 
 /** What shows that the events of a transfer are in the log, and what checks it. */
 export function addAuditProofCommands(audit: Command): void {
@@ -43,7 +43,7 @@ async function prove(
   const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
   const { DirectoryTiles } = await import('../audit/tree/directory-tiles.js')
   const { parseVerifier } = await import('../audit/tree/note-keys.js')
-  const { verifierKeyOf } = await import('../runtime/verify-log.js')
+  const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
   const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
   const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
   const older = from === undefined ? undefined : await checkpointIn(from)

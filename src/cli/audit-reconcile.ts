@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Reconciled } from '../audit/history/reconcile.js'
+import type { Workplace } from './cli-stores.js'
 import { answer, Refused } from './command.js'
 import { table } from './readable.js'
 import { interruption } from './stop-signal.js'
-import type { Workplace } from './workplace.js'
 
 const tellEveryMs = 1_000
 
@@ -20,7 +20,7 @@ export function addAuditReconcileCommand(audit: Command): void {
 async function reconcileAll(workplace: Workplace): Promise<readonly Reconciled[]> {
   const { reconcile } = await import('../audit/history/reconcile.js')
   const { allProjections: projections } = await import('../projections/all.js')
-  const { openTemporaryReadModels } = await import('../runtime/temporary-read-models.js')
+  const { openTemporaryReadModels } = await import('../operations/stores/temporary-read-models.js')
   const { configuration, eventStore: store, tell } = workplace
   const live = await workplace.readModels()
   const temporary = await openTemporaryReadModels(configuration.dataDirectory, 'reconcile')

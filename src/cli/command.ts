@@ -2,12 +2,12 @@ import { type Command, Option } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
 import { isPayable } from '../domain/currency.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import type { Configuration } from '../operations/configuration/configuration.js'
 import type { Page, Place } from '../queries/list-page.js'
-import type { Configuration } from '../runtime/configuration.js'
+import type { Workplace } from './cli-stores.js'
 import { logged, loggingTo, onlyReads } from './operator-log.js'
 import { cursor, integer } from './options.js'
 import { type Column, jsonLine, readable, table } from './readable.js'
-import type { Workplace } from './workplace.js'
 
 /** The command was understood and is refused: exit status 1. */
 export class Refused extends Error {
@@ -60,7 +60,7 @@ export function answer<Arguments extends (string | number)[], Options, Result>(
 ): void {
   takesJson(command).action(async () => {
     // Here and not above: opening the log loads most of the program, which --help and a wrong option need not wait for.
-    const { openWorkplace } = await import('./workplace.js')
+    const { openWorkplace } = await import('./cli-stores.js')
     const workplace = await openWorkplace(process.env, log ?? 'must exist', (message) => tell(command, message))
     try {
       requireWholeAmounts(command, workplace)
@@ -90,7 +90,7 @@ export function answerAlone<Result extends object>(
   bad?: (result: Result) => string | undefined,
 ): void {
   takesJson(command).action(async () => {
-    const { readConfiguration } = await import('../runtime/configuration.js')
+    const { readConfiguration } = await import('../operations/configuration/configuration.js')
     const configuration = readConfiguration(process.env)
     const place = loggingTo(configuration.dataDirectory)
     const run = () => action(configuration, place.context)
@@ -176,7 +176,7 @@ async function completeShortId(command: Command, { readModels }: Workplace): Pro
   const { transfer } = command.opts<{ readonly transfer?: string }>()
   const start = index < 0 ? transfer : (command.processedArgs[index] as string)
   if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
-  const { transfersThatBegin } = await import('../queries/transfers.js')
+  const { transfersThatBegin } = await import('../queries/transfer-queries.js')
   const [only, another] = await transfersThatBegin(await readModels(), start, 2)
   if (another !== undefined) throw new Refused(`Several transfers begin with ${start}: give more of the id.`)
   if (only === undefined) return

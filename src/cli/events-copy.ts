@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CopyProgress } from '../event-store/copy/copy-log.js'
+import type { CopyProgress } from '../operations/copy/copy-log.js'
 import { answerAlone, Refused } from './command.js'
 import { interruption } from './stop-signal.js'
 
@@ -21,13 +21,13 @@ export function addEventsCopyCommands(events: Command): void {
     .argument('<file>')
     .description('write the embedded log into one file, beside a running service or without one')
   answerAlone(backup, async () => {
-    const { backUpEvents } = await import('../runtime/back-up-events.js')
+    const { backUpEvents } = await import('../operations/backup/back-up-events.js')
     return backUpEvents(process.env, String(backup.args[0]))
   })
 }
 
 async function copyTo(from: string, to: string, tell: (line: string) => void): Promise<object> {
-  const { copyEvents } = await import('../runtime/copy-events.js')
+  const { copyEvents } = await import('../operations/copy/copy-events.js')
   const report = await copyEvents(from, to, { signal: interruption(), onProgress: progressLines(tell) })
   const { sourceHasGrown, ...result } = report
   if (sourceHasGrown) {

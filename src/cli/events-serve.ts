@@ -44,7 +44,7 @@ async function serve(options: Options, command: Command): Promise<void> {
   const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey }
   const stopAsked = askedToStop()
   const users = await usersNamed(options)
-  const { requireServedLog, startEventsServer } = await import('../runtime/events-server.js')
+  const { requireServedLog, startEventsServer } = await import('../operations/events-server/events-server.js')
   if (data !== undefined && !options.writable) requireServedLog(data)
   const securityLog = await createEventsSecurityLog()
   const start = () =>
@@ -77,8 +77,8 @@ async function serve(options: Options, command: Command): Promise<void> {
 
 /** On stderr, as the service's is; there are no metrics. */
 async function createEventsSecurityLog() {
-  const { createLogger } = await import('../runtime/logger.js')
-  const { createSecurityLog } = await import('../runtime/security-log.js')
+  const { createLogger } = await import('../operations/logging/logger.js')
+  const { createSecurityLog } = await import('../operations/logging/security-log-writer.js')
   return createSecurityLog(createLogger('warn', 'events'), undefined, () => performance.now())
 }
 
@@ -113,6 +113,6 @@ async function usersNamed({ users }: Options) {
   const { EVENTS_USER: login, EVENTS_PASSWORD: password } = process.env
   if (login && password) return { accounts: [{ login, password, groups: ['$admins'] }], notices: [] }
   if (users === undefined) return undefined
-  const { readEventsUsers } = await import('../runtime/events-users.js')
+  const { readEventsUsers } = await import('../operations/events-server/events-users.js')
   return readEventsUsers(users)
 }

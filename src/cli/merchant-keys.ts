@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { type ApiKey, apiKeyId, keyNameForm, type Scope, scopes, usualScopes } from '../domain/merchant/api-key.js'
+import type { Workplace } from './cli-stores.js'
 import { accepted, answer, answerList, findMerchant, UsageError } from './command.js'
 import { matching, moment, parsed } from './options.js'
-import type { Workplace } from './workplace.js'
 
 interface CreateOptions {
   name: string

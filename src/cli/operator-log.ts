@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
-import type { Clock, CommandContext } from '../commands/handle-command.js'
-import { logOperatorCommand } from '../runtime/operator-log.js'
+import type { CommandContext } from '../commands/handle-command.js'
+import type { Clock } from '../kernel/clock.js'
+import { logOperatorCommand } from '../operations/logging/operator-log.js'
 
 /** Commands whose last word is none of these change something, and leave a line in the security log. */
 const reading = new Set([

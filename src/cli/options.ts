@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import { parseAmount } from '../domain/money.js'
-import { hiddenCharacters, isVisible } from '../domain/text.js'
+import { parseMoment } from '../kernel/parse-time.js'
+import { hiddenCharacters, isVisible } from '../kernel/text.js'
 import { parseCursor } from '../queries/list-page.js'
-import { parseMoment } from '../queries/moment.js'
 
 /** Parsers of option values; commander names the option and the value when one throws. */
 

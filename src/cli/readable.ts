@@ -1,4 +1,4 @@
-import { escapeHidden } from '../domain/text.js'
+import { escapeHidden } from '../kernel/text.js'
 
 /** What the widest table keeps to. */
 const maxWidth = 100

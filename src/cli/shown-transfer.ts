@@ -1,5 +1,5 @@
-import type { FoundTransfer } from '../queries/transfers.js'
-import type { Workplace } from './workplace.js'
+import type { FoundTransfer } from '../queries/transfer-queries.js'
+import type { Workplace } from './cli-stores.js'
 
 /** As `GET /v1/transfers/:trackingId` shows it, with the currency and the merchant. */
 export async function shownTransfer({ configuration }: Workplace, { transfer, revision }: FoundTransfer) {

@@ -7,8 +7,8 @@ import {
   type Position,
   type RecordedEvent,
 } from '../event-store/event-store.js'
-import { decisionOf } from '../event-store/passing-over.js'
 import { foldEvent } from '../event-store/read-event.js'
+import { decisionOf } from '../event-store/skipped-events.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import { follow } from '../subscriptions/follow.js'
 

@@ -1,4 +1,3 @@
-import { type Decider, type Refusal, refuse } from '../domain/decision.js'
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
   type Append,
@@ -8,14 +7,12 @@ import {
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
-import { streamAttributes } from '../watching/traced-store.js'
-import { annotate, inSpan } from '../watching/tracing.js'
+import { type Decider, type Refusal, refuse } from '../kernel/decision.js'
+import { streamAttributes } from '../tracing/traced-store.js'
+import { annotate, inSpan } from '../tracing/tracing.js'
 
 /** Who asks, and why: recorded with every event that a command leads to. */
 export type CommandContext = EventMetadata
-
-/** ISO 8601 with milliseconds. */
-export type Clock = () => string
 
 /** A stream as it was when it was read. */
 export interface Loaded<State> {

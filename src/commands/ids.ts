@@ -1,7 +1,7 @@
 import { hashStream } from '../domain/streams.js'
-import type { TransferKind } from '../domain/transfer/events.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { uuidV5 } from '../kernel/uuid.js'
 import type { SecretBox } from '../security/secret-box.js'
-import { uuidV5 } from '../security/uuid.js'
 
 /**
  * UUIDv5 of `<kind>:<referenceId>` in the merchant's own namespace, the merchant's id: the same request always names the

@@ -1,4 +1,4 @@
-import type { TransferKind } from './transfer/events.js'
+import type { TransferKind } from './transfer/transfer-events.js'
 
 /** `manual`: by the merchant's instructions, and settled by an operator; no wallet takes part. */
 export type PaidBy = 'wallet' | 'manual'

@@ -1,6 +1,6 @@
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { type StreamPrefix, streamPrefix } from '../domain/streams.js'
-import { Type } from '../schema/typebox.js'
+import { Type } from '../kernel/typebox.js'
 
 /**
  * The storage format: one schema for each event type and version. A version is never edited once released; a new one is

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
-import { TypeCompiler } from '../schema/typebox.js'
+import { TypeCompiler } from '../kernel/typebox.js'
 import type { JsonObject } from './event-store.js'
 
 /** An event that does not have the stored format: damage, or a version newer than this program. */

@@ -1,6 +1,6 @@
 import { listedStreamsStream, streamPrefix } from '../domain/streams.js'
+import { type Place, positionOfPlace } from './event-location.js'
 import type { EventStore, ExpectedRevision, Position } from './event-store.js'
-import { type Place, positionOfPlace } from './place.js'
 import { readableEvent } from './read-event.js'
 
 /** Few, among any number of transfers, and a start has to know all of them. */

@@ -1,7 +1,7 @@
-import type { CallbackCommands } from '../commands/callbacks.js'
+import type { CallbackCommands } from '../commands/callback/callback-commands.js'
+import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/callback/resend-callbacks.js'
 import type { CommandContext } from '../commands/handle-command.js'
-import { type NamedCallback, type ResendRequest, resendCallbacks } from '../commands/resend-callbacks.js'
-import { listParkedSince } from '../queries/callbacks.js'
+import { listParkedSince } from '../queries/callback-queries.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { RequestError } from './refusals.js'
 

@@ -1,5 +1,5 @@
 import type { TProperties, TSchema } from '@sinclair/typebox'
-import { Type } from '../schema/typebox.js'
+import { Type } from '../kernel/typebox.js'
 import { type RequestError, refusals } from './refusals.js'
 
 /** Written as a type list, which serialises faster than a union and is what OpenAPI 3.1 prefers. */

@@ -1,6 +1,6 @@
-import type { HistoryEntry } from '../commands/history.js'
-import type { RefusedTransfer } from '../commands/transfers.js'
-import type { TransferEvent } from '../domain/transfer/events.js'
+import type { HistoryEntry } from '../commands/stream-history.js'
+import type { RefusedTransfer } from '../commands/transfer/transfers.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type RefusalName, RequestError } from './refusals.js'
 
 /** What `decide` refuses by a rule of its own, and how the request is told. */

@@ -1,8 +1,9 @@
-import type { Clock, CommandContext } from '../commands/handle-command.js'
+import type { CommandContext } from '../commands/handle-command.js'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type EventStore, type RecordedEvent, WrongExpectedRevisionError } from '../event-store/event-store.js'
 import { sealedField } from '../event-store/personal-fields.js'
+import type { Clock } from '../kernel/clock.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { keyIdIn } from './sealed-data.js'
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../commands/handle-command.js'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
+import { LookedAt, type Place } from '../event-store/event-location.js'
 import { maxListedStreams } from '../event-store/event-schemas.js'
 import {
   type EventStore,
@@ -9,8 +9,8 @@ import {
   type Page,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
-import { LookedAt, type Place } from '../event-store/place.js'
 import { listedPrefixes, readStreamList, type StreamList } from '../event-store/stream-list.js'
+import type { Clock } from '../kernel/clock.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { follow } from '../subscriptions/follow.js'
 import { retryWhileUnavailable } from '../subscriptions/retry.js'

@@ -1,9 +1,9 @@
-import { callbacksProjection } from './callbacks.js'
-import { problemsProjection } from './problems.js'
+import { callbacksProjection } from './callback-lists.js'
+import { problemsProjection } from './event-problems.js'
 import type { Projection } from './projection.js'
-import { totalsProjection } from './totals.js'
+import { transferTermsProjection } from './search-term-documents.js'
 import { transferEventsProjection } from './transfer-events.js'
-import { transferTermsProjection } from './transfer-terms.js'
+import { totalsProjection } from './transfer-totals.js'
 import { transfersProjection } from './transfers.js'
 
 export const allProjections: readonly Projection[] = [

@@ -1,4 +1,3 @@
-import type { Clock } from '../commands/handle-command.js'
 import {
   type EventStore,
   formatPosition,
@@ -6,6 +5,7 @@ import {
   parsePosition,
   type RecordedEvent,
 } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/clock.js'
 import { type CheckpointDocument, collections, type Place, type StandbyDocuments } from '../read-models/documents.js'
 import type { ReadModels, Update } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'

@@ -1,5 +1,5 @@
-import type { Clock } from '../commands/handle-command.js'
-import { projectionStatus } from './status.js'
+import type { Clock } from '../kernel/clock.js'
+import { projectionStatus } from './projection-status.js'
 
 /** Of each projection whether it is behind, and how long the first event that waits for it has waited. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function projectionLags(stores: Parameters<typeof projectionStatus>[0], clock: Clock) {

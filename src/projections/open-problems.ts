@@ -6,7 +6,7 @@ import { whyUnreadable } from '../event-store/read-event.js'
 import { type CheckpointDocument, collections, type ProblemDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { isOfThisLog, readCheckpoint } from './checkpoints.js'
-import { problemsProjection } from './problems.js'
+import { problemsProjection } from './event-problems.js'
 
 /** An event that cannot be read and that nobody has decided to pass over. */
 export interface OpenProblem {

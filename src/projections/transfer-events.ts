@@ -1,5 +1,5 @@
 import { streamPrefix } from '../domain/streams.js'
-import type { TransferEvent } from '../domain/transfer/events.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { formatPosition } from '../event-store/event-store.js'
 import { collections, feedId, indexes, type TransferEventDocument } from '../read-models/documents.js'
 import type { EventProjection, ProjectedEvent } from './projection.js'

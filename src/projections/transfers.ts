@@ -1,6 +1,6 @@
 import { streamPrefix } from '../domain/streams.js'
-import type { TransferEvent } from '../domain/transfer/events.js'
 import { evolve, initialState } from '../domain/transfer/transfer.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { collections, indexes, type TransferDocument } from '../read-models/documents.js'
 import { documentOf, transferOf } from '../read-models/transfer-document.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'

@@ -1,5 +1,5 @@
-import type { TransferCommands } from '../commands/transfers.js'
-import type { TransferEvent } from '../domain/transfer/events.js'
+import type { TransferCommands } from '../commands/transfer/transfers.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import { type Position, parsePosition } from '../event-store/event-store.js'
 import { collections, feedAfter, feedId, feedOrder, type TransferEventDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'

@@ -1,11 +1,11 @@
-import { dayMs, hourMs } from '../domain/time.js'
-import type { TransferKind } from '../domain/transfer/events.js'
 import { type Status, statusCodes } from '../domain/transfer/transfer.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { dayMs, hourMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstOf, type Order } from './list-page.js'
-import { readTotals, type Total } from './totals.js'
-import { runsOf, transferKinds } from './transfers.js'
+import { readTotals, type Total } from './total-queries.js'
+import { runsOf, transferKinds } from './transfer-queries.js'
 
 export interface OverviewRange {
   /** Of these merchants; of all when undefined. */

@@ -1,6 +1,6 @@
-import type { TransferCommands } from '../commands/transfers.js'
+import type { TransferCommands } from '../commands/transfer/transfers.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { listByReferenceId, transfersThatBegin } from './transfers.js'
+import { listByReferenceId, transfersThatBegin } from './transfer-queries.js'
 
 /** Something to jump to. */
 export interface Found {

@@ -1,9 +1,9 @@
-import { dayMs } from '../domain/time.js'
-import type { TransferKind } from '../domain/transfer/events.js'
 import type { Counted } from '../domain/transfer/figures.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { readTotals, type Total } from './totals.js'
-import { transferKinds } from './transfers.js'
+import { readTotals, type Total } from './total-queries.js'
+import { transferKinds } from './transfer-queries.js'
 
 /** What became of the transfers of a kind on one day, UTC. Minor units. */
 export interface StatementLine {

@@ -1,10 +1,10 @@
-import { hourMs, minuteMs } from '../domain/time.js'
-import type { TransferKind } from '../domain/transfer/events.js'
 import type { Status } from '../domain/transfer/transfer.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { hourMs, minuteMs } from '../kernel/time.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { firstOf, type Order } from './list-page.js'
-import { runsOf } from './transfers.js'
+import { runsOf } from './transfer-queries.js'
 
 /** Why a transfer is stuck, what has to be done next, and how long is not too long yet. */
 export const stuckReasons = {

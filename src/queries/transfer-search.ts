@@ -1,12 +1,12 @@
 import { trackingIdOf } from '../commands/ids.js'
-import type { TransferKind } from '../domain/transfer/events.js'
 import type { Status } from '../domain/transfer/transfer.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { isTermPlace, methodTerm, termSince, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
 import { type Order, type Page, pageOfAll, parseAmountCursor, parseCursor, type Run } from './list-page.js'
-import { listByTerms, type TermRange } from './transfer-terms.js'
-import { pageOfRuns, runsOf, transferKinds } from './transfers.js'
+import { listByTerms, type TermRange } from './search-terms.js'
+import { pageOfRuns, runsOf, transferKinds } from './transfer-queries.js'
 
 /** What people look for. */
 export interface TransferSearch {

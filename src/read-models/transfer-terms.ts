@@ -1,6 +1,6 @@
 import { erasedText } from '../domain/personal-data.js'
-import { searchable } from '../domain/text.js'
-import type { TransferKind } from '../domain/transfer/events.js'
+import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { searchable } from '../kernel/text.js'
 
 /**
  * What transfers are found by beside what their list has an index for: what is said at the creation and never changes. One document

@@ -1,4 +1,4 @@
-import type { CollectionRefusal } from '../domain/payment/events.js'
+import type { CollectionRefusal } from '../domain/payment/payment-events.js'
 
 /**
  * The wallet port: whose accounts customers pay from. The built-in wallet and any wallet core behind the documented HTTP

@@ -1,5 +1,5 @@
 import { run } from '../../src/cli/program.js'
-import { environmentSchema } from '../../src/runtime/configuration.js'
+import { environmentSchema } from '../../src/operations/configuration/configuration.js'
 import { type Finished, itemsOf, jsonOf } from '../support/processes.js'
 
 /** What the person who runs the tests configured for a service of theirs is not this program's. */

@@ -5,10 +5,10 @@ import { Secret, TOTP } from 'otpauth'
 import t, { type Test } from 'tap'
 import { generateSigner } from '../../src/audit/tree/note-keys.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
-import { readConfiguration } from '../../src/runtime/configuration.js'
-import type { KeyList, Rotation } from '../../src/runtime/keys.js'
-import { openLog } from '../../src/runtime/stores.js'
-import { createUserCommands } from '../../src/runtime/users.js'
+import { createUserCommands } from '../../src/main/user-commands-wiring.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import type { KeyList, Rotation } from '../../src/operations/keys/key-commands.js'
+import { openLog } from '../../src/operations/stores/stores.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { expectedEvents } from '../event-store/codec/expected-events.js'
@@ -61,7 +61,7 @@ async function makeUser(environment: NodeJS.ProcessEnv): Promise<TOTP> {
   const signer = generateSigner('transferd/test')
   writeFileSync(join(dataDirectory, 'audit.key'), `${log.box.seal(signer, 'audit key')}\n`, { mode: 0o600 })
   const clock = () => new Date().toISOString()
-  const { MerchantCommands } = await import('../../src/commands/merchants.js')
+  const { MerchantCommands } = await import('../../src/commands/merchant/merchant-commands.js')
   const { users } = createUserCommands({
     ...log,
     clock,

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { MerchantClient } from '../../examples/merchant/client.js'
-import { MerchantCommands } from '../../src/commands/merchants.js'
-import { TransferCommands } from '../../src/commands/transfers.js'
-import { readConfiguration } from '../../src/runtime/configuration.js'
-import { openStores } from '../../src/runtime/stores.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { openStores } from '../../src/operations/stores/stores.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { cliItems, cliJson, runCli } from './in-process.js'
 

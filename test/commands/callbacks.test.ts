@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CallbackCommands, type CallbackRequest } from '../../src/commands/callbacks.js'
+import { CallbackCommands, type CallbackRequest } from '../../src/commands/callback/callback-commands.js'
 import { derivedEventId } from '../../src/commands/ids.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 

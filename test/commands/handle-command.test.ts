@@ -1,6 +1,5 @@
 import t from 'tap'
 import { handleCommand, TooMuchContentionError, unread } from '../../src/commands/handle-command.js'
-import { accept, type Decider, refuse } from '../../src/domain/decision.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import {
   type Append,
@@ -8,6 +7,7 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../../src/event-store/event-store.js'
+import { accept, type Decider, refuse } from '../../src/kernel/decision.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
 const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'

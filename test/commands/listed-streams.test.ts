@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
-import { MerchantCommands } from '../../src/commands/merchants.js'
-import { passOver } from '../../src/commands/problems.js'
-import { UserDirectory } from '../../src/commands/user-directory.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
+import { passOver } from '../../src/commands/skip-events.js'
+import { UserDirectory } from '../../src/commands/user/user-directory.js'
 import {
   listedStreamsStream,
   merchantStream,
@@ -15,6 +15,7 @@ import {
 } from '../../src/domain/streams.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { encodeEvent, UnreadableEventError } from '../../src/event-store/event-codec.js'
+import { positionOfPlace } from '../../src/event-store/event-location.js'
 import {
   comparePositions,
   type EventStore,
@@ -23,8 +24,7 @@ import {
   type RecordedEvent,
 } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { passingOver } from '../../src/event-store/passing-over.js'
-import { positionOfPlace } from '../../src/event-store/place.js'
+import { passingOver } from '../../src/event-store/skipped-events.js'
 import { listedPrefixes, readStreamList } from '../../src/event-store/stream-list.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { MerchantDirectory } from '../../src/commands/merchant-directory.js'
-import { MerchantCommands } from '../../src/commands/merchants.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { merchantStream } from '../../src/domain/streams.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { EventStore } from '../../src/event-store/event-store.js'

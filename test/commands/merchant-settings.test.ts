@@ -1,6 +1,6 @@
 import t from 'tap'
-import { changeMerchantSettings, settingsRefusal } from '../../src/commands/merchant-settings.js'
-import { MerchantCommands } from '../../src/commands/merchants.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { changeMerchantSettings, settingsRefusal } from '../../src/commands/merchant/settings-changes.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { MerchantCommands, secretOwner } from '../../src/commands/merchants.js'
+import { MerchantCommands, secretOwner } from '../../src/commands/merchant/merchant-commands.js'
 import { merchantStream } from '../../src/domain/streams.js'
 import { digestApiKey, findByApiKey } from '../../src/security/credentials.js'
 import { createSecretBox } from '../../src/security/secret-box.js'

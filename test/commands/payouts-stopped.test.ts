@@ -1,5 +1,5 @@
 import t from 'tap'
-import { IntegrityCommands } from '../../src/commands/integrity.js'
+import { IntegrityCommands } from '../../src/commands/integrity/integrity-commands.js'
 import type { Finding } from '../../src/domain/integrity/integrity.js'
 import { integrityStream } from '../../src/domain/streams.js'
 import { signInAs } from '../support/dashboard.js'

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfers.js'
-import { later, minuteMs } from '../../src/domain/time.js'
+import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
+import { later, minuteMs } from '../../src/kernel/time.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { type DepositRequest, TransferCommands, type WithdrawalRequest } from '../../src/commands/transfers.js'
+import { type DepositRequest, TransferCommands, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'

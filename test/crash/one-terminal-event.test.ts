@@ -1,5 +1,5 @@
 import t from 'tap'
-import { TransferCommands } from '../../src/commands/transfers.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { context } from '../support/embedded-store.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'

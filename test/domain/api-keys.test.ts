@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { apiKeyId, isApiKeyValid, maxApiKeys, type Scope } from '../../src/domain/merchant/api-key.js'
-import { merchantDecider } from '../../src/domain/merchant/decide.js'
-import type { MerchantEvent } from '../../src/domain/merchant/events.js'
 import type { Merchant } from '../../src/domain/merchant/merchant.js'
+import { merchantDecider } from '../../src/domain/merchant/merchant-decider.js'
+import type { MerchantEvent } from '../../src/domain/merchant/merchant-events.js'
 import { specification } from '../support/given-when-then.js'
 import { merchantId, registered, registeredAt } from './merchant-samples.js'
 

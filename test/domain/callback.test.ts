@@ -7,8 +7,8 @@ import {
   type Lane,
   nextDelivery,
   resendableAtMs,
-} from '../../src/domain/callback/callback.js'
-import type { CallbackEvent, CallbackPayload } from '../../src/domain/callback/events.js'
+} from '../../src/domain/callback/callback-decider.js'
+import type { CallbackEvent, CallbackPayload } from '../../src/domain/callback/callback-events.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(callbackDecider)

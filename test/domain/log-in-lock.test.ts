@@ -6,8 +6,8 @@ import {
   type LogIns,
   logInLockedUntilMs,
   maxKnownDevices,
-} from '../../src/domain/log-in-lock.js'
-import { type LogInEvent, logInDecider, type WalletLogInSubject } from '../../src/domain/payment/log-ins.js'
+} from '../../src/domain/login-lock.js'
+import { type LogInEvent, logInDecider, type WalletLogInSubject } from '../../src/domain/payment/payment-logins.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(logInDecider)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type MerchantCommand, merchantDecider } from '../../src/domain/merchant/decide.js'
-import type { MerchantEvent } from '../../src/domain/merchant/events.js'
 import { type Merchant, type Rotating, validValues } from '../../src/domain/merchant/merchant.js'
-import type { MerchantSettings } from '../../src/domain/merchant/settings.js'
+import { type MerchantCommand, merchantDecider } from '../../src/domain/merchant/merchant-decider.js'
+import type { MerchantEvent } from '../../src/domain/merchant/merchant-events.js'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { specification } from '../support/given-when-then.js'
 import { merchantId, register, registered, registeredAt, settings } from './merchant-samples.js'
 

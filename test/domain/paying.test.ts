@@ -1,12 +1,12 @@
 import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { later as after, minuteMs } from '../../src/domain/time.js'
-import { maxSteps, standingClaim } from '../../src/domain/transfer/claims.js'
-import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/commands.js'
-import { transferDecider } from '../../src/domain/transfer/decide.js'
-import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import type { TransferState, Withdrawal } from '../../src/domain/transfer/transfer.js'
+import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
+import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
+import { maxSteps, standingClaim } from '../../src/domain/transfer/withdrawal-claims.js'
+import { later as after, minuteMs } from '../../src/kernel/time.js'
 import { specification } from '../support/given-when-then.js'
 import {
   cancelled,

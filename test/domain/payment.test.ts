@@ -1,6 +1,5 @@
 import t from 'tap'
 import { codeCapDecider, codesLockedUntilMs, maxWrongCodes } from '../../src/domain/payment/code-cap.js'
-import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/events.js'
 import {
   collectionPauseMs,
   findChallenge,
@@ -11,6 +10,7 @@ import {
   type PaymentRefusal,
   paymentDecider,
 } from '../../src/domain/payment/payment.js'
+import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/payment-events.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(paymentDecider)

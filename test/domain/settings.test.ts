@@ -4,7 +4,7 @@ import {
   type MerchantSettings,
   paymentInstructionsProblem,
   settingsProblem,
-} from '../../src/domain/merchant/settings.js'
+} from '../../src/domain/merchant/merchant-settings.js'
 import type { PaymentMethod } from '../../src/domain/payment-method.js'
 import { settings } from './merchant-samples.js'
 

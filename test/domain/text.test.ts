@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { escapeHidden, isVisible, searchable } from '../../src/domain/text.js'
+import { escapeHidden, isVisible, searchable } from '../../src/kernel/text.js'
 
 t.test('characters that are not seen as they are stored are refused, wherever they stand', async (t) => {
   const codes = [

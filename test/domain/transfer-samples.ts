@@ -1,6 +1,6 @@
-import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/commands.js'
-import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { Complete, CreateDeposit, CreateWithdrawal } from '../../src/domain/transfer/transfer-commands.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 
 export const createdAt = '2026-03-01T10:00:00.000Z'
 export const later = '2026-03-01T10:05:00.000Z'

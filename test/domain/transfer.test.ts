@@ -1,7 +1,4 @@
 import t from 'tap'
-import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/transfer/commands.js'
-import { transferDecider } from '../../src/domain/transfer/decide.js'
-import type { TransferEvent } from '../../src/domain/transfer/events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
 import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import {
@@ -16,6 +13,9 @@ import {
   transactionType,
   unsettledMinor,
 } from '../../src/domain/transfer/transfer.js'
+import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
+import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { specification } from '../support/given-when-then.js'
 import {
   cancelled,

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { type UserCommand, userDecider } from '../../src/domain/user/decide.js'
-import type { UserEvent } from '../../src/domain/user/events.js'
 import { passwordProblem } from '../../src/domain/user/password.js'
 import { isAllowed, isMerchantRole, type Permission, permissions, roles } from '../../src/domain/user/permissions.js'
+import { type UserCommand, userDecider } from '../../src/domain/user/user-decider.js'
+import type { UserEvent } from '../../src/domain/user/user-events.js'
 import { specification } from '../support/given-when-then.js'
 
 const { given, fold } = specification(userDecider)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { LookedAt, positionOfPlace } from '../../src/event-store/event-location.js'
 import type { NewEvent } from '../../src/event-store/event-store.js'
-import { LookedAt, positionOfPlace } from '../../src/event-store/place.js'
 import { openTestStore } from '../support/embedded-store.js'
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { parseAmount } from '../../src/domain/money.js'
-import { hashedAmountText } from '../../src/http/merchant-api/proofs.js'
+import { hashedAmountText } from '../../src/http/merchant-api/proof-routes.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 interface Vector {

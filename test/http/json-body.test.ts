@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonBodyError, parseJsonBody } from '../../src/http/plugins/json-body.js'
+import { JsonBodyError, parseJsonBody } from '../../src/http/server/json-body.js'
 
 const parse = (text: string) => parseJsonBody(Buffer.from(text))
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { passOver } from '../../src/commands/problems.js'
+import { passOver } from '../../src/commands/skip-events.js'
 import { merchantStream, passedOverStream, transferStream } from '../../src/domain/streams.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
 import { feedId } from '../../src/read-models/documents.js'

@@ -83,7 +83,7 @@ t.test('languages: what the browser asks for, unless the page was told otherwise
 })
 
 t.test('both languages have every text, with the same things filled in', async (t) => {
-  const { languages } = await import('../../src/http/payment-page/language.js')
+  const { languages } = await import('../../src/http/payment-page/page-language.js')
   t.strictSame(Object.keys(languages.tr), Object.keys(languages.en))
   const slots = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(String).sort()
   for (const [key, text] of Object.entries(languages.en)) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { later, minuteMs } from '../../src/domain/time.js'
+import { later, minuteMs } from '../../src/kernel/time.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 let now = '2026-11-21T10:00:00.000Z'

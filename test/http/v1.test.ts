@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import type { IssuedCredentials } from '../../src/commands/merchants.js'
-import type { CallbackPayload } from '../../src/domain/callback/events.js'
+import type { IssuedCredentials } from '../../src/commands/merchant/merchant-commands.js'
+import type { CallbackPayload } from '../../src/domain/callback/callback-events.js'
 import { scopes } from '../../src/domain/merchant/api-key.js'
 import {
   type CreateKind,

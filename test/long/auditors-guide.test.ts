@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sampleCurl } from '../../src/runtime/banner.js'
+import { sampleCurl } from '../../src/sandbox/banner.js'
 import { cliItems, cliJson } from '../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'

@@ -1,4 +1,4 @@
 import t from 'tap'
-import { badEventsContract } from '../runtime/bad-events.contract.js'
+import { badEventsContract } from '../main/bad-events.contract.js'
 
 badEventsContract(t, 'EventStoreDB')

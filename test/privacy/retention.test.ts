@@ -1,9 +1,9 @@
 import t from 'tap'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { PrivacyStatusCount } from '../../src/privacy/privacy-status.js'
 import { eraseOlder } from '../../src/privacy/retention.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
-import { PrivacyStatusCount } from '../../src/privacy/status.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { TransferCommands } from '../../src/commands/transfers.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startExpiry } from '../../src/processes/expiry.js'
 import { startProjections } from '../../src/projections/start.js'
 import { transfersProjection } from '../../src/projections/transfers.js'

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { projectionStatus } from '../../src/projections/status.js'
+import { projectionStatus } from '../../src/projections/projection-status.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type TestStores, testStores, until } from './stores.js'
 

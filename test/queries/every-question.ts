@@ -1,10 +1,15 @@
 import type { Test } from 'tap'
 import { type Status, statusCodes } from '../../src/domain/transfer/transfer.js'
-import { type CallbackFilter, callbackStatuses, listCallbacks, listParkedSince } from '../../src/queries/callbacks.js'
+import {
+  type CallbackFilter,
+  callbackStatuses,
+  listCallbacks,
+  listParkedSince,
+} from '../../src/queries/callback-queries.js'
 import type { Place } from '../../src/queries/list-page.js'
 import { oldestPending, timeToCompletion } from '../../src/queries/overview.js'
+import { listTransfers, type TransferFilter } from '../../src/queries/transfer-queries.js'
 import { searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
-import { listTransfers, type TransferFilter } from '../../src/queries/transfers.js'
 import { collections, feedAfter, feedOrder } from '../../src/read-models/documents.js'
 import {
   busyMerchant,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
-import type { TransferKind } from '../../src/domain/transfer/events.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import {
   type CallbackDocument,
   collections,
@@ -10,8 +10,8 @@ import {
   indexes,
   type TransferDocument,
 } from '../../src/read-models/documents.js'
-import { Connection } from '../../src/read-models/embedded/connection.js'
 import { EmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 import { methodTerm, termPlace, termsBegin, textTermsOf } from '../../src/read-models/transfer-terms.js'
 

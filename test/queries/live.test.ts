@@ -1,7 +1,7 @@
 import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { startProjections } from '../../src/projections/start.js'
-import { type LiveNews, LiveView, type LiveWatcher } from '../../src/queries/live.js'
+import { type LiveNews, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 
 /** Somebody who watches, and all that was told; reads as long as `ready`. */

@@ -4,8 +4,8 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { Connection } from '../../src/read-models/embedded/connection.js'
 import { EmbeddedReadModels, openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { Connection } from '../../src/read-models/embedded/sqlite-connection.js'
 import { type Filter, ReadModelsUnavailableError, type WriteOperation } from '../../src/read-models/read-models.js'
 
 const OTHER_PROCESS = fileURLToPath(new URL('./other-process.js', import.meta.url))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { uuidV5 } from '../../src/security/uuid.js'
+import { uuidV5 } from '../../src/kernel/uuid.js'
 
 t.test('UUIDv5 is that of RFC 9562, whatever the name holds', async (t) => {
   const dns = '6ba7b810-9dad-11d1-80b4-00c04fd430c8'

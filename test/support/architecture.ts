@@ -15,43 +15,28 @@ const eventLog = '@transferd/event-log'
 
 export type Areas = { readonly [folder: string]: Area }
 
-/** The arrows of the architecture: what each folder of src may import. A folder that is not here is not allowed. */
+/**
+ * The dependencies of the architecture: the areas and packages that each folder of src may import, lowest layer first. An area imports
+ * only areas above it in this list. A folder that is missing here is not allowed.
+ */
 export const areas: Areas = {
-  domain: { areas: [], packages: [], node: false },
-  // TypeBox as one file.
-  schema: { areas: [], packages: [typebox] },
-  // The formats of a transparency log: nothing in it knows what a leaf is.
-  'audit/tree': { areas: [], packages: [] },
-  'audit/proofs': { areas: ['audit/integrity', 'audit/tree', 'domain', 'event-store'], packages: [] },
-  'audit/integrity': {
-    areas: ['audit/tree', 'commands', 'domain', 'event-store', 'read-models', 'subscriptions'],
-    packages: ['pino'],
-  },
-  'event-store': { areas: ['domain', 'schema'], packages: [eventLog, typebox] },
+  // The vocabulary of every area: time, text, decisions, identifiers, TypeBox as a single file.
+  kernel: { areas: [], packages: [typebox] },
+  // Pure: events, states and decisions.
+  domain: { areas: ['kernel'], packages: [], node: false },
+  // The port, the codec, and the embedded engine.
+  'event-store': { areas: ['kernel', 'domain'], packages: [typebox, eventLog] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],
   },
-  'read-models': { areas: ['domain'], packages: [] },
+  'read-models': { areas: ['kernel', 'domain'], packages: [] },
   'read-models/embedded': { areas: ['read-models'], packages: ['better-sqlite3'] },
   'read-models/mongodb': { areas: ['read-models'], packages: ['mongodb'] },
+  // Secrets, passwords, tokens and hash codes.
   security: { areas: [], packages: ['@node-rs/argon2', 'fast-jwt', 'otpauth'] },
-  // The ports: wallets and the messages they send.
-  wallet: { areas: ['domain'], packages: [] },
-  'wallet/built-in': {
-    areas: ['commands', 'domain', 'event-store', 'security', 'wallet'],
-    packages: [],
-  },
-  'wallet/http': { areas: ['domain', 'schema', 'wallet'], packages: [typebox] },
-  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
-  // What is personal in events, under keys that can be forgotten.
-  privacy: {
-    areas: ['commands', 'domain', 'event-store', 'projections', 'queries', 'read-models', 'security', 'subscriptions'],
-    packages: ['lru-cache', 'pino'],
-  },
-  'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
-  // Traces, and labels that do not grow.
-  watching: {
+  // Traces, and metric labels with a bounded number of values.
+  tracing: {
     areas: ['domain', 'event-store'],
     packages: [
       '@opentelemetry/api',
@@ -60,35 +45,82 @@ export const areas: Areas = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
+  subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   commands: {
-    areas: ['domain', 'event-store', 'security', 'subscriptions', 'wallet', 'watching'],
+    areas: ['kernel', 'domain', 'event-store', 'security', 'tracing', 'subscriptions'],
     packages: ['ipaddr.js', 'lru-cache'],
   },
-  subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
+  // The wallet port.
+  wallet: { areas: ['domain'], packages: [] },
+  'wallet/payments': {
+    areas: ['kernel', 'domain', 'event-store', 'security', 'commands', 'wallet'],
+    packages: ['lru-cache'],
+  },
+  'wallet/built-in': {
+    areas: ['kernel', 'domain', 'event-store', 'security', 'commands', 'wallet'],
+    packages: ['lru-cache'],
+  },
+  'wallet/http': { areas: ['kernel', 'domain', 'wallet'], packages: [typebox] },
+  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
   projections: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions', 'watching'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'tracing', 'subscriptions'],
     packages: ['lru-cache', 'pino'],
   },
   callbacks: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'security', 'subscriptions', 'watching'],
+    areas: ['domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],
     packages: ['lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
   },
-  // What acts by itself when something has happened, or has not for too long.
+  // Reactions to something that has happened, or that has not happened for too long.
   processes: {
-    areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions', 'wallet'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands', 'wallet', 'wallet/payments'],
     packages: ['pino'],
   },
-  // What http and cli ask of read models, and are told of the log.
-  queries: { areas: ['commands', 'domain', 'event-store', 'read-models', 'subscriptions'], packages: [] },
-  // What auditors ask of the log.
+  // The questions that HTTP, the command line and the dashboard ask of read models.
+  queries: { areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'], packages: [] },
+  // Personal data in events, under keys that can be deleted.
+  privacy: {
+    areas: [
+      'kernel',
+      'domain',
+      'event-store',
+      'read-models',
+      'security',
+      'subscriptions',
+      'commands',
+      'projections',
+      'queries',
+    ],
+    packages: ['lru-cache', 'pino'],
+  },
+  'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
+  // The formats of a transparency log, which know nothing of transfers.
+  'audit/tree': { areas: [], packages: [] },
+  'audit/integrity': {
+    areas: ['domain', 'event-store', 'read-models', 'subscriptions', 'commands', 'audit/tree'],
+    packages: ['pino'],
+  },
+  'audit/proofs': { areas: ['domain', 'event-store', 'audit/tree', 'audit/integrity'], packages: [] },
+  // The questions that auditors ask of the log.
   'audit/history': {
-    areas: ['domain', 'event-store', 'projections', 'queries', 'read-models'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'queries'],
     packages: [],
   },
   http: {
     areas: [
-      ...['audit/history', 'audit/integrity', 'audit/tree', 'commands', 'domain', 'event-store', 'privacy', 'queries'],
-      ...['read-models', 'schema', 'security', 'wallet', 'watching'],
+      'kernel',
+      'domain',
+      'event-store',
+      'read-models',
+      'security',
+      'tracing',
+      'commands',
+      'wallet',
+      'wallet/payments',
+      'queries',
+      'privacy',
+      'audit/tree',
+      'audit/integrity',
+      'audit/history',
     ],
     packages: [
       '@fastify/ajv-compiler',
@@ -96,57 +128,109 @@ export const areas: Areas = {
       '@fastify/fast-json-stringify-compiler',
       '@fastify/swagger',
       '@fastify/swagger-ui',
+      '@fastify/type-provider-typebox',
+      typebox,
       'fastify',
       'fastify-plugin',
       'ipaddr.js',
       'pino',
       'prom-client',
-      typebox,
-      '@fastify/type-provider-typebox',
     ],
   },
-  // Copies of what has files here, as they fit together.
-  backup: {
-    areas: ['read-models', 'schema'],
-    packages: [eventLog, typebox, 'age-encryption', 'better-sqlite3'],
-  },
-  // Composes everything, so it may import every area; still no driver.
-  runtime: {
+  // The only importer of adapters: it opens the engines that the configuration names.
+  operations: {
     areas: [
-      ...['audit/integrity', 'audit/proofs', 'audit/tree', 'backup'],
-      ...['callbacks', 'commands', 'domain', 'event-store', 'event-store/eventstoredb'],
-      'http',
-      ...['privacy', 'privacy/embedded'],
-      ...[
-        'processes',
-        'projections',
-        'queries',
-        'read-models',
-        'read-models/embedded',
-        'read-models/mongodb',
-        'schema',
-        'security',
-        'subscriptions',
-      ],
-      ...['wallet', 'wallet/built-in', 'wallet/http', 'wallet/messages', 'watching'],
-    ],
-    packages: ['@transferd/event-log-server', eventLog, 'fastify', 'pino', 'prom-client', typebox],
-  },
-  // Adapters reach it through runtime; transfers are shown as the API shows them.
-  cli: {
-    areas: [
-      ...['audit/proofs', 'audit/tree'],
-      'audit/history',
-      'callbacks',
-      'commands',
+      'kernel',
       'domain',
       'event-store',
-      'http',
-      'privacy',
-      'projections',
-      'queries',
+      'event-store/eventstoredb',
       'read-models',
-      'runtime',
+      'read-models/embedded',
+      'read-models/mongodb',
+      'security',
+      'subscriptions',
+      'commands',
+      'wallet/built-in',
+      'projections',
+      'callbacks',
+      'queries',
+      'privacy',
+      'privacy/embedded',
+      'audit/tree',
+      'audit/integrity',
+      'audit/proofs',
+      'http',
+    ],
+    packages: [
+      typebox,
+      eventLog,
+      '@transferd/event-log-server',
+      'age-encryption',
+      'better-sqlite3',
+      'lru-cache',
+      'pino',
+      'prom-client',
+    ],
+  },
+  sandbox: {
+    areas: [
+      'kernel',
+      'domain',
+      'event-store',
+      'security',
+      'subscriptions',
+      'commands',
+      'wallet/built-in',
+      'wallet/messages',
+      'callbacks',
+      'operations',
+    ],
+    packages: ['pino'],
+  },
+  // The composition root.
+  main: {
+    areas: [
+      'kernel',
+      'domain',
+      'event-store',
+      'read-models',
+      'security',
+      'tracing',
+      'subscriptions',
+      'commands',
+      'wallet',
+      'wallet/payments',
+      'wallet/built-in',
+      'wallet/http',
+      'wallet/messages',
+      'projections',
+      'callbacks',
+      'processes',
+      'privacy',
+      'http',
+      'operations',
+      'sandbox',
+    ],
+    packages: ['fastify', 'pino', 'prom-client'],
+  },
+  cli: {
+    areas: [
+      'kernel',
+      'domain',
+      'event-store',
+      'read-models',
+      'commands',
+      'projections',
+      'callbacks',
+      'queries',
+      'privacy',
+      'audit/tree',
+      'audit/proofs',
+      'audit/history',
+      'http',
+      'operations',
+      'sandbox',
+      'main',
     ],
     packages: ['commander'],
   },

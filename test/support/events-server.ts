@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type EventsServer, startEventsServer } from '../../src/runtime/events-server.js'
+import { type EventsServer, startEventsServer } from '../../src/operations/events-server/events-server.js'
 import { program } from './program.js'
 
 const account = { login: 'service', password: 'p@ss:word/1', groups: ['$admins'] }

@@ -1,10 +1,9 @@
-import * as callback from '../../src/domain/callback/callback.js'
-import type { CallbackEvent } from '../../src/domain/callback/events.js'
-import { searchable } from '../../src/domain/text.js'
-import type { TransferEvent } from '../../src/domain/transfer/events.js'
+import * as callback from '../../src/domain/callback/callback-decider.js'
+import type { CallbackEvent } from '../../src/domain/callback/callback-events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
 import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import {
   type EventStore,
@@ -12,6 +11,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../src/event-store/event-store.js'
+import { searchable } from '../../src/kernel/text.js'
 import type { Document, ReadModels } from '../../src/read-models/read-models.js'
 
 /** Collections with documents in them, by name: each document as canonical JSON, in the order of their ids. */

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match } from 'node:assert/strict'
-import type { Decider, RefusalReason } from '../../src/domain/decision.js'
+import type { Decider, RefusalReason } from '../../src/kernel/decision.js'
 
 /**
  * `given(events).when(command).then(events | reason)`: exact events in exact order, or the reason of the refusal. Throws when

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { EventStore } from '../../src/event-store/event-store.js'
-import { readConfiguration } from '../../src/runtime/configuration.js'
-import { openLog } from '../../src/runtime/stores.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { openLog } from '../../src/operations/stores/stores.js'
 
 /** The log of a service that has its data in `<directory>/data`, as the service itself reads it: what is personal is opened. */
 export async function openServiceLog(directory: string, environment: NodeJS.ProcessEnv = {}): Promise<EventStore> {

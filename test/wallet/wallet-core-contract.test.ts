@@ -5,6 +5,7 @@ import type { TypeCheck } from '@sinclair/typebox/compiler'
 import t from 'tap'
 import { parse } from 'yaml'
 import { startWalletCore } from '../../examples/wallet-core.js'
+import { createHttpWallet } from '../../src/wallet/http/http-wallet.js'
 import {
   CodeAnswer,
   CollectAnswer,
@@ -13,8 +14,7 @@ import {
   LogInAnswer,
   readAnswer,
   TrustAnswer,
-} from '../../src/wallet/http/answers.js'
-import { createHttpWallet } from '../../src/wallet/http/http-wallet.js'
+} from '../../src/wallet/http/wallet-responses.js'
 
 interface Schema {
   readonly $ref?: string

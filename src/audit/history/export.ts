@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { csvLine } from '../../domain/csv.js'
 import {
   comparePositions,
   type EventStore,
@@ -7,6 +6,7 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
+import { csvLine } from '../../kernel/csv.js'
 import { type AuditRecord, auditRecord, merchantIdOf, trackingIdOf } from './records.js'
 import { walk } from './walk.js'
 

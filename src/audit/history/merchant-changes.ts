@@ -1,11 +1,11 @@
-import type { EndpointEvent } from '../../domain/callback/endpoint.js'
+import type { EndpointEvent } from '../../domain/callback/endpoint-decider.js'
 import { apiKeyId } from '../../domain/merchant/api-key.js'
-import type { MerchantEvent } from '../../domain/merchant/events.js'
+import type { MerchantEvent } from '../../domain/merchant/merchant-events.js'
 import { endpointStream, merchantStream } from '../../domain/streams.js'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import { fieldsTold } from '../../queries/changes.js'
-import { inOrder, type PlacedEntry, toldEntry } from '../../queries/story.js'
+import { inOrder, type PlacedEntry, toldEntry } from '../../queries/transfer-history.js'
 
 /** `to`: absent while it goes on. */
 interface Span {

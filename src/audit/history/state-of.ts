@@ -1,9 +1,9 @@
 import type { EventStore } from '../../event-store/event-store.js'
-import { parseMoment } from '../../queries/moment.js'
+import { parseMoment } from '../../kernel/parse-time.js'
 import type { StatementLine } from '../../queries/statement.js'
-import type { Moment } from './moment.js'
-import { merchantAt, transferAt } from './state.js'
-import { statementAt } from './statement.js'
+import type { Moment } from './point-in-time.js'
+import { statementAt } from './statement-as-of.js'
+import { merchantAt, transferAt } from './transfer-state.js'
 
 export type StateKind = 'transfer' | 'merchant' | 'statement'
 

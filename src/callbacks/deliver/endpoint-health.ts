@@ -1,4 +1,4 @@
-import type { CallbackCommands } from '../../commands/callbacks.js'
+import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { disableAfterMs } from './schedule.js'

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises'
-import type { ResolveHost } from './guard.js'
+import type { ResolveHost } from './address-guard.js'
 
 const timeoutMs = 2_000
 const tries = 2

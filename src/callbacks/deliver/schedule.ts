@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../../domain/callback/callback.js'
+import type { AttemptOutcome } from '../../domain/callback/callback-decider.js'
 import type { Answer } from './send.js'
 
 const second = 1_000

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type LookupFunction } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
-import { AddressRefusedError, checkedAddresses, type ResolveHost } from './guard.js'
+import { AddressRefusedError, checkedAddresses, type ResolveHost } from './address-guard.js'
 
 const maxAnswerBytes = 65_536
 /** The status has come; reading on only saves the connection. */

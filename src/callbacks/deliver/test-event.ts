@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { MerchantDirectory } from '../../commands/merchant-directory.js'
-import type { ResolveHost } from './guard.js'
+import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { ResolveHost } from './address-guard.js'
 import type { Answer } from './send.js'
 import { signedCallback } from './sign.js'
 

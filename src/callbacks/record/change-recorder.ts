@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
-import type { CallbackCommands } from '../../commands/callbacks.js'
+import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { type Loaded, unread } from '../../commands/handle-command.js'
-import { callbackDecider, type Lane } from '../../domain/callback/callback.js'
-import { transferDecider } from '../../domain/transfer/decide.js'
-import type { TransferEvent } from '../../domain/transfer/events.js'
+import { callbackDecider, type Lane } from '../../domain/callback/callback-decider.js'
 import { statusCodes, type Transfer, type TransferState } from '../../domain/transfer/transfer.js'
+import { transferDecider } from '../../domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readEvent } from '../../event-store/read-event.js'
-import { streamAttributes } from '../../watching/traced-store.js'
-import { inSpanOf } from '../../watching/tracing.js'
+import { streamAttributes } from '../../tracing/traced-store.js'
+import { inSpanOf } from '../../tracing/tracing.js'
 
 interface Change {
   readonly event: RecordedEvent

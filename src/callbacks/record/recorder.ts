@@ -12,7 +12,7 @@ import {
   type Position,
 } from '../../event-store/event-store.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
-import type { CallbackMetrics } from '../metrics.js'
+import type { CallbackMetrics } from '../callback-metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
 
 export const callbackGroup = 'callbacks'

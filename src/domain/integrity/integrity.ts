@@ -1,4 +1,4 @@
-import { accept, type Decider } from '../decision.js'
+import { accept, type Decider } from '../../kernel/decision.js'
 import type { EventsOf } from '../event.js'
 
 /** What was found not to verify. */

@@ -1,4 +1,4 @@
-import type { SealedSecret } from './events.js'
+import type { SealedSecret } from './merchant-events.js'
 
 export interface SecretKey {
   /** 0 for the one the merchant is registered with, one more with each rotation. */

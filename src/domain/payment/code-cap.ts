@@ -1,6 +1,6 @@
-import { accept, type Decider } from '../decision.js'
+import { accept, type Decider } from '../../kernel/decision.js'
+import { dayMs } from '../../kernel/time.js'
 import type { EventsOf } from '../event.js'
-import { dayMs } from '../time.js'
 
 interface WrongCode {
   readonly accountNumber: number

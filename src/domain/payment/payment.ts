@@ -1,6 +1,6 @@
-import { accept, type Decider, type Decision, refuse } from '../decision.js'
+import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
 import type { DataOf } from '../event.js'
-import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './events.js'
+import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './payment-events.js'
 
 /** Each sends a text message; nobody who means to pay logs in more often for one deposit. */
 export const maxLogIns = 20

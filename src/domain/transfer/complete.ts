@@ -1,11 +1,11 @@
-import { accept, type Decision, refuse } from '../decision.js'
+import { accept, type Decision, refuse } from '../../kernel/decision.js'
 import { formatTwoDecimals } from '../money.js'
-import type { Complete } from './commands.js'
 import { cancelled, common } from './event-data.js'
-import type { TransferEvent } from './events.js'
 import { availableMinor, heldMinor } from './funds.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './paying.js'
 import { isTerminal, type Status, type Transfer } from './transfer.js'
+import type { Complete } from './transfer-commands.js'
+import type { TransferEvent } from './transfer-events.js'
 
 /** What is booked, and how it is judged. */
 export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {

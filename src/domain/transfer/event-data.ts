@@ -1,6 +1,6 @@
 import type { DataOf } from '../event.js'
-import type { CancelReason, TransferEvent } from './events.js'
 import type { Transfer } from './transfer.js'
+import type { CancelReason, TransferEvent } from './transfer-events.js'
 
 /** What every event of the transfer carries. */
 export function common(state: Transfer, at: string) {

@@ -1,5 +1,5 @@
-import type { TransferEvent } from './events.js'
 import type { Status } from './transfer.js'
+import type { TransferEvent } from './transfer-events.js'
 
 /** What figures count: each status that a transfer reaches, and what else its money needs to add up. */
 export type Counted = Status | 'Reopened' | 'Returned'

@@ -1,10 +1,17 @@
-import { accept, type Decision, refuse } from '../decision.js'
+import { accept, type Decision, refuse } from '../../kernel/decision.js'
 import { formatTwoDecimals } from '../money.js'
-import { claimedUntil, isRenewed, maxSteps, needsApproval, standingApproval, standingClaim } from './claims.js'
-import type { Approve, Claim, Complete, Release, Settler } from './commands.js'
 import { common } from './event-data.js'
-import type { TransferEvent } from './events.js'
 import { isTerminal, type Transfer, type Withdrawal } from './transfer.js'
+import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
+import type { TransferEvent } from './transfer-events.js'
+import {
+  claimedUntil,
+  isRenewed,
+  maxSteps,
+  needsApproval,
+  standingApproval,
+  standingClaim,
+} from './withdrawal-claims.js'
 
 /** Withdrawals that people pay: one at a time, and above the merchant's threshold not without another's approval. */
 

@@ -1,8 +1,8 @@
 import type { DataOf } from '../event.js'
 import { erasedText } from '../personal-data.js'
-import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './events.js'
 import { availableMinor, type Funds, heldMinor, noFunds, withMissing } from './funds.js'
 import { type Payout, untouchedPayout } from './payout.js'
+import type { CancelReason, DepositChannel, TransferCreated, TransferEvent, TransferKind } from './transfer-events.js'
 
 /** The specification's status values and names (Resources, "Status values of a transfer"). */
 export const statusCodes = { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 } as const

@@ -1,4 +1,4 @@
-import { accept, type Decider } from '../decision.js'
+import { accept, type Decider } from '../../kernel/decision.js'
 import type { EventsOf } from '../event.js'
 import {
   isNews,
@@ -8,7 +8,7 @@ import {
   noLogIns,
   withDevice,
   withFailure,
-} from '../log-in-lock.js'
+} from '../login-lock.js'
 
 /** Of the stream `usersignins-<keyed digest of the e-mail>`: wrong passwords and codes for one user, and the browsers that are known. */
 export type SignInEvent = EventsOf<{

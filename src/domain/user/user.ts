@@ -1,5 +1,5 @@
-import type { UserEvent } from './events.js'
 import type { Role } from './permissions.js'
+import type { UserEvent } from './user-events.js'
 
 /** Somebody who signs in to the dashboard. */
 export interface User {

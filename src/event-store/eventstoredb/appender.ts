@@ -10,7 +10,7 @@ import {
   WrongExpectedRevisionError,
 } from '../event-store.js'
 import type { Answer } from './append-wire.js'
-import type { Connection } from './connection.js'
+import type { Connection } from './eventstoredb-connection.js'
 import { shared } from './generated.js'
 import { DeadlineError } from './incoming.js'
 import { type ProposedAppend, proposeAppend } from './proposed-append.js'

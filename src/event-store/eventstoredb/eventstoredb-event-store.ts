@@ -8,10 +8,10 @@ import {
   type SubscribeToAllOptions,
 } from '../event-store.js'
 import { type Appended, Appender } from './appender.js'
-import { Connection } from './connection.js'
-import { parseConnectionUrl } from './connection-url.js'
+import { Connection } from './eventstoredb-connection.js'
+import { EventStoreDbPersistentSubscriptions } from './eventstoredb-subscriptions.js'
+import { parseConnectionUrl } from './eventstoredb-url.js'
 import { Feed, lastPosition } from './feed.js'
-import { EventStoreDbPersistentSubscriptions } from './persistent-subscriptions.js'
 import { checkCount, readStream } from './read-stream.js'
 import { type StreamFilter, streamFilter } from './stream-filter.js'
 

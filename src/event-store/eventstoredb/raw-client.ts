@@ -8,7 +8,7 @@ import type {
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
 import { type Answer, decodeAnswer } from './append-wire.js'
-import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './connection-url.js'
+import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './eventstoredb-url.js'
 import { persistentServices, streamsServices } from './generated.js'
 import { Incoming, within } from './incoming.js'
 import type { WireEvent } from './recorded-event.js'

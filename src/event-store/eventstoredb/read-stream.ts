@@ -1,5 +1,5 @@
 import type { ReadStreamOptions, RecordedEvent } from '../event-store.js'
-import type { Connection } from './connection.js'
+import type { Connection } from './eventstoredb-connection.js'
 import { toRecordedEvent } from './recorded-event.js'
 import { readStreamRequest } from './requests.js'
 

@@ -1,8 +1,8 @@
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { TransferKind } from '../../domain/transfer/events.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
-import { Type } from '../../schema/typebox.js'
+import { Type } from '../../kernel/typebox.js'
 
 /**
  * What the dashboard's pages and the server say to one another, under `/dashboard/api`. The pages import the types alone. Amounts are

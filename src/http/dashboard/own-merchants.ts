@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Refusal } from '../../domain/decision.js'
-import { Type } from '../../schema/typebox.js'
+import type { Refusal } from '../../kernel/decision.js'
+import { Type } from '../../kernel/typebox.js'
 import type { SecurityLog } from '../../security/security-log.js'
 import { type RefusalName, RequestError } from '../refusals.js'
 

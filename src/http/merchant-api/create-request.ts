@@ -3,10 +3,10 @@ import { type Currency, isPayable } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { formatTwoDecimals, parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { hiddenCharacters, isVisible } from '../../domain/text.js'
-import type { TransferKind } from '../../domain/transfer/events.js'
-import { validationErrorsOf } from '../plugins/validation-errors.js'
+import type { TransferKind } from '../../domain/transfer/transfer-events.js'
+import { hiddenCharacters, isVisible } from '../../kernel/text.js'
 import { fieldProblem, RequestError, type ValidationError } from '../refusals.js'
+import { validationErrorsOf } from '../server/validation-errors.js'
 
 export interface CheckedAmount {
   readonly amountMinor: bigint

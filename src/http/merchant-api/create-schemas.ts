@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
-import { Type } from '../../schema/typebox.js'
+import { Type } from '../../kernel/typebox.js'
 import { Envelope, NullableString } from '../envelope.js'
-import { printable, printableNotBlank } from '../plugins/validation-errors.js'
+import { printable, printableNotBlank } from '../server/validation-errors.js'
 
 const Text = (description: string, example: string, maxLength = 128) =>
   Type.String({ minLength: 1, maxLength, pattern: printableNotBlank, description, examples: [example] })

@@ -1,21 +1,26 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Clock } from '../../commands/handle-command.js'
-import type { MerchantDirectory } from '../../commands/merchant-directory.js'
-import type { SecretKeyUse } from '../../commands/secret-key-use.js'
-import type { HashOfRequest, TransferCommands, TransferRequest, TransferResult } from '../../commands/transfers.js'
+import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { SecretKeyUse } from '../../commands/merchant/secret-key-use.js'
+import type {
+  HashOfRequest,
+  TransferCommands,
+  TransferRequest,
+  TransferResult,
+} from '../../commands/transfer/transfers.js'
 import type { Currency } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import type { DepositChannel } from '../../domain/transfer/events.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
+import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
+import type { Clock } from '../../kernel/clock.js'
 import { successEnvelope } from '../envelope.js'
 import { type PayPageLinkOptions, payPageUrl } from '../payment-page/pay-page-link.js'
-import { contextOf } from '../plugins/gate.js'
 import { invalid, RequestError, refusals } from '../refusals.js'
+import { contextOf } from '../server/merchant-gate.js'
 import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
 import type { HostedDeposit, NativeDeposit, Withdrawal } from './create-schemas.js'
-import { hashedAmountText, isSignatureValid } from './proofs.js'
+import { hashedAmountText, isSignatureValid } from './proof-routes.js'
 
 export interface CreatesOptions extends PayPageLinkOptions {
   readonly transfers: TransferCommands

@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { DeviceConfirmation } from '../../commands/wallet/payments.js'
 import type { Currency } from '../../domain/currency.js'
-import { Type } from '../../schema/typebox.js'
+import { Type } from '../../kernel/typebox.js'
+import type { DeviceConfirmation } from '../../wallet/payments/wallet-payments.js'
 import { RequestError } from '../refusals.js'
 import { html } from './html.js'
-import { fill, formatMoney, type Language, languages, requestLanguage } from './language.js'
-import { notice, page } from './layout.js'
 import { pageHeaders, refuseCrossSite } from './page-headers.js'
-import type { StepOptions } from './steps.js'
+import { fill, formatMoney, type Language, languages, requestLanguage } from './page-language.js'
+import { notice, page } from './page-layout.js'
+import type { StepOptions } from './payment-steps.js'
 
 const maxFormBytes = 1024
 const statuses = { open: 200, confirmed: 200, expired: 410 } as const

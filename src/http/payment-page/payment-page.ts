@@ -7,9 +7,9 @@ import {
   returnAddress,
 } from './deposit-view.js'
 import { dataBlock, type Html, html } from './html.js'
-import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './language.js'
-import { notice, page } from './layout.js'
 import { framingOrigins } from './page-headers.js'
+import { fill, formatMoney, type Language, languages, scriptKeys, type Texts } from './page-language.js'
+import { notice, page } from './page-layout.js'
 
 interface Parts {
   readonly language: Language

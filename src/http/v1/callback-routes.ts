@@ -1,18 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { CallbackCommands } from '../../commands/callbacks.js'
-import type { MerchantCommands } from '../../commands/merchants.js'
-import type { TransferCommands } from '../../commands/transfers.js'
-import type { Requeued } from '../../domain/callback/callback.js'
+import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
+import type { Requeued } from '../../domain/callback/callback-decider.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { listCallbacks } from '../../queries/callbacks.js'
-import { endpointHealth } from '../../queries/endpoints.js'
+import { listCallbacks } from '../../queries/callback-queries.js'
+import { endpointHealth } from '../../queries/endpoint-queries.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type TestEndpoint, takeUp, tested } from '../callback-endpoints.js'
 import { badRequest, bodyFailures, keyFailures, unknownCallback, unknownTransfer } from '../envelope.js'
-import { contextOf } from '../plugins/gate.js'
-import { TokenBuckets } from '../plugins/token-buckets.js'
 import { invalid, RequestError } from '../refusals.js'
+import { contextOf } from '../server/merchant-gate.js'
+import { TokenBuckets } from '../server/token-buckets.js'
 import { viewOfCallbacks } from './callback-view.js'
 import {
   CallbackListAnswer,
@@ -24,7 +24,7 @@ import {
 } from './endpoint-schemas.js'
 import { ownTransfer } from './own-transfer.js'
 import { cursorOf, limitOf, timeOf } from './query-values.js'
-import { CallbacksAnswer, ResendAnswer, ResendRequest, TransferParams } from './schemas.js'
+import { CallbacksAnswer, ResendAnswer, ResendRequest, TransferParams } from './v1-schemas.js'
 
 export interface CallbackOptions {
   readonly transfers: TransferCommands

@@ -1,6 +1,6 @@
-import { Type } from '../../schema/typebox.js'
+import { Type } from '../../kernel/typebox.js'
 import { NullableString } from '../envelope.js'
-import { StatusCode, StatusName } from './schemas.js'
+import { StatusCode, StatusName } from './v1-schemas.js'
 
 /** What merchants are sent (specification, Events, "Payload"); for the document, and for who generates a receiver from it. */
 export const Callback = Type.Object(

@@ -1,8 +1,8 @@
-import type { HistoryEntry } from '../../commands/history.js'
-import type { CallbackEvent } from '../../domain/callback/events.js'
+import type { HistoryEntry } from '../../commands/stream-history.js'
+import type { CallbackEvent } from '../../domain/callback/callback-events.js'
 import { toJsonNumber } from '../../domain/money.js'
 import { statusCodes } from '../../domain/transfer/transfer.js'
-import type { CallbackView } from './schemas.js'
+import type { CallbackView } from './v1-schemas.js'
 
 const maxAttemptsShown = 100
 

@@ -1,7 +1,7 @@
-import { callbackStatuses } from '../../queries/callbacks.js'
-import { Type } from '../../schema/typebox.js'
+import { Type } from '../../kernel/typebox.js'
+import { callbackStatuses } from '../../queries/callback-queries.js'
 import { NullableInteger, NullableString } from '../envelope.js'
-import { Limit, StatusCode, Time, TrackingId } from './schemas.js'
+import { Limit, StatusCode, Time, TrackingId } from './v1-schemas.js'
 
 const WebhookId = Type.String({ pattern: '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' })
 const DeliveryStatus = Type.Unsafe<(typeof callbackStatuses)[number]>({ type: 'string', enum: [...callbackStatuses] })

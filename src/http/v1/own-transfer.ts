@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { TransferCommands } from '../../commands/transfers.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import { RequestError } from '../refusals.js'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -1,6 +1,6 @@
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
+import { parseMoment } from '../../kernel/parse-time.js'
 import { type Place, parseCursor } from '../../queries/list-page.js'
-import { parseMoment } from '../../queries/moment.js'
 import { invalid } from '../refusals.js'
 
 export const maxLimit = 100

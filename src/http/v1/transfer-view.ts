@@ -1,6 +1,5 @@
-import type { HistoryEntry } from '../../commands/history.js'
+import type { HistoryEntry } from '../../commands/stream-history.js'
 import { toJsonNumber } from '../../domain/money.js'
-import type { TransferEvent } from '../../domain/transfer/events.js'
 import { noFunds, returnedMinor } from '../../domain/transfer/funds.js'
 import {
   isTerminal,
@@ -9,9 +8,10 @@ import {
   type Transfer,
   unsettledMinor,
 } from '../../domain/transfer/transfer.js'
+import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { TransferDocument } from '../../read-models/documents.js'
 import { transferOf } from '../../read-models/transfer-document.js'
-import type { TransferView } from './schemas.js'
+import type { TransferView } from './v1-schemas.js'
 
 /** A transfer as the API shows it. */
 export function viewOfTransfer(transfer: Transfer, revision: number): TransferView {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../commands/handle-command.js'
+import type { Clock } from '../../kernel/clock.js'
 import { collections, type PauseDocument, pauseId, type TaskDocument } from '../../read-models/documents.js'
 import type { Document, ReadModels } from '../../read-models/read-models.js'
 

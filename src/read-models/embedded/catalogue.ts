@@ -1,7 +1,7 @@
 import { checkCollectionName } from '../conditions.js'
 import type { Index } from '../read-models.js'
 import { type ColumnValue, encode, jsonPathSql, NULL_SQL, valueAt } from './columns.js'
-import type { Connection } from './connection.js'
+import type { Connection } from './sqlite-connection.js'
 
 /** MongoDB's own limit. */
 const INDEXES_MAX = 64

@@ -10,12 +10,12 @@ import type {
   WriteResult,
 } from '../read-models.js'
 import { checkDocuments, checkWrites } from '../writes.js'
-import { bulkWrite, putDocuments } from './bulk-write.js'
 import type { Catalogue, Table } from './catalogue.js'
 import type { ColumnValue } from './columns.js'
-import type { Connection } from './connection.js'
 import { wholeText } from './document-text.js'
 import { filterToSql, sortToSql } from './filter-to-sql.js'
+import { bulkWrite, putDocuments } from './sqlite-bulk-write.js'
+import type { Connection } from './sqlite-connection.js'
 
 /** A collection of the port over one table. It holds no state: the table may be created, renamed or dropped at any time. */
 export class EmbeddedCollection implements Collection {

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { checkCollectionName, checkIndex } from '../conditions.js'
 import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
 import { Catalogue } from './catalogue.js'
-import { Connection } from './connection.js'
 import { EmbeddedCollection } from './embedded-collection.js'
+import { Connection } from './sqlite-connection.js'
 
 /**
  * Opens `read-models.db` in `directory`, creating both. Any number of threads and processes may hold the same directory open.

@@ -8,9 +8,9 @@ import type {
   WriteOperation,
   WriteResult,
 } from '../read-models.js'
-import { bulkWrite } from './bulk-write.js'
-import type { Connection, Stored } from './connection.js'
-import { driverFilter } from './filter.js'
+import { bulkWrite } from './mongodb-bulk-write.js'
+import type { Connection, Stored } from './mongodb-connection.js'
+import { driverFilter } from './mongodb-filter.js'
 
 /** Documents a cursor fetches at once. */
 const batchSize = 1_000

@@ -1,8 +1,8 @@
 import { checkCollectionName, checkIndex } from '../conditions.js'
 import type { Collection, Index, ReadModels } from '../read-models.js'
-import { Connection, type Server } from './connection.js'
-import { codeOf, serverCodes } from './errors.js'
 import { MongodbCollection } from './mongodb-collection.js'
+import { Connection, type Server } from './mongodb-connection.js'
+import { codeOf, serverCodes } from './mongodb-errors.js'
 
 /**
  * Read models in the database that a `mongodb://` or `mongodb+srv://` URL names, `transferd` if none. Nothing is connected to

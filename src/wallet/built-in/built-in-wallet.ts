@@ -1,10 +1,9 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, TooMuchContentionError } from '../../commands/handle-command.js'
-import type { WalletAccounts } from '../../commands/wallet/accounts.js'
 import type { Currency } from '../../domain/currency.js'
-import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/account.js'
 import { isCode } from '../../domain/wallet/credentials.js'
+import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/wallet-account.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
 import type { SecretBox } from '../../security/secret-box.js'
@@ -17,7 +16,8 @@ import {
   WalletOutcomeUnknownError,
   WalletUnavailableError,
 } from '../wallet.js'
-import { codeSms, deviceEmail } from './texts.js'
+import { codeSms, deviceEmail } from './message-texts.js'
+import type { WalletAccounts } from './wallet-accounts.js'
 
 export interface BuiltInWalletDependencies {
   readonly accounts: WalletAccounts

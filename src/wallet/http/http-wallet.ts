@@ -12,7 +12,7 @@ import {
   LogInAnswer,
   readAnswer,
   TrustAnswer,
-} from './answers.js'
+} from './wallet-responses.js'
 
 export interface WalletCore {
   /** Without a slash at the end. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { auditStory } from '../../../src/audit/history/story.js'
+import { auditStory } from '../../../src/audit/history/history-as-of.js'
 import {
   callbackStream,
   endpointStream,

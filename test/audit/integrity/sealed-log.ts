@@ -8,7 +8,7 @@ import { DirectoryTiles } from '../../../src/audit/tree/directory-tiles.js'
 import { generateSigner, type NoteSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
 import { CannotOpenLogError, checkLogFile, logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
-import { uuidV5 } from '../../../src/security/uuid.js'
+import { uuidV5 } from '../../../src/kernel/uuid.js'
 
 export const signer = parseSigner(generateSigner('transferd/test'))
 

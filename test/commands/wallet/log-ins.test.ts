@@ -1,7 +1,7 @@
 import t from 'tap'
-import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../../src/commands/wallet/log-ins.js'
 import { type EventStore, StoreUnavailableError } from '../../../src/event-store/event-store.js'
 import { createSecretBox } from '../../../src/security/secret-box.js'
+import { type LogInAttempt, type LogInResult, WalletLogIns } from '../../../src/wallet/payments/wallet-logins.js'
 import { type LogIn, WalletUnavailableError } from '../../../src/wallet/wallet.js'
 import { context, openTestStore } from '../../support/embedded-store.js'
 

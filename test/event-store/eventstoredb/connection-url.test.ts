@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseConnectionUrl } from '../../../src/event-store/eventstoredb/connection-url.js'
+import { parseConnectionUrl } from '../../../src/event-store/eventstoredb/eventstoredb-url.js'
 
 t.test('a URL names nodes, credentials and how to connect', async (t) => {
   t.match(parseConnectionUrl('esdb://127.0.0.1'), {

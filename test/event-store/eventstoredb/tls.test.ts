@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { startEventsServer } from '../../../src/runtime/events-server.js'
+import { startEventsServer } from '../../../src/operations/events-server/events-server.js'
 import { temporaryDirectory } from '../../support/processes.js'
 
 const directory = temporaryDirectory(t)

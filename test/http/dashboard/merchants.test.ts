@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { minuteMs } from '../../../src/domain/time.js'
+import { minuteMs } from '../../../src/kernel/time.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
 

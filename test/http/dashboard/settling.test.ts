@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { later, minuteMs } from '../../../src/domain/time.js'
 import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
+import { later, minuteMs } from '../../../src/kernel/time.js'
 import { password, signIn } from '../../support/dashboard.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
 

@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import t from 'tap'
-import { minuteMs } from '../../../src/domain/time.js'
+import { minuteMs } from '../../../src/kernel/time.js'
+import { startSigns } from '../../../src/main/node-heartbeat.js'
 import { runWithLease } from '../../../src/read-models/leases.js'
 import { OwnNode } from '../../../src/read-models/nodes.js'
-import { startSigns } from '../../../src/runtime/node-signs.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
 

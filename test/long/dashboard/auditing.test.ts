@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { IntegrityCommands } from '../../../src/commands/integrity.js'
+import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import { launchBrowser } from '../../browser/browser.js'
 import { context, startDashboard } from '../../browser/dashboard/world.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { isVisible } from '../../../src/domain/text.js'
+import { isVisible } from '../../../src/kernel/text.js'
 import { launchBrowser } from '../../browser/browser.js'
 import { Person } from '../../browser/dashboard/person.js'
 import { context, emailOf, startDashboard } from '../../browser/dashboard/world.js'

@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type * as schemas from '../../../../src/http/dashboard/api'
-import type * as audit from '../../../../src/http/dashboard/audit-api'
-import type * as operations from '../../../../src/http/dashboard/operations-api'
-import type * as privacy from '../../../../src/http/dashboard/privacy-api'
+import type * as audit from '../../../../src/http/dashboard/audit/audit-api'
+import type * as operations from '../../../../src/http/dashboard/operations/operations-api'
+import type * as privacy from '../../../../src/http/dashboard/privacy/privacy-api'
 
 export type { Permission, Role } from '../../../../src/domain/user/permissions'
 export type { Session, TransferAction } from '../../../../src/http/dashboard/api'

@@ -150,7 +150,7 @@ export function detailWords(sentence: string): readonly Words[] | undefined {
   })
 }
 
-/** Who did it, where it is said in words and is no name of a person: src/http/dashboard/transfer-row.ts. */
+/** Who did it, where it is said in words and is no name of a person: src/http/dashboard/transfers/transfer-row.ts. */
 export function nameWords(name: string): Words | undefined {
   if (name === 'Somebody who is no user any more') return { id: 'errors.who.former', values: {} }
   if (name === 'The operator') return { id: 'errors.who.operator', values: {} }

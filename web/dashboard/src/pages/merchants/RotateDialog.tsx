@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { overlapMinutes } from '../../../../../src/domain/merchant/settings'
+import { overlapMinutes } from '../../../../../src/domain/merchant/merchant-settings'
 import { useAction } from '../../api/action'
 import { api } from '../../api/api'
 import type { IssuedSecret, RotateRequest } from '../../api/contract'

@@ -1,0 +1,82 @@
+import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import type { CommandContext } from '../commands/handle-command.js'
+import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import type { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import type { Merchant } from '../domain/merchant/merchant.js'
+import type { Clock } from '../kernel/clock.js'
+import { escapeHidden } from '../kernel/text.js'
+import { type Configuration, readConfiguration } from '../operations/configuration/configuration.js'
+import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '../operations/stores/stores.js'
+import type { ReadModels } from '../read-models/read-models.js'
+import { operatorContext } from './operator-log.js'
+
+/** What a command works with: the stores of the configuration, beside a running service or without one. */
+export interface Workplace extends OpenedLog {
+  readonly configuration: Configuration
+  readonly clock: Clock
+  readonly context: CommandContext
+  readonly merchants: MerchantCommands
+  readonly transfers: TransferCommands
+  readonly callbacks: CallbackCommands
+  /** A line on stderr. */
+  readonly tell: (message: string) => void
+  /** Opened when first asked for: most commands read nothing but the log. @throws ReadModelsUnavailableError */
+  readModels(): Promise<ReadModels>
+  /** As the log has it now. */
+  merchantDirectory(): Promise<MerchantDirectory>
+  /** Every merchant in the log but those out of service, of which stderr tells. */
+  allMerchants(): Promise<readonly Merchant[]>
+}
+
+/** @throws NoLogError, ConfigurationError, MasterKeyError, CannotOpenLogError, StoreUnavailableError */
+export async function openWorkplace(
+  environment: NodeJS.ProcessEnv,
+  log: 'must exist' | 'may be new',
+  tell: (message: string) => void,
+): Promise<Workplace> {
+  const configuration = readConfiguration(environment)
+  if (log === 'must exist') requireLog(configuration)
+  const opened = await openLog(configuration)
+  for (const notice of opened.notices) tell(notice)
+  const { eventStore, box } = opened
+  const clock = () => new Date().toISOString()
+  const merchantDirectory = async () => {
+    const { MerchantDirectory } = await import('../commands/merchant/merchant-directory.js')
+    const directory = new MerchantDirectory(eventStore, box, clock, () => undefined)
+    await directory.start()
+    await directory.stop()
+    return directory
+  }
+  let readModels: Promise<ReadModels> | undefined
+  const merchants = new MerchantCommands(eventStore, clock, box)
+  const settingsOf = async (merchantId: string) => (await merchants.find(merchantId))?.settings
+  return {
+    ...opened,
+    configuration,
+    clock,
+    context: operatorContext(),
+    tell,
+    merchants,
+    transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
+    callbacks: new CallbackCommands(eventStore, clock),
+    readModels() {
+      readModels ??= openReachableReadModels(configuration)
+      return readModels
+    },
+    merchantDirectory,
+    async allMerchants() {
+      const directory = await merchantDirectory()
+      for (const { problem } of directory.problems())
+        tell(`a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
+      return directory.all()
+    },
+    async close() {
+      await readModels?.then(
+        (stores) => stores.close(),
+        () => undefined,
+      )
+      await opened.close()
+    },
+  }
+}

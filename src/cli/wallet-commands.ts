@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { type Command, InvalidArgumentError } from 'commander'
+import { deviceIdOf } from '../commands/ids.js'
+import { normalEmail } from '../domain/email.js'
+import { toJsonNumber } from '../domain/money.js'
+import { isEasyPassword, isPassword, isPhone, maxAccountNumber } from '../domain/wallet/credentials.js'
+import type { Movement, WalletAccount } from '../domain/wallet/wallet-account.js'
+import type { Workplace } from './cli-stores.js'
+import { accepted, answer, Refused, UsageError } from './command.js'
+import { amount, integer, matching, text, tolerance, visible } from './options.js'
+
+const maxShownMovements = 50
+const maxPasswordLine = 64
+
+interface OpenOptions {
+  readonly email: string
+  readonly password: string
+  readonly phone: string
+  readonly balance?: bigint
+  readonly sandbox?: true
+}
+
+export function addWalletCommands(program: Command): void {
+  const wallets = program.command('wallets').description("accounts of the built-in wallet's customers")
+  const number = integer({ min: 1, max: maxAccountNumber })
+  const open = wallets.command('open').description('open an account')
+  answer(
+    open
+      .requiredOption('--email <email>', 'what the customer logs in with', email)
+      .requiredOption(
+        '--password <digits>',
+        '6 digits; - reads them from stdin, where other users cannot see them',
+        password,
+      )
+      .requiredOption('--phone <number>', 'where codes are sent, such as +905551234567', phone)
+      .option('--balance <amount>', 'money to begin with; none when absent', tolerance)
+      .option('--sandbox', 'its money is not real: it pays deposits of sandbox merchants, and nothing else'),
+    openAccount,
+    { log: 'may be new' },
+  )
+  const credit = wallets.command('credit').argument('<accountNumber>', '', number).description('add money')
+  answer(
+    credit
+      .requiredOption('--amount <amount>', 'such as 95.00', amount)
+      .option('--reference <reference>', 'credited once for each; a new one when absent', text(64)),
+    creditAccount,
+  )
+  const show = wallets.command('show').argument('<accountNumber>', '', number)
+  answer(show.description('an account as the log has it'), showAccount)
+  const trust = wallets.command('trust-device').argument('<accountNumber>', '', number)
+  answer(
+    trust
+      .description("let a merchant's user pay from the account without confirming by e-mail")
+      .requiredOption('--merchant <id>', 'the merchant')
+      .requiredOption('--user <userId>', "the merchant's userId of the customer", text(128)),
+    trustDevice,
+  )
+}
+
+function email(text: string): string {
+  return visible(matching((each) => normalEmail(each) !== undefined, 'It must be an e-mail address.')(text))
+}
+
+const phone = matching(isPhone, 'It must be a number such as +905551234567.')
+
+function password(text: string): string {
+  if (text === '-') return text
+  if (!isPassword(text)) throw new InvalidArgumentError('It must be 6 digits.')
+  if (isEasyPassword(text)) throw new InvalidArgumentError('It is too easy to guess.')
+  return text
+}
+
+/** @throws Refused with a wallet core */
+async function accountsOf({ configuration, eventStore, clock, box }: Workplace) {
+  if (configuration.wallet.engine === 'http') throw new Refused('The accounts are in the wallet core of WALLET_URL.')
+  const { createWalletAccounts } = await import('../main/wallet-wiring.js')
+  return createWalletAccounts({ eventStore, clock, box })
+}
+
+async function openAccount(workplace: Workplace, options: OpenOptions) {
+  const accounts = await accountsOf(workplace)
+  const { email, phone, balance: openingBalanceMinor = 0n, sandbox = false } = options
+  const password = options.password === '-' ? await passwordFromStdin() : options.password
+  const opening = { email, password, phone, openingBalanceMinor, sandbox }
+  const opened = accepted(await accounts.open(opening, workplace.context))
+  return { accountNumber: opened.account.accountNumber }
+}
+
+async function passwordFromStdin(): Promise<string> {
+  let text = ''
+  for await (const chunk of process.stdin.setEncoding('utf8')) {
+    text += chunk
+    if (text.includes('\n') || text.length > maxPasswordLine) break
+  }
+  const line = text.split(/\r?\n/, 1)[0] ?? ''
+  if (!isPassword(line)) throw new UsageError('the password on stdin must be 6 digits')
+  if (isEasyPassword(line)) throw new UsageError('the password on stdin is too easy to guess')
+  return line
+}
+
+async function creditAccount(
+  workplace: Workplace,
+  options: { amount: bigint; reference?: string },
+  accountNumber: number,
+) {
+  const accounts = await accountsOf(workplace)
+  const { amount: amountMinor, reference = randomUUID() } = options
+  const result = accepted(await accounts.credit(accountNumber, { reference, amountMinor }, workplace.context))
+  const { balanceMinor } = result.account
+  return {
+    accountNumber,
+    reference,
+    amount: toJsonNumber(amountMinor),
+    balance: toJsonNumber(balanceMinor),
+    currency: workplace.configuration.currency.code,
+    changed: result.changed,
+  }
+}
+
+async function showAccount(workplace: Workplace, _options: object, accountNumber: number) {
+  const accounts = await accountsOf(workplace)
+  const account = await accounts.find(accountNumber)
+  if (!account) throw new Refused('There is no such wallet account.')
+  return {
+    accountNumber,
+    ...accounts.contact(account),
+    balance: toJsonNumber(account.balanceMinor),
+    currency: workplace.configuration.currency.code,
+    sandbox: account.sandbox,
+    trustedDevices: account.trustedDevices,
+    openedAt: account.openedAt,
+    movements: latestMovements(account),
+  }
+}
+
+/** Newest first. */
+function latestMovements(account: WalletAccount) {
+  const shown: object[] = []
+  let movement: Movement | undefined = account.movement
+  for (; movement && shown.length < maxShownMovements; movement = movement.previous) {
+    const { kind, key, amountMinor, description, at } = movement
+    const named = kind === 'credit' ? { reference: key } : { trackingId: key, description }
+    shown.push({ kind, amount: toJsonNumber(amountMinor), at, ...named })
+  }
+  return shown
+}
+
+async function trustDevice(workplace: Workplace, options: { merchant: string; user: string }, accountNumber: number) {
+  const accounts = await accountsOf(workplace)
+  // A typing error would trust a device that nobody has.
+  if (!(await workplace.merchants.find(options.merchant))) throw new Refused('There is no such merchant.')
+  const device = deviceIdOf(workplace.box, options.merchant, options.user)
+  const { changed } = accepted(await accounts.trustDevice(accountNumber, device, workplace.context))
+  return { accountNumber, device, changed }
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto'
+import type { ApiKey } from '../../domain/merchant/api-key.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
+import { type MerchantCommand, merchantDecider } from '../../domain/merchant/merchant-decider.js'
+import type { MerchantEvent } from '../../domain/merchant/merchant-events.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import { merchantStream } from '../../domain/streams.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import type { Refusal } from '../../kernel/decision.js'
+import { later, minuteMs } from '../../kernel/time.js'
+import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/credentials.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
+import { derivedEventId } from '../ids.js'
+import { readHistory } from '../stream-history.js'
+
+/** Shown once, never again. */
+export interface IssuedCredentials {
+  readonly id: string
+  readonly webApiKey: string
+  readonly secretKey: string
+  readonly webhookSecret: string
+}
+
+export type MerchantResult =
+  | { readonly accepted: true; readonly merchant: Merchant; readonly changed: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+export type RotatingSecret = 'secretKey' | 'webhookSecret'
+
+/** Associated data of a sealed secret: it opens for this merchant and purpose only. */
+export function secretOwner(merchantId: string, secret: RotatingSecret): string {
+  return `merchant:${merchantId}:${secret}`
+}
+
+/** All that is done to merchants. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+export class MerchantCommands {
+  constructor(
+    private readonly store: EventStore,
+    private readonly clock: Clock,
+    private readonly box: SecretBox,
+  ) {}
+
+  async register(settings: MerchantSettings, context: CommandContext): Promise<IssuedCredentials> {
+    const id = randomUUID()
+    const webApiKey = generateApiKey(id)
+    const secretKey = generateSecretKey()
+    const webhookSecret = generateWebhookSecret()
+    const sealed = {
+      secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
+      webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
+    }
+    // Where one append can ask for all transfers that a hash might stand for, nothing is claimed (transfers.ts).
+    const requestsClaimed = !this.store.ordersInOneMoment
+    const apiKeySha256 = digestApiKey(webApiKey)
+    const register = { type: 'Register', merchantId: id, settings, apiKeySha256, requestsClaimed } as const
+    const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)
+    if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
+    return { id, webApiKey, secretKey, webhookSecret }
+  }
+
+  /** Undefined when there is none. */
+  async find(merchantId: string): Promise<Merchant | undefined> {
+    const { state } = await loadStream(this.store, merchantDecider, merchantStream(merchantId))
+    return state.merchantId === null ? undefined : state
+  }
+
+  changeSettings(
+    merchantId: string,
+    changes: Partial<MerchantSettings>,
+    context: CommandContext,
+  ): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'ChangeSettings', changes, at: this.clock() }, context)
+  }
+
+  /** Another key beside those there are; it is shown this once. */
+  async createApiKey(merchantId: string, key: Pick<ApiKey, 'name' | 'scopes' | 'validUntil'>, context: CommandContext) {
+    const webApiKey = generateApiKey(merchantId)
+    const sha256 = digestApiKey(webApiKey)
+    const command = { type: 'CreateApiKey', sha256, ...key, at: this.clock() } as const
+    const result = await this.#execute(merchantId, command, context)
+    return result.accepted ? ({ accepted: true, webApiKey, sha256 } as const) : result
+  }
+
+  revokeApiKey(merchantId: string, keyId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'RevokeApiKey', keyId, at: this.clock() }, context)
+  }
+
+  /** Of the main key. The one before stays valid for `overlapMinutes`; 0 revokes it at once. */
+  async rotateApiKey(merchantId: string, overlapMinutes: number, context: CommandContext) {
+    const webApiKey = generateApiKey(merchantId)
+    const apiKeySha256 = digestApiKey(webApiKey)
+    const command = { type: 'RotateApiKey', apiKeySha256, ...this.#overlap(overlapMinutes) } as const
+    const result = await this.#execute(merchantId, command, context)
+    return result.accepted ? ({ accepted: true, webApiKey } as const) : result
+  }
+
+  /**
+   * The secret before stays valid for `overlapMinutes`: requests hashed with either are accepted, callbacks carry both signatures. A
+   * HashCode there is only one of: it goes on with the SecretKey before until the merchant has used the new one.
+   */
+  async rotateSecret(merchantId: string, secret: RotatingSecret, overlapMinutes: number, context: CommandContext) {
+    const value = secret === 'secretKey' ? generateSecretKey() : generateWebhookSecret()
+    const sealed = this.box.seal(value, secretOwner(merchantId, secret))
+    const overlap = this.#overlap(overlapMinutes)
+    const command: MerchantCommand =
+      secret === 'secretKey'
+        ? { type: 'RotateSecretKey', secretKey: sealed, ...overlap }
+        : { type: 'RotateWebhookSecret', webhookSecret: sealed, ...overlap }
+    const result = await this.#execute(merchantId, command, context)
+    return result.accepted ? ({ accepted: true, value } as const) : result
+  }
+
+  /** A request was made with the SecretKey of this number. */
+  takeUpSecretKey(merchantId: string, number: number, context: CommandContext): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'TakeUpSecretKey', number, at: this.clock() }, context)
+  }
+
+  /** `onceFor` a purpose: a merchant that was resumed since is not suspended for it again. */
+  suspend(merchantId: string, context: CommandContext, onceFor?: string): Promise<MerchantResult> {
+    const onceId = onceFor === undefined ? undefined : derivedEventId(merchantId, onceFor)
+    return this.#execute(merchantId, { type: 'Suspend', at: this.clock() }, context, onceId)
+  }
+
+  /** The actor that registered it; undefined when there is no such merchant. */
+  async registeredBy(merchantId: string): Promise<string | undefined> {
+    const [registered] = await readHistory<MerchantEvent>(this.store, merchantStream(merchantId))
+    return registered?.metadata.actor
+  }
+
+  resume(merchantId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'Resume', at: this.clock() }, context)
+  }
+
+  disableCallbacks(merchantId: string, reason: string, context: CommandContext): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'DisableCallbacks', reason, at: this.clock() }, context)
+  }
+
+  enableCallbacks(merchantId: string, context: CommandContext): Promise<MerchantResult> {
+    return this.#execute(merchantId, { type: 'EnableCallbacks', at: this.clock() }, context)
+  }
+
+  #overlap(minutes: number) {
+    const at = this.clock()
+    return { at, previousValidUntil: later(at, minutes * minuteMs) }
+  }
+
+  async #execute(
+    merchantId: string,
+    command: MerchantCommand,
+    context: CommandContext,
+    onceId?: string,
+  ): Promise<MerchantResult> {
+    const stream = merchantStream(merchantId)
+    const result = await handleCommand(this.store, merchantDecider, stream, command, context, { onceId })
+    if (!result.accepted) return result
+    if (result.state.merchantId === null) throw new Error('an accepted command left no merchant')
+    return { accepted: true, merchant: result.state, changed: result.events.length > 0 }
+  }
+}

@@ -1,0 +1,60 @@
+import { type Currency, isPayable } from '../../domain/currency.js'
+import {
+  amountSettings,
+  givenSettingsProblem,
+  type MerchantSettings,
+  paymentInstructionsProblem,
+  type SettingProblem,
+  settingsProblem,
+} from '../../domain/merchant/merchant-settings.js'
+import type { PaymentMethod } from '../../domain/payment-method.js'
+import type { CommandContext } from '../handle-command.js'
+import { rangeProblem } from './address-index.js'
+import { callbackUrlProblem } from './callback-url.js'
+import type { MerchantCommands, MerchantResult } from './merchant-commands.js'
+
+/** What the service as a whole is configured with. */
+export interface SettingsFrame {
+  readonly currency: Currency
+  readonly paymentMethods: readonly PaymentMethod[]
+}
+
+/** Why settings cannot be what they would be with those that are given; undefined when they can. Every way in asks here. */
+export function settingsRefusal(
+  before: Partial<MerchantSettings>,
+  given: Partial<MerchantSettings>,
+  { currency, paymentMethods }: SettingsFrame,
+): SettingProblem | undefined {
+  const settings = { ...before, ...given } as MerchantSettings
+  const problem = givenSettingsProblem(given) ?? addressProblem(settings, given) ?? settingsProblem(settings)
+  if (problem) return problem
+  const tooFine = amountSettings.find((setting) => !isPayable(currency, given[setting] ?? 0n))
+  if (tooFine) return { setting: tooFine, message: `It must be whole: ${currency.code} has no decimals.` }
+  // Of those given only: a method may have left the catalogue since.
+  const instructions = paymentInstructionsProblem(given.paymentInstructions ?? [], paymentMethods)
+  return instructions === undefined ? undefined : { setting: 'paymentInstructions', message: instructions }
+}
+
+function addressProblem(
+  { callbackUrl, sandbox }: MerchantSettings,
+  { allowIps = [] }: Partial<MerchantSettings>,
+): SettingProblem | undefined {
+  const problem = callbackUrlProblem(callbackUrl, sandbox)
+  if (problem) return { setting: 'callbackUrl', message: problem }
+  const wrong = allowIps.find((range) => rangeProblem(range))
+  if (wrong === undefined) return undefined
+  return { setting: 'allowIps', message: `${JSON.stringify(wrong.slice(0, 64))} is no IP address or CIDR range.` }
+}
+
+/** Naming where callbacks go also takes them up again: it is not the endpoint that was disabled. */
+export async function changeMerchantSettings(
+  merchants: Pick<MerchantCommands, 'changeSettings' | 'enableCallbacks'>,
+  merchantId: string,
+  changes: Partial<MerchantSettings>,
+  context: CommandContext,
+): Promise<MerchantResult> {
+  const result = await merchants.changeSettings(merchantId, changes, context)
+  if (!result.accepted || changes.callbackUrl === undefined || result.merchant.callbacksDisabled === null) return result
+  const enabled = await merchants.enableCallbacks(merchantId, context)
+  return enabled.accepted ? { ...enabled, changed: true } : enabled
+}

@@ -1,0 +1,341 @@
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { normalEmail } from '../../domain/email.js'
+import { userEmailStream, userStream } from '../../domain/streams.js'
+import { passwordProblem } from '../../domain/user/password.js'
+import type { Role } from '../../domain/user/permissions.js'
+import type { User } from '../../domain/user/user.js'
+import { type UserCommand, userDecider } from '../../domain/user/user-decider.js'
+import { userEmailDecider } from '../../domain/user/user-email-reservation.js'
+import type { UserEvent } from '../../domain/user/user-events.js'
+import { encodeEvent } from '../../event-store/event-codec.js'
+import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import { type Refusal, refuse } from '../../kernel/decision.js'
+import { isVisible } from '../../kernel/text.js'
+import type { Passwords } from '../../security/passwords.js'
+import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
+import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
+import { type CommandContext, handleCommand, loadStream, TooMuchContentionError } from '../handle-command.js'
+import { type HistoryEntry, readHistory } from '../stream-history.js'
+import type { UserDirectory } from './user-directory.js'
+
+export interface NewUser {
+  readonly email: string
+  readonly name: string
+  readonly role: Role
+  /** Null for the roles of the house. */
+  readonly merchantIds: readonly string[] | null
+}
+
+export type UserResult =
+  | { readonly accepted: true; readonly user: User; readonly changed: boolean }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+/** The password is shown once, and must be changed at the first sign-in. */
+export type IssuedUser =
+  | { readonly accepted: true; readonly user: User; readonly password: string }
+  | { readonly accepted: false; readonly refusal: Refusal }
+
+/** Who sits there, as far as a password and a code can tell. */
+export type Proof =
+  | { readonly outcome: 'proven'; readonly user: User; readonly codeCounter: number | null }
+  /** The password is right, and the user has a second factor. */
+  | { readonly outcome: 'code-needed'; readonly user: User }
+  | { readonly outcome: 'wrong'; readonly isUser: boolean }
+
+const createAttempts = 10
+/** Without what is mistaken for something else: this is read and typed by a person. */
+const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
+const issuedLength = 20
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+interface UserCommandsParts {
+  readonly store: EventStore
+  readonly directory: UserDirectory
+  readonly clock: Clock
+  readonly box: SecretBox
+  readonly passwords: Passwords
+  readonly isMerchant: (merchantId: string) => boolean | Promise<boolean>
+}
+
+/** All that is done to users of the dashboard. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+export class UserCommands {
+  readonly #parts: UserCommandsParts
+  #decoyHash: Promise<string> | undefined
+
+  constructor(parts: UserCommandsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The e-mail's reservation comes first and its user after it: whoever finds the one without the other (a crash in between) makes the
+   * user under the id reserved. `password`: one that nobody else knows; otherwise one is issued.
+   */
+  async create(request: NewUser, context: CommandContext, password?: string): Promise<IssuedUser> {
+    const { store, box, clock } = this.#parts
+    const email = normalEmail(request.email)
+    if (email === undefined) return refuse('conflict', 'The e-mail is not an e-mail address.', 'email')
+    const problem = nameProblem(request.name) ?? (await this.#merchantsProblem(request.merchantIds))
+    if (problem) return problem
+    const emailMac = this.#emailMac(email)
+    const reservation = userEmailStream(emailMac)
+    const issued = password ?? issuePassword()
+    for (let attempt = 0; attempt < createAttempts; attempt++) {
+      const { state, revision } = await loadStream(store, userEmailDecider, reservation)
+      const userId = state.userId ?? randomUUID()
+      if (state.userId !== null && (await this.find(userId))) {
+        return refuse('conflict', 'There is a user with this e-mail already.')
+      }
+      const at = clock()
+      const command: UserCommand = {
+        type: 'Create',
+        userId,
+        emailMac,
+        email: box.seal(email, userSecretOwner(userId, 'email')),
+        name: request.name.trim(),
+        role: request.role,
+        merchantIds: unique(request.merchantIds),
+        passwordHash: await this.#hash(userId, issued),
+        temporary: password === undefined,
+        at,
+      }
+      const decision = userDecider.decide(command, userDecider.initialState)
+      if (!decision.accepted) return decision
+      const reserve = { type: 'UserEmailReserved', data: { userId, at } } as const
+      const events = decision.events.map((event) => encodeEvent(event, context))
+      const appends: Append[] = [
+        { stream: reservation, expectedRevision: revision, events: [encodeEvent(reserve, context)] },
+        { stream: userStream(userId), expectedRevision: 'no_stream', events },
+      ]
+      try {
+        await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
+      } catch (error) {
+        // Somebody makes one with this e-mail just now: the log says who.
+        if (error instanceof WrongExpectedRevisionError) continue
+        throw error
+      }
+      await this.#parts.directory.catchUp()
+      const user = decision.events.reduce(userDecider.evolve, userDecider.initialState)
+      return { accepted: true, user: existing(user), password: issued }
+    }
+    throw new TooMuchContentionError(`a user could not be created in ${createAttempts} attempts`)
+  }
+
+  /** From the log; undefined when there is none. */
+  async find(userId: string): Promise<User | undefined> {
+    const { state } = await loadStream(this.#parts.store, userDecider, userStream(userId))
+    return state.userId === null ? undefined : state
+  }
+
+  /** All that happened to a user, oldest first. @throws UnreadableEventError */
+  history(userId: string): Promise<readonly HistoryEntry<UserEvent>[]> {
+    return readHistory<UserEvent>(this.#parts.store, userStream(userId))
+  }
+
+  /** Undefined when nobody has this e-mail. */
+  async findByEmail(email: string): Promise<User | undefined> {
+    const { state } = await loadStream(
+      this.#parts.store,
+      userEmailDecider,
+      userEmailStream(this.#emailMac(normalEmail(email) ?? '')),
+    )
+    // Read for nobody too, so that an unknown e-mail costs what a known one does.
+    return this.find(state.userId ?? nobody)
+  }
+
+  /** @throws SecretBoxError with another master key */
+  emailOf({ userId, email }: User): string {
+    return this.#parts.box.open(email, userSecretOwner(userId, 'email'))
+  }
+
+  /** For lists: one that cannot be opened hides nobody else. */
+  shownEmailOf(user: User): string {
+    try {
+      return this.emailOf(user)
+    } catch (error) {
+      if (error instanceof SecretBoxError) return '(cannot be opened)'
+      throw error
+    }
+  }
+
+  async changeRole(
+    userId: string,
+    role: Role,
+    merchantIds: readonly string[] | null,
+    context: CommandContext,
+  ): Promise<UserResult> {
+    const problem = await this.#merchantsProblem(merchantIds)
+    if (problem) return problem
+    if (role !== 'administrator' && (await this.#isLastAdministrator(userId))) return lastAdministrator
+    return this.#execute(
+      userId,
+      { type: 'ChangeRole', role, merchantIds: unique(merchantIds), at: this.#at() },
+      context,
+    )
+  }
+
+  async disable(userId: string, context: CommandContext): Promise<UserResult> {
+    if (await this.#isLastAdministrator(userId)) return lastAdministrator
+    return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
+  }
+
+  /** Though no administrator may be left. */
+  disableAnyway(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.#execute(userId, { type: 'Disable', at: this.#at() }, context)
+  }
+
+  enable(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.#execute(userId, { type: 'Enable', at: this.#at() }, context)
+  }
+
+  /** A new first password; the second factor is removed. */
+  async reset(userId: string, context: CommandContext): Promise<IssuedUser> {
+    const password = issuePassword()
+    const passwordHash = await this.#hash(userId, password)
+    const result = await this.#execute(userId, { type: 'Reset', passwordHash, at: this.#at() }, context)
+    return result.accepted ? { accepted: true, user: result.user, password } : result
+  }
+
+  /** One that the user chose, in place of the one that was given. */
+  async changePassword(
+    user: User,
+    { current, next }: { readonly current: string; readonly next: string },
+    context: CommandContext,
+  ): Promise<UserResult> {
+    const problem = next === current ? 'must be another one' : passwordProblem(next, this.emailOf(user))
+    if (problem !== undefined) return refuse('conflict', `The password ${problem}.`, 'next')
+    const passwordHash = await this.#hash(user.userId, next)
+    return this.#execute(user.userId, { type: 'SetPassword', passwordHash, at: this.#at() }, context)
+  }
+
+  /** What an authenticator takes; nothing is changed before a code of it has come. */
+  offerSecondFactor(user: User): { readonly secret: string; readonly uri: string } {
+    const secret = newTotpSecret()
+    return { secret, uri: totpUri(secret, this.emailOf(user)) }
+  }
+
+  /** For a secret that was offered: the code shows that the user's authenticator has it. */
+  async setSecondFactor(userId: string, secret: string, code: string, context: CommandContext): Promise<UserResult> {
+    const at = this.#at()
+    const counter = codeCounter(secret, code, Date.parse(at))
+    if (counter === undefined) return refuse('conflict', 'The code is wrong.', 'code')
+    const sealed = this.#parts.box.seal(secret, userSecretOwner(userId, 'second factor'))
+    return this.#execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter, at }, context)
+  }
+
+  removeSecondFactor(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.#execute(userId, { type: 'RemoveSecondFactor', at: this.#at() }, context)
+  }
+
+  /** On every node. */
+  endSessions(userId: string, context: CommandContext): Promise<UserResult> {
+    return this.#execute(userId, { type: 'EndSessions', at: this.#at() }, context)
+  }
+
+  /** What was proven is used up by this: a code opens once. */
+  record(
+    type: 'SignIn' | 'Confirm',
+    userId: string,
+    codeCounter: number | null,
+    context: CommandContext,
+  ): Promise<UserResult> {
+    return this.#execute(userId, { type, codeCounter, at: this.#at() }, context)
+  }
+
+  /**
+   * An unknown e-mail costs the same reads and the same hash as a wrong password, so that neither the answer nor its time tells who is a
+   * user. `queuedFor`: whom the hash is made for. @throws TooManyPasswordsError
+   */
+  async prove(
+    {
+      email,
+      password,
+      code,
+    }: { readonly email: string; readonly password: string; readonly code?: string | undefined },
+    queuedFor: string,
+  ): Promise<Proof> {
+    const { passwords, box } = this.#parts
+    const user = await this.findByEmail(email)
+    this.#decoyHash ??= passwords.hash(randomBytes(32).toString('base64url'), queuedFor)
+    const decoyHash = await this.#decoyHash.catch((error) => {
+      this.#decoyHash = undefined
+      throw error
+    })
+    const keyed = this.#keyed(user?.userId ?? nobody, password)
+    const matches = await passwords.verify(user?.passwordHash ?? decoyHash, keyed, queuedFor)
+    if (!user || !matches || user.disabled) return { outcome: 'wrong', isUser: user !== undefined }
+    if (user.secondFactor === null) return { outcome: 'proven', user, codeCounter: null }
+    if (code === undefined) return { outcome: 'code-needed', user }
+    const secret = box.open(user.secondFactor, userSecretOwner(user.userId, 'second factor'))
+    const counter = codeCounter(secret, code, Date.parse(this.#at()))
+    const isFresh = counter !== undefined && counter > user.lastCodeCounter
+    return isFresh ? { outcome: 'proven', user, codeCounter: counter } : { outcome: 'wrong', isUser: true }
+  }
+
+  /** Nobody could make another one. Two that are taken away by two nodes at once are not seen: the command line makes a new one. */
+  async #isLastAdministrator(userId: string): Promise<boolean> {
+    const { directory } = this.#parts
+    await directory.catchUp()
+    const left = directory.all().filter(({ role, disabled }) => role === 'administrator' && !disabled)
+    return left.length === 1 && left[0]!.userId === userId
+  }
+
+  async #merchantsProblem(merchantIds: readonly string[] | null) {
+    for (const merchantId of merchantIds ?? []) {
+      if (!(await this.#parts.isMerchant(merchantId)))
+        return refuse('conflict', 'There is no such merchant.', 'merchantIds')
+    }
+    return undefined
+  }
+
+  #at(): string {
+    return this.#parts.clock()
+  }
+
+  #emailMac(email: string): string {
+    return this.#parts.box.mac('user email', email)
+  }
+
+  #hash(userId: string, password: string): Promise<string> {
+    return this.#parts.passwords.hash(this.#keyed(userId, password), 'users')
+  }
+
+  /** What is hashed: the log alone is not enough to try passwords. */
+  #keyed(userId: string, password: string): string {
+    return this.#parts.box.mac('user password', `${userId}:${password.normalize('NFC')}`)
+  }
+
+  async #execute(userId: string, command: UserCommand, context: CommandContext): Promise<UserResult> {
+    const { store, directory } = this.#parts
+    const result = await handleCommand(store, userDecider, userStream(userId), command, context)
+    if (!result.accepted) return result
+    // This node's sessions go by the directory; the next request must not be ahead of it.
+    await directory.catchUp()
+    return { accepted: true, user: existing(result.state), changed: result.events.length > 0 }
+  }
+}
+
+const lastAdministrator = refuse('conflict', 'This is the last administrator: make another one first.')
+
+function nameProblem(name: string) {
+  if (name.trim() !== '' && name.length <= 128 && isVisible(name)) return undefined
+  return refuse('conflict', 'The name must be 1 to 128 characters, all of them visible.', 'name')
+}
+
+function unique(merchantIds: readonly string[] | null): readonly string[] | null {
+  return merchantIds && [...new Set(merchantIds)]
+}
+
+function issuePassword(): string {
+  return Array.from({ length: issuedLength }, () => passwordAlphabet[randomInt(passwordAlphabet.length)]).join('')
+}
+
+function existing(state: { readonly userId: null } | User): User {
+  if (state.userId === null) throw new Error('an accepted command left no user')
+  return state
+}
+
+/** Associated data of what is sealed: it opens for this user and purpose only. */
+export function userSecretOwner(userId: string, what: 'email' | 'second factor'): string {
+  return `user:${userId}:${what}`
+}

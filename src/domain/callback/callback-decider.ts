@@ -1,0 +1,188 @@
+import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import { hourMs, minuteMs } from '../../kernel/time.js'
+import type { DataOf } from '../event.js'
+import type { CallbackEvent, CallbackPayload } from './callback-events.js'
+
+export interface Delivery {
+  readonly webhookId: string
+  readonly transferRevision: number
+  readonly payload: CallbackPayload
+  readonly status: 'waiting' | 'delivered' | 'parked'
+  /** Failed attempts since it was recorded or requeued. */
+  readonly attempts: number
+  /** ISO 8601. */
+  readonly recordedAt: string
+  /** ISO 8601; meaningful while waiting. */
+  readonly nextAttemptAt: string
+  /** Why the last attempt failed, or null. */
+  readonly lastFailure: string | null
+  /** How often it was taken up again. */
+  readonly requeues: number
+  /** When it was the last time, ISO 8601; null while it was not. */
+  readonly requeuedAt: string | null
+}
+
+/** The lane of one transfer: deliveries by transfer revision, lowest first. */
+export interface Lane {
+  readonly trackingId: string | null
+  readonly merchantId: string | null
+  readonly deliveries: readonly Delivery[]
+}
+
+export const initialState: Lane = { trackingId: null, merchantId: null, deliveries: [] }
+
+export type AttemptOutcome =
+  | { readonly result: 'delivered' }
+  | { readonly result: 'failed'; readonly reason: string; readonly nextAttemptAt: string }
+  | { readonly result: 'parked'; readonly reason: string }
+
+export type CallbackCommand =
+  | ({ readonly type: 'Record' } & DataOf<CallbackEvent, 'CallbackRecorded'>)
+  | {
+      readonly type: 'ReportAttempt'
+      readonly webhookId: string
+      /** Which attempt of it, from 1, by what was known as it was sent. */
+      readonly attempt: number
+      readonly httpStatus: number | null
+      readonly durationMs: number
+      readonly outcome: AttemptOutcome
+      readonly at: string
+    }
+  /** Takes up again: an operator (Requeue) at any time, a merchant (Resend) no callback before {@link resendableAtMs}. */
+  | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
+
+/** One callback, whatever became of it; the latest one; or all that are parked. */
+export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
+
+/** A merchant may have a callback sent again a minute after it was taken up the first time, then after 2, 4 … minutes. */
+const firstResendPauseMs = minuteMs
+const longestResendPauseMs = hourMs
+
+export const callbackDecider: Decider<Lane, CallbackCommand, CallbackEvent> = { initialState, decide, evolve }
+
+export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackEvent> {
+  switch (command.type) {
+    case 'Record': {
+      if (lane.deliveries.some((delivery) => delivery.webhookId === command.webhookId)) return accept()
+      const { type: _, ...data } = command
+      return accept({ type: 'CallbackRecorded', data })
+    }
+    case 'ReportAttempt':
+      return reportAttempt(command, lane)
+    case 'Requeue':
+    case 'Resend':
+      return requeue(command, lane)
+    default:
+      return command satisfies never
+  }
+}
+
+function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lane: Lane): Decision<CallbackEvent> {
+  const { webhookId, attempt, httpStatus, durationMs, outcome, at } = command
+  const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
+  if (!delivery) return refuse('not-found', 'There is no such callback.')
+  if (delivery.status !== 'waiting') return accept()
+  // Sent by a holder that was late, or before a requeue: its failure neither uses up an attempt nor says when the next is due.
+  if (outcome.result !== 'delivered' && attempt !== delivery.attempts + 1) return accept()
+  const data = { ...ids(lane, webhookId, at), attempt: delivery.attempts + 1, httpStatus, durationMs }
+  switch (outcome.result) {
+    case 'delivered':
+      return accept({ type: 'CallbackDelivered', data })
+    case 'failed':
+      return accept({
+        type: 'CallbackAttemptFailed',
+        data: { ...data, reason: outcome.reason, nextAttemptAt: outcome.nextAttemptAt },
+      })
+    case 'parked':
+      return accept({ type: 'CallbackParked', data: { ...data, reason: outcome.reason } })
+    default:
+      return outcome satisfies never
+  }
+}
+
+function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane: Lane): Decision<CallbackEvent> {
+  const { type, which, at } = command
+  const chosen = requeued(lane, which)
+  if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'There is no such callback.')
+  // A callback that is about to be tried for the first time needs no requeue; one that waits out a failure is tried at once.
+  const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
+  const free = type === 'Requeue' ? idle : idle.filter((delivery) => resendableAtMs(delivery) <= Date.parse(at))
+  if (idle.length > 0 && free.length === 0) return refuse('conflict', 'This callback was sent again a moment ago.')
+  return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
+}
+
+/** The callbacks of a lane that a request to take up again means. */
+export function requeued(lane: Lane, which: Requeued): readonly Delivery[] {
+  if (which === 'latest') return lane.deliveries.slice(-1)
+  if (which === 'parked') return lane.deliveries.filter((delivery) => delivery.status === 'parked')
+  return lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
+}
+
+/** From when on (milliseconds since the epoch) a merchant may have it sent again. */
+export function resendableAtMs({ requeues, requeuedAt }: Delivery): number {
+  if (requeuedAt === null) return 0
+  return Date.parse(requeuedAt) + Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
+}
+
+function ids(lane: Lane, webhookId: string, at: string) {
+  if (lane.trackingId === null || lane.merchantId === null) throw new Error('a delivery in a lane without an owner')
+  return { webhookId, trackingId: lane.trackingId, merchantId: lane.merchantId, at }
+}
+
+export function evolve(lane: Lane, event: CallbackEvent): Lane {
+  switch (event.type) {
+    case 'CallbackRecorded': {
+      const { webhookId, transferRevision, payload, at, trackingId, merchantId } = event.data
+      const delivery: Delivery = {
+        webhookId,
+        transferRevision,
+        payload,
+        status: 'waiting',
+        attempts: 0,
+        recordedAt: at,
+        nextAttemptAt: at,
+        lastFailure: null,
+        requeues: 0,
+        requeuedAt: null,
+      }
+      const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
+      return { trackingId, merchantId, deliveries }
+    }
+    case 'CallbackDelivered':
+      return change(lane, event.data.webhookId, { status: 'delivered', lastFailure: null })
+    case 'CallbackAttemptFailed': {
+      const { attempt, nextAttemptAt, reason } = event.data
+      return change(lane, event.data.webhookId, { attempts: attempt, nextAttemptAt, lastFailure: reason })
+    }
+    case 'CallbackParked':
+      return change(lane, event.data.webhookId, {
+        status: 'parked',
+        attempts: event.data.attempt,
+        lastFailure: event.data.reason,
+      })
+    case 'CallbackRequeued': {
+      const { webhookId, at } = event.data
+      const requeues = 1 + (lane.deliveries.find((delivery) => delivery.webhookId === webhookId)?.requeues ?? 0)
+      return change(lane, webhookId, { status: 'waiting', attempts: 0, nextAttemptAt: at, requeues, requeuedAt: at })
+    }
+    default:
+      return event satisfies never
+  }
+}
+
+function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane {
+  if (!lane.deliveries.some((delivery) => delivery.webhookId === webhookId)) {
+    throw new Error('an attempt of a callback that was never recorded')
+  }
+  return {
+    ...lane,
+    deliveries: lane.deliveries.map((delivery) =>
+      delivery.webhookId === webhookId ? { ...delivery, ...changes } : delivery,
+    ),
+  }
+}
+
+/** What the lane sends next: callbacks of one transfer go out one after the other, lowest revision first. */
+export function nextDelivery(lane: Lane): Delivery | undefined {
+  return lane.deliveries.find((delivery) => delivery.status === 'waiting')
+}

@@ -1,0 +1,77 @@
+import type { Refusal } from '../../kernel/decision.js'
+import { availableMinor } from './funds.js'
+import { type Transfer, unsettledMinor } from './transfer.js'
+import type { Complete, TransferCommand } from './transfer-commands.js'
+import { decide } from './transfer-decider.js'
+import { standingApproval } from './withdrawal-claims.js'
+
+/** Somebody who looks at a transfer and works under claims of their own. */
+export interface Actor {
+  /** As in the events' metadata. */
+  readonly by: string
+  /** The merchant's; see the command `Approve`. */
+  readonly approvalAboveMinor: bigint | null
+  /** While the log does not verify. */
+  readonly payoutsStopped?: boolean
+  readonly at: string
+}
+
+type Trial = (transfer: Transfer, actor: Actor) => TransferCommand
+
+const mismatchPolicy = { toleranceMinor: 0n, autoCancel: false }
+
+/** Each action as a command whose words and amounts nothing is against. */
+const trials = {
+  claim: (_, { by, payoutsStopped = false, at }) => ({ type: 'Claim', by, payoutsStopped, at }),
+  release: (_, { by, at }) => ({ type: 'Release', by, at }),
+  approve: (_, actor) => ({ type: 'Approve', ...actor }),
+  complete: (transfer, actor) => completion(likelyMinor(transfer), actor),
+  cancel: (_, { by, at }) => ({ type: 'Cancel', message: null, by, underClaim: true, at }),
+  'manual-control': (_, { by, at }) => ({ type: 'SendToManualControl', message: null, by, underClaim: false, at }),
+  return: (transfer, { at }) => {
+    const amountMinor = unsettledMinor(transfer)
+    return { type: 'ReturnFunds', amountMinor, receiptUrl: '', toleranceMinor: 0n, at }
+  },
+  resolve: (_, { at }) => ({ type: 'ResolveAttention', reason: '', at }),
+  reopen: (_, { at }) => ({ type: 'Reopen', reason: '', at }),
+} as const satisfies { readonly [action: string]: Trial }
+
+export type Action = keyof typeof trials
+
+/** What would change the transfer now, were it tried: the rules are asked themselves. */
+export function possibleActions(transfer: Transfer, actor: Actor): readonly Action[] {
+  return (Object.keys(trials) as Action[]).filter((action) => {
+    const decision = decide(trials[action](transfer, actor), transfer)
+    return decision.accepted && decision.events.length > 0
+  })
+}
+
+/** Why the requested amount of a withdrawal may not be paid now by this one; undefined when it may. */
+export function paymentRefusal(transfer: Transfer, actor: Actor): Refusal | undefined {
+  const decision = decide(completion(transfer.amountMinor, actor), transfer)
+  if (!decision.accepted) return decision.refusal
+  return decision.events.length > 0 ? undefined : { reason: 'conflict', message: 'It is paid already.' }
+}
+
+function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {
+  const amounts = { transactionAmountMinor: amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 1 }
+  const words = { receiptUrl: null, message: null, reason: '' }
+  return {
+    type: 'Complete',
+    ...amounts,
+    ...words,
+    mismatchPolicy,
+    approvalAboveMinor,
+    by,
+    underClaim: true,
+    payoutsStopped,
+    at,
+  }
+}
+
+/** What is there to book, or agreed on, or else requested. */
+function likelyMinor(transfer: Transfer): bigint {
+  if (transfer.kind === 'deposit') return availableMinor(transfer.funds) || transfer.amountMinor
+  const { approval } = transfer.payout
+  return approval && standingApproval(transfer, approval.amountMinor) ? approval.amountMinor : transfer.amountMinor
+}

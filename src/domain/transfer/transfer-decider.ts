@@ -1,0 +1,185 @@
+import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import { formatTwoDecimals } from '../money.js'
+import { book, complete, isFinal, isMismatch } from './complete.js'
+import { cancelled, common } from './event-data.js'
+import { heldMinor } from './funds.js'
+import { approve, claim, claimRefusal, release } from './paying.js'
+import {
+  type Deposit,
+  evolve,
+  initialState,
+  isErased,
+  isTerminal,
+  needsAttention,
+  type Status,
+  type Transfer,
+  type TransferState,
+  unsettledMinor,
+} from './transfer.js'
+import type {
+  CreateDeposit,
+  CreateWithdrawal,
+  ReceiveFunds,
+  ReturnFunds,
+  Settle,
+  Settler,
+  TransferCommand,
+} from './transfer-commands.js'
+import type { TransferCreated, TransferEvent } from './transfer-events.js'
+
+export const transferDecider: Decider<TransferState, TransferCommand, TransferEvent> = { initialState, decide, evolve }
+
+export function decide(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
+  if (command.type === 'CreateDeposit' || command.type === 'CreateWithdrawal') return create(command, state)
+  if (state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
+  switch (command.type) {
+    case 'Complete':
+      return complete(command, state)
+    case 'SendToManualControl':
+      return moveTo('ManualControl', command, state, {
+        type: 'TransferSentToManualControl',
+        data: { ...common(state, command.at), message: command.message },
+      })
+    case 'Cancel':
+      return moveTo('Cancelled', command, state, cancelled(state, command.at, 'requested', command.message))
+    case 'Fail':
+      return moveTo('Failed', command, state, {
+        type: 'TransferFailed',
+        data: { ...common(state, command.at), message: command.message },
+      })
+    case 'Claim':
+      return claim(command, state)
+    case 'Release':
+      return release(command, state)
+    case 'Approve':
+      return approve(command, state)
+    case 'Expire':
+      if (state.kind !== 'deposit' || state.status !== 'Pending' || command.at < state.expiresAt) return accept()
+      return accept(cancelled(state, command.at, 'expired', 'expired'))
+    case 'ReceiveFunds':
+      return receiveFunds(command, state)
+    case 'ReturnFunds':
+      return returnFunds(command, state)
+    case 'ResolveAttention':
+      return resolveAttention(command, state)
+    case 'Reopen':
+      return reopen(command, state)
+    case 'ErasePersonalData': {
+      const { paymentMethod, createdAt } = state
+      return accept({ type: 'PersonalDataErased', data: { ...common(state, command.at), paymentMethod, createdAt } })
+    }
+    default:
+      return command satisfies never
+  }
+}
+
+function create(command: CreateDeposit | CreateWithdrawal, state: TransferState): Decision<TransferEvent> {
+  const event = creation(command)
+  if (state.kind === 'none') return accept(event)
+  // The expiry follows from the time of the request, so a repeat may name another one.
+  const same = sameRequest(evolve(initialState, event) as Transfer, state)
+  return same ? accept() : refuse('conflict', 'This referenceId was used before, with other content.')
+}
+
+function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
+  if (command.type === 'CreateDeposit') {
+    const { type: _, hashId = null, ...data } = command
+    return { type: 'DepositCreated', data: { kind: 'deposit', ...data, hashId } }
+  }
+  const { type: _, hashId = null, ...data } = command
+  return { type: 'WithdrawalCreated', data: { kind: 'withdrawal', ...data, hashId } }
+}
+
+function sameRequest(a: Transfer, b: Transfer): boolean {
+  const same =
+    a.merchantId === b.merchantId &&
+    a.referenceId === b.referenceId &&
+    a.amountMinor === b.amountMinor &&
+    a.paymentMethod === b.paymentMethod &&
+    isSameCustomer(a, b)
+  if (a.kind === 'deposit') return same && b.kind === 'deposit' && a.channel === b.channel
+  return same && b.kind === 'withdrawal'
+}
+
+/** A merchant may repeat the request of a customer who was erased since: nobody knows any more that it is another's. */
+function isSameCustomer(a: Transfer, b: Transfer): boolean {
+  if (isErased(b)) return true
+  const same = a.userId === b.userId && a.name === b.name && a.username === b.username
+  if (a.kind === 'deposit' || b.kind === 'deposit') return same
+  return same && a.accountNumber === b.accountNumber && a.identityNumber === b.identityNumber
+}
+
+function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
+  if (state.kind !== 'deposit') return refuse('conflict', 'Only a deposit takes money from a customer.')
+  const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor, at } = command
+  const isHeld =
+    manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor
+  if (state.status === 'Pending' && !isHeld) {
+    return book(
+      { amountMinor: receivedAmountMinor, receiptUrl, message: null, reason: null, mismatchPolicy, at },
+      state,
+    )
+  }
+  const hasAmountMismatch = standingMismatch(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
+  const data = { ...common(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
+  const received = { type: 'LateFundsReceived', data } as const
+  if (state.status !== 'Pending') return accept(received)
+  const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor!)} are checked`
+  // The money first: the callback of the status tells of it.
+  return accept<TransferEvent>(received, {
+    type: 'TransferSentToManualControl',
+    data: { ...common(state, at), message },
+  })
+}
+
+function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
+  if (state.kind !== 'deposit') return refuse('conflict', 'Only the money of a deposit is given back.')
+  const { amountMinor, receiptUrl, toleranceMinor, at } = command
+  const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
+  // Whoever runs the command twice has not returned the money twice.
+  if (earlier?.amountMinor === amountMinor) return accept()
+  if (earlier) {
+    return refuse('conflict', `With this receipt ${formatTwoDecimals(earlier.amountMinor)} was returned before.`)
+  }
+  const leftMinor = unsettledMinor(state)
+  if (leftMinor === 0n) return refuse('conflict', 'There is no money to give back.')
+  if (amountMinor > leftMinor) {
+    return refuse('conflict', `Only ${formatTwoDecimals(leftMinor)} is there to give back.`)
+  }
+  const hasAmountMismatch = standingMismatch(state, -amountMinor, toleranceMinor)
+  const data = { ...common(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
+  return accept({ type: 'FundsReturned', data })
+}
+
+/** As it stands once so much more (or less) money is there. What a completion booked stays as it was judged. */
+function standingMismatch(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
+  if (state.status === 'Completed') return state.hasAmountMismatch
+  return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
+}
+
+function resolveAttention({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
+  if (!needsAttention(state)) return accept()
+  const data = { ...common(state, at), resolvedAmountMinor: unsettledMinor(state), reason }
+  return accept({ type: 'AttentionResolved', data })
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent> {
+  if (state.kind === 'deposit') {
+    if (state.status === 'ManualControl' && state.reopened) return accept()
+    if (state.status === 'Cancelled' || state.status === 'Failed') {
+      return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
+    }
+  }
+  return refuse('conflict', 'Only a cancelled or failed deposit can be reopened.')
+}
+
+/** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
+function moveTo(status: Status, by: Settler, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
+  if (state.status === status) return accept()
+  if (isTerminal(state.status)) return isFinal(state, status)
+  return claimRefusal(by, state) ?? accept(event)
+}

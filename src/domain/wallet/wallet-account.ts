@@ -1,0 +1,171 @@
+import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import type { DataOf } from '../event.js'
+import type { WalletAccountEvent } from './wallet-events.js'
+
+/** What the balance may come to, minor units: amounts are stored with at most 15 digits. */
+export const maxBalanceMinor = 999_999_999_999_999n
+/** The one trusted longest ago is forgotten beyond it. */
+export const maxTrustedDevices = 100
+/** The reference of the credit an account is opened with. */
+export const openingReference = 'opening balance'
+
+export interface Movement {
+  readonly kind: 'credit' | 'debit' | 'refused debit'
+  /** A credit's reference, a debit's trackingId. */
+  readonly key: string
+  readonly amountMinor: bigint
+  readonly description: string | null
+  readonly at: string
+  /** The one before; a list that grows at its head costs each event the same, however many there are. */
+  readonly previous: Movement | undefined
+}
+
+export interface WalletAccount {
+  readonly accountNumber: number
+  readonly emailMac: string
+  readonly email: string
+  readonly phone: string
+  readonly passwordHash: string
+  readonly sandbox: boolean
+  readonly balanceMinor: bigint
+  /** The latest one. */
+  readonly movement: Movement | undefined
+  /** The one trusted longest ago first. */
+  readonly trustedDevices: readonly string[]
+  readonly openedAt: string
+}
+
+export type WalletAccountState = { readonly accountNumber: null } | WalletAccount
+
+export type WalletAccountCommand =
+  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & DataOf<
+      WalletAccountEvent,
+      'WalletAccountOpened'
+    >)
+  | { readonly type: 'Credit'; readonly reference: string; readonly amountMinor: bigint; readonly at: string }
+  | {
+      readonly type: 'Debit'
+      readonly trackingId: string
+      readonly amountMinor: bigint
+      readonly description: string
+      readonly at: string
+    }
+  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
+  | { readonly type: 'TrustDevice'; readonly device: string; readonly at: string }
+
+const initialState: WalletAccountState = { accountNumber: null }
+
+export const walletAccountDecider: Decider<WalletAccountState, WalletAccountCommand, WalletAccountEvent> = {
+  initialState,
+  decide,
+  evolve,
+}
+
+/** What became of the debits asked for under a trackingId: the debit once there is one, else the latest refusal. */
+export function debitOf(account: WalletAccount, trackingId: string): Movement | undefined {
+  for (let movement = account.movement; movement; movement = movement.previous) {
+    // No refusal follows a debit, so the latest is the answer.
+    if (movement.kind !== 'credit' && movement.key === trackingId) return movement
+  }
+  return undefined
+}
+
+function decide(command: WalletAccountCommand, state: WalletAccountState): Decision<WalletAccountEvent> {
+  if (command.type === 'Open') return open(command, state)
+  if (state.accountNumber === null) return refuse('not-found', 'There is no such wallet account.')
+  const { accountNumber } = state
+  const { at } = command
+  switch (command.type) {
+    case 'Credit':
+      return credit(command, state)
+    case 'Debit':
+      return debit(command, state)
+    case 'TrustDevice':
+      if (state.trustedDevices.includes(command.device)) return accept()
+      return accept({ type: 'WalletDeviceTrusted', data: { accountNumber, device: command.device, at } })
+    case 'Reseal': {
+      const { email, phone } = state
+      const resealed = { email: command.resealed.get(email) ?? email, phone: command.resealed.get(phone) ?? phone }
+      if (resealed.email === email && resealed.phone === phone) return accept()
+      return accept({ type: 'WalletContactResealed', data: { accountNumber, ...resealed, at } })
+    }
+    default:
+      return command satisfies never
+  }
+}
+
+function open(
+  command: Extract<WalletAccountCommand, { type: 'Open' }>,
+  state: WalletAccountState,
+): Decision<WalletAccountEvent> {
+  if (state.accountNumber !== null) return refuse('conflict', 'There is a wallet account of this number already.')
+  const { type: _, openingBalanceMinor, ...data } = command
+  const opened = { type: 'WalletAccountOpened', data } as const
+  if (openingBalanceMinor === 0n) return accept(opened)
+  if (openingBalanceMinor > maxBalanceMinor) return refuse('conflict', 'The balance would be too large.')
+  const { accountNumber, at } = command
+  const credit = { accountNumber, reference: openingReference, amountMinor: openingBalanceMinor, at }
+  return accept<WalletAccountEvent>(opened, { type: 'WalletAccountCredited', data: credit })
+}
+
+function credit(
+  { reference, amountMinor, at }: Extract<WalletAccountCommand, { type: 'Credit' }>,
+  account: WalletAccount,
+): Decision<WalletAccountEvent> {
+  for (let movement = account.movement; movement; movement = movement.previous) {
+    if (movement.kind !== 'credit' || movement.key !== reference) continue
+    return movement.amountMinor === amountMinor
+      ? accept()
+      : refuse('conflict', 'Another amount was credited under this reference.')
+  }
+  if (account.balanceMinor + amountMinor > maxBalanceMinor) return refuse('conflict', 'The balance would be too large.')
+  const { accountNumber } = account
+  return accept({ type: 'WalletAccountCredited', data: { accountNumber, reference, amountMinor, at } })
+}
+
+/** Refusing is an event, not a refusal of the command: it is what an account's owner asks about. */
+function debit(
+  { trackingId, amountMinor, description, at }: Extract<WalletAccountCommand, { type: 'Debit' }>,
+  account: WalletAccount,
+): Decision<WalletAccountEvent> {
+  const before = debitOf(account, trackingId)
+  if (before?.kind === 'debit') return accept()
+  const data = { accountNumber: account.accountNumber, trackingId, amountMinor, description, at }
+  if (amountMinor <= account.balanceMinor) return accept({ type: 'WalletAccountDebited', data })
+  // Once is enough: a customer who tries again and again does not lengthen the stream.
+  return before?.amountMinor === amountMinor ? accept() : accept({ type: 'WalletDebitRefused', data })
+}
+
+function evolve(state: WalletAccountState, event: WalletAccountEvent): WalletAccountState {
+  if (event.type === 'WalletAccountOpened') {
+    const { at, ...data } = event.data
+    return { ...data, balanceMinor: 0n, movement: undefined, trustedDevices: [], openedAt: at }
+  }
+  if (state.accountNumber === null) throw new Error('a wallet account changed before it was opened')
+  switch (event.type) {
+    case 'WalletAccountCredited': {
+      const { reference: key, amountMinor, at } = event.data
+      const movement = { kind: 'credit', key, amountMinor, description: null, at, previous: state.movement } as const
+      return { ...state, balanceMinor: state.balanceMinor + amountMinor, movement }
+    }
+    case 'WalletAccountDebited': {
+      const { trackingId: key, amountMinor, description, at } = event.data
+      const movement = { kind: 'debit', key, amountMinor, description, at, previous: state.movement } as const
+      return { ...state, balanceMinor: state.balanceMinor - amountMinor, movement }
+    }
+    case 'WalletDebitRefused': {
+      const { trackingId: key, amountMinor, description, at } = event.data
+      const movement = { kind: 'refused debit', key, amountMinor, description, at, previous: state.movement } as const
+      return { ...state, movement }
+    }
+    case 'WalletContactResealed': {
+      const { email, phone } = event.data
+      return { ...state, email, phone }
+    }
+    case 'WalletDeviceTrusted':
+      return { ...state, trustedDevices: [...state.trustedDevices, event.data.device].slice(-maxTrustedDevices) }
+    default:
+      return event satisfies never
+  }
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SignInAttempt, SignIns } from '../../../commands/user/sign-ins.js'
+import type { User } from '../../../domain/user/user.js'
+import { RequestError } from '../../refusals.js'
+import { bucketOf } from '../../server/token-buckets.js'
+
+export interface ProofOptions {
+  readonly signIns: SignIns
+}
+
+type Claim = Omit<SignInAttempt, 'address' | 'deviceCookie'>
+
+/** Passwords to be compared, for each address: an office may share one. */
+const rate = { perSecond: 0.5, burst: 30 }
+
+/** Has a password compared, and a code where the user has a second factor. The function throws RequestError unless all is right. */
+export function prover({ gate, viewers }: FastifyInstance, { signIns }: ProofOptions) {
+  const charge = gate.limitEach(rate)
+  return async (claim: Claim, request: FastifyRequest, reply: FastifyReply): Promise<User> => {
+    charge(request)
+    const deviceCookie = viewers.cookies.device(request)
+    const context = { actor: 'system:sign-in', $correlationId: request.id, $causationId: request.id }
+    const result = await signIns.attempt({ ...claim, deviceCookie, address: bucketOf(request.ip) }, context)
+    switch (result.outcome) {
+      case 'accepted':
+        viewers.cookies.setDevice(reply, result.deviceCookie)
+        return result.value
+      case 'locked':
+        throw new RequestError('login-throttled', { retryAfterSeconds: result.retryAfterSeconds })
+      case 'unfinished':
+        throw new RequestError('second-factor-needed')
+      case 'refused':
+        throw new RequestError('sign-in-wrong')
+      default:
+        return result satisfies never
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { MerchantCommands } from '../../../commands/merchant/merchant-commands.js'
+import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
+import { keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
+import { overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
+import { parseMoment } from '../../../kernel/parse-time.js'
+import { Type } from '../../../kernel/typebox.js'
+import { invalid } from '../../refusals.js'
+import { CreateKeyRequest, IssuedSecret, MerchantItem, RotateRequest } from '../api.js'
+import { accepted, merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
+import { contextOf } from '../session-guard.js'
+import { itemOf } from './merchant-view.js'
+
+export interface KeyOptions extends OwnMerchantOptions {
+  readonly merchants: MerchantCommands
+  readonly directory: MerchantDirectory
+  readonly clock: () => string
+}
+
+/** What is issued is in the answer and nowhere else. */
+export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, options) => {
+  const { merchants, directory, clock } = options
+  const manage = app.viewers.allow('merchants:manage', { recent: true })
+  const done = async (
+    request: FastifyRequest,
+    change: Parameters<typeof noteMerchantChange>[2],
+    merchantId: string,
+  ) => {
+    noteMerchantChange(options, request, change, merchantId)
+    await directory.catchUp()
+    const merchant = await merchants.find(merchantId)
+    if (!merchant) throw new Error('a merchant that was changed is not in the log')
+    return itemOf(merchant)
+  }
+  app.route({
+    method: 'POST',
+    url: '/merchants/:merchantId/keys',
+    ...manage,
+    schema: { hide: true, params: merchantParams, body: CreateKeyRequest, response: { 200: IssuedSecret } },
+    handler: async (request) => {
+      const merchantId = requireOwn(request, request.params.merchantId)
+      const key = keyOf(request.body, clock())
+      const { webApiKey: value } = accepted(await merchants.createApiKey(merchantId, key, contextOf(request)))
+      return { merchant: await done(request, 'key-created', merchantId), value }
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url: '/merchants/:merchantId/keys/:keyId',
+    ...manage,
+    schema: {
+      hide: true,
+      params: Type.Object({ merchantId: Type.String(), keyId: Type.String() }),
+      response: { 200: MerchantItem },
+    },
+    handler: async (request) => {
+      const merchantId = requireOwn(request, request.params.merchantId)
+      accepted(await merchants.revokeApiKey(merchantId, request.params.keyId, contextOf(request)))
+      return done(request, 'key-revoked', merchantId)
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/merchants/:merchantId/rotate',
+    ...manage,
+    schema: { hide: true, params: merchantParams, body: RotateRequest, response: { 200: IssuedSecret } },
+    handler: async (request) => {
+      const merchantId = requireOwn(request, request.params.merchantId)
+      const { secret, overlapMinutes: minutes = overlapMinutes.usual } = request.body
+      const context = contextOf(request)
+      const value =
+        secret === 'webApiKey'
+          ? accepted(await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
+          : accepted(await merchants.rotateSecret(merchantId, secret, minutes, context)).value
+      return { merchant: await done(request, `${secret}-rotated`, merchantId), value }
+    },
+  })
+}
+
+/** @throws RequestError naming the field */
+function keyOf(
+  body: { readonly name: string; readonly scopes: readonly string[]; readonly validUntil?: string },
+  now: string,
+) {
+  const { name, validUntil: end } = body
+  if (!keyNameForm.test(name)) throw invalid('name', 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
+  const unknown = body.scopes.find((scope) => !scopes.some((each) => each === scope))
+  if (unknown !== undefined) throw invalid('scopes', `must be of ${scopes.join(', ')}`)
+  const validUntil = end === undefined ? null : parseMoment(end)
+  if (validUntil === undefined) throw invalid('validUntil', 'must be an ISO 8601 date, or a time with its zone')
+  if (validUntil !== null && validUntil <= now) throw invalid('validUntil', 'has passed already')
+  return { name, scopes: scopes.filter((scope) => body.scopes.includes(scope)), validUntil }
+}

@@ -1,0 +1,137 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { type PassOverResult, passOver } from '../../../commands/skip-events.js'
+import type { EventStore } from '../../../event-store/event-store.js'
+import { Type } from '../../../kernel/typebox.js'
+import type { SecurityLog } from '../../../security/security-log.js'
+import { RequestError } from '../../refusals.js'
+import { contextOf } from '../session-guard.js'
+import {
+  PassOverAnswer,
+  PassOverRequest,
+  PauseRequest,
+  PlainRequest,
+  type ProblemItem,
+  ProblemsAnswer,
+  ProjectionItem,
+  ProjectionsAnswer,
+  RebuildRequest,
+} from './operations-api.js'
+
+type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
+export type AskedOfProjection = 'done' | 'unknown' | { readonly conflict: string }
+
+/** What people can ask of the projections. Whoever runs them does it. */
+export interface ProjectionControls {
+  list(): Promise<readonly Static<typeof ProjectionItem>[]>
+  ask(name: string, what: TaskKind, by: string, keep?: boolean): Promise<AskedOfProjection>
+  pause(name: string, by: string, reason: string | null): Promise<AskedOfProjection>
+  resume(name: string): Promise<AskedOfProjection>
+  cancel(name: string): Promise<AskedOfProjection>
+  /** Events that cannot be read and that nobody has decided on. */
+  problems(): Promise<readonly Static<typeof ProblemItem>[]>
+}
+
+export interface OperationsOptions {
+  readonly projectionControls: ProjectionControls
+  readonly eventStore: EventStore
+  readonly clock: () => string
+  readonly securityLog: SecurityLog
+}
+
+const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
+
+/** What operators do to projections, and about events that cannot be read. */
+export const operationsRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
+  const { projectionControls: controls } = options
+  app.route({
+    method: 'GET',
+    url: '/operations/projections',
+    ...app.viewers.allow('operations:read'),
+    schema: { hide: true, response: { 200: ProjectionsAnswer } },
+    handler: async () => ({ items: [...(await controls.list())] }),
+  })
+  app.route({
+    method: 'POST',
+    url: '/operations/projections/rebuild',
+    ...app.viewers.allow('operations:manage'),
+    schema: { hide: true, body: RebuildRequest, response: { 200: ProjectionsAnswer } },
+    handler: async (request) => {
+      const { actor } = contextOf(request)
+      for (const { name } of await controls.list())
+        done(await controls.ask(name, 'rebuild', actor, request.body.keep ?? false))
+      note(options, request, 'rebuild', 'all projections')
+      return { items: [...(await controls.list())] }
+    },
+  })
+  await projectionRoutes(app, options)
+  await problemRoutes(app, options)
+}
+
+const projectionRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
+  const { projectionControls: controls } = options
+  const route = <Body extends TSchema>(
+    change: string,
+    body: Body,
+    ask: (name: string, by: string, body: Static<Body>) => Promise<AskedOfProjection>,
+  ) =>
+    app.route<{ Params: Static<typeof params>; Body: Static<Body> }>({
+      method: 'POST',
+      url: `/operations/projections/:name/${change}`,
+      ...app.viewers.allow('operations:manage'),
+      schema: { hide: true, params, body, response: { 200: ProjectionItem } },
+      handler: async (request) => {
+        const { name } = request.params
+        done(await ask(name, contextOf(request).actor, request.body))
+        note(options, request, change, name)
+        return (await controls.list()).find((item) => item.name === name)!
+      },
+    })
+  route('rebuild', RebuildRequest, (name, by, { keep }) => controls.ask(name, 'rebuild', by, keep ?? false))
+  for (const what of ['verify', 'switch', 'rollback'] as const)
+    route(what, PlainRequest, (name, by) => controls.ask(name, what, by))
+  route('pause', PauseRequest, (name, by, { reason }) => controls.pause(name, by, reason ?? null))
+  for (const what of ['resume', 'cancel'] as const) route(what, PlainRequest, (name) => controls[what](name))
+}
+
+const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
+  const { projectionControls: controls, eventStore: store, clock } = options
+  app.route({
+    method: 'GET',
+    url: '/operations/problems',
+    ...app.viewers.allow('operations:read'),
+    schema: { hide: true, response: { 200: ProblemsAnswer } },
+    handler: async () => ({ items: [...(await controls.problems())] }),
+  })
+  app.route({
+    method: 'POST',
+    url: '/operations/problems/pass-over',
+    ...app.viewers.allow('operations:manage'),
+    schema: { hide: true, body: PassOverRequest, response: { 200: PassOverAnswer } },
+    handler: async (request) => {
+      const { stream, revision } = request.body
+      const { problem, changed } = decided(await passOver({ store, clock }, request.body, contextOf(request)))
+      note(options, request, 'pass-over', `${stream}@${revision}`)
+      return { problem, changed }
+    },
+  })
+}
+
+/** @throws RequestError */
+function done(outcome: AskedOfProjection): void {
+  if (outcome === 'unknown') throw new RequestError('unknown-projection')
+  if (outcome !== 'done') throw new RequestError('projection-conflict', { details: outcome.conflict })
+}
+
+/** @throws RequestError */
+function decided(result: PassOverResult): Extract<PassOverResult, { accepted: true }> {
+  if (result.accepted) return result
+  const { reason, message: details } = result.refusal
+  throw new RequestError(reason === 'not-found' ? 'unknown-event' : 'event-conflict', { details })
+}
+
+function note({ securityLog }: OperationsOptions, request: FastifyRequest, change: string, subject: string): void {
+  const { id: requestId, ip: address, viewer } = request
+  securityLog.note('security.operations_changed', { requestId, address, userId: viewer.userId, subject, change })
+}

@@ -1,0 +1,91 @@
+import { PassThrough } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { EventStore } from '../../../event-store/event-store.js'
+import { Type } from '../../../kernel/typebox.js'
+import { type LiveNews, LiveView } from '../../../queries/live-changes.js'
+import { AtOnce } from '../concurrency-limit.js'
+import { type ListOptions, merchantsOf, viewOfRows } from '../transfers/list-routes.js'
+
+export interface LiveOptions extends ListOptions {
+  readonly eventStore: EventStore
+  readonly logger: Logger
+}
+
+const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
+
+const maxViews = 6
+const lookEveryMs = 3_000
+/** Looks at the session between two signs of life: proxies close what is silent for longer. */
+const looksPerHeartbeat = 5
+/** Of not reading. Whoever comes back begins again. */
+const maxStuckLooks = 20
+const againAfterMs = 3_000
+
+/** What happens to transfers, as it happens: server-sent events. */
+export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, options) => {
+  const { eventStore: store, readModels, logger } = options
+  const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
+  const watching = new AtOnce(maxViews, 'live views')
+  app.addHook('preClose', (done) => {
+    view.close()
+    done()
+  })
+  app.route({
+    method: 'GET',
+    url: '/live',
+    ...app.viewers.allow('transfers:read'),
+    schema: { hide: true, querystring: LiveQuery },
+    handler: async (request, reply) => {
+      const merchantIds = merchantsOf(app, request, request.query.merchantId) ?? null
+      const end = watching.begin(request.viewer.userId)
+      // What is not read stays here until it is, and no more is written meanwhile.
+      const events = new PassThrough()
+      events.once('close', end)
+      const leave = await view
+        .watch({
+          merchantIds,
+          isReady: () => !events.writableNeedDrain,
+          tell: (news) => write(events, `data: ${messageOf(news, request, options)}\n\n`),
+          end: () => events.end(),
+        })
+        .catch((error) => {
+          events.destroy()
+          throw error
+        })
+      const stopLooking = lookAfter(request.viewer.sessionId, events)
+      events.once('close', () => {
+        stopLooking()
+        leave()
+      })
+      write(events, `retry: ${againAfterMs}\n\n`)
+      return reply.type('text/event-stream').header('x-accel-buffering', 'no').send(events)
+    },
+  })
+
+  /** Ends the view with its session, and when nobody reads it. */
+  function lookAfter(sessionId: string, events: PassThrough): () => void {
+    let looks = 0
+    let stuck = 0
+    const timer = setInterval(async () => {
+      looks++
+      stuck = events.writableNeedDrain ? stuck + 1 : 0
+      if (stuck >= maxStuckLooks) events.destroy()
+      else if (stuck === 0 && looks % looksPerHeartbeat === 0) write(events, ':\n\n')
+      // Unavailable read models end nobody's session: the next look tells.
+      const isUnderWay = await app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
+      if (!isUnderWay) events.end()
+    }, lookEveryMs)
+    return () => clearInterval(timer)
+  }
+}
+
+/** It may have been ended a moment ago. */
+function write(events: PassThrough, text: string): void {
+  if (events.writable) events.write(text)
+}
+
+function messageOf({ changes, transfers }: LiveNews, request: FastifyRequest, options: ListOptions): string {
+  return JSON.stringify({ changes, transfers: viewOfRows(transfers, request, options) })
+}

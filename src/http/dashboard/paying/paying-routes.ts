@@ -1,0 +1,162 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TransferResult } from '../../../commands/transfer/transfers.js'
+import { type BankFormat, bankFile } from '../../../domain/bank-file/bank-file.js'
+import { uuidV5 } from '../../../kernel/uuid.js'
+import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import { RequestError, refusals } from '../../refusals.js'
+import { toRequestError } from '../../server/error-handler.js'
+import { settlingRefusal } from '../../settling-refusals.js'
+import { checkWords } from '../../settling-texts.js'
+import { streamId } from '../../v1/own-transfer.js'
+import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
+import { contextOf } from '../session-guard.js'
+import { actorOf, detailOf, seenTransfer, viewingOf } from '../transfers/transfer-routes.js'
+import { acceptedOf, askRecent, type SettlingOptions } from './settling-routes.js'
+
+type Item = Static<typeof BulkAction>['items'][number]
+type Outcome = Static<typeof BulkAnswer>['items'][number]
+
+/** 200 withdrawals with an address of a receipt each. */
+const bulkLimit = 512 * 1024
+
+/** Withdrawals paid as a batch: each is decided by itself, as one that is paid alone. */
+export const payingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (app, options) => {
+  const { transfers } = options
+  const route = (action: string) => ({
+    method: 'POST' as const,
+    url: `/withdrawals/${action}`,
+    bodyLimit: bulkLimit,
+    ...app.viewers.allow('transfers:settle'),
+  })
+  app.route({
+    ...route('claim'),
+    schema: { hide: true, body: BulkAction, response: { 200: BulkAnswer } },
+    handler: (request) =>
+      oneByOne(app, request, options, request.body.items, ({ trackingId, revision }) =>
+        transfers.claim(trackingId, contextOf(request), { revision }),
+      ),
+  })
+  app.route({
+    ...route('complete'),
+    schema: { hide: true, body: BulkAction, response: { 200: BulkAnswer } },
+    handler: async (request) => {
+      const { items } = request.body
+      for (const { receiptUrl } of items) checkWords({ receiptUrl })
+      const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(app, request, options, trackingId)))
+      askRecent(app, request, options, known.flatMap(paymentOf))
+      return oneByOne(app, request, options, items, ({ trackingId, revision, receiptUrl }) => {
+        const completion = receiptUrl === undefined ? {} : { receiptUrl }
+        return transfers.complete(trackingId, completion, contextOf(request), { revision, underClaim: true })
+      })
+    },
+  })
+  app.route({
+    ...route('bank-file'),
+    schema: { hide: true, body: BankFileRequest },
+    handler: async (request, reply) => {
+      const { format } = request.body
+      const text = await fileFor(app, request, options, request.body)
+      const name = `withdrawals-${options.clock().slice(0, 10)}.${format === 'csv' ? 'csv' : 'xml'}`
+      reply.header('content-disposition', `attachment; filename="${name}"`)
+      return reply.type(fileTypes[format]).send(text)
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/payouts',
+    ...app.viewers.allow('transfers:read'),
+    schema: { hide: true, response: { 200: PayoutsAnswer } },
+    handler: async () => ({ stopped: await transfers.arePayoutsStopped() }),
+  })
+}
+
+const fileTypes: { readonly [format in BankFormat]: string } = {
+  csv: 'text/csv; charset=utf-8',
+  'pain.001': 'application/xml; charset=utf-8',
+}
+
+async function oneByOne(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  options: SettlingOptions,
+  items: readonly Item[],
+  action: (item: Item) => Promise<TransferResult>,
+): Promise<{ items: Outcome[] }> {
+  const outcomes: Outcome[] = []
+  for (const item of items) outcomes.push(await outcomeOf(app, request, options, item, action))
+  return { items: outcomes }
+}
+
+/** Never rejects: what was done before must be told. */
+async function outcomeOf(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  options: SettlingOptions,
+  item: Item,
+  action: (item: Item) => Promise<TransferResult>,
+): Promise<Outcome> {
+  const { trackingId } = item
+  try {
+    const { transfer } = await seenTransfer(app, options, request, trackingId)
+    if (transfer.kind !== 'withdrawal') throw new RequestError('unknown-transfer')
+    const found = acceptedOf(await action({ ...item, trackingId: transfer.trackingId }), request, options)
+    return { trackingId, transfer: await detailOf(found, request, options), error: null }
+  } catch (error) {
+    const { refusal, particulars } = toRequestError(error)
+    const { code, message } = refusals[refusal]
+    const now = await seenOrNone(app, request, options, trackingId).catch(() => undefined)
+    const transfer = now ? await detailOf(now, request, options) : null
+    return { trackingId, transfer, error: { code, message, details: particulars.details ?? null } }
+  }
+}
+
+async function seenOrNone(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  options: SettlingOptions,
+  trackingId: string,
+): Promise<FoundTransfer | undefined> {
+  try {
+    return await seenTransfer(app, options, request, trackingId)
+  } catch (error) {
+    if (error instanceof RequestError) return undefined
+    throw error
+  }
+}
+
+function paymentOf(found: FoundTransfer | undefined) {
+  return found ? [{ transfer: found.transfer, amountMinor: found.transfer.amountMinor }] : []
+}
+
+/** @throws RequestError naming everything that keeps the batch from being one */
+async function fileFor(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  options: SettlingOptions,
+  { format, trackingIds, debtor }: Static<typeof BankFileRequest>,
+): Promise<string> {
+  const { currency, clock, transfers } = options
+  if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
+  // An id in capitals is the same id, and would be paid twice.
+  const distinct = [...new Set(trackingIds.map(streamId))]
+  const found = await Promise.all(distinct.map((trackingId) => seenTransfer(app, options, request, trackingId)))
+  // Who uploads the file pays.
+  askRecent(app, request, options, found.flatMap(paymentOf))
+  const viewing = viewingOf(request, options)
+  const withdrawals = found.map(({ transfer }) => ({ transfer, actor: actorOf(transfer, viewing, options) }))
+  const ids = found.map(({ transfer }) => transfer.trackingId).sort()
+  const messageId = uuidV5(JSON.stringify([debtor?.iban, ids]), ids[0]!).replaceAll('-', '')
+  const file = bankFile({ format, debtor, currency, messageId, withdrawals, at: clock() })
+  if (file.accepted) return file.text
+  const validationErrors = file.problems.map((problem) => {
+    if (problem.about !== 'trackingIds') return { message: problem.message, members: [problem.about] }
+    const { transfer, refusal } = problem
+    const { details } = settlingRefusal({ accepted: false, refusal, transfer }, viewing.nameOf).particulars
+    // Each is a member of its own: of several about one, a page shows the first.
+    const member = `trackingIds/${distinct.indexOf(transfer.trackingId)}`
+    return { message: `trackingIds ${transfer.referenceId}: ${details}`, members: [member] }
+  })
+  throw new RequestError('invalid-request', { validationErrors })
+}

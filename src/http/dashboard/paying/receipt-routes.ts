@@ -1,0 +1,102 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { FastifyError, FastifyPluginAsync } from 'fastify'
+import { Type } from '../../../kernel/typebox.js'
+import type { ReadModels } from '../../../read-models/read-models.js'
+import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
+import type { SecretBox } from '../../../security/secret-box.js'
+import { RequestError } from '../../refusals.js'
+import { answerFailure } from '../../server/error-handler.js'
+import { TokenBuckets } from '../../server/token-buckets.js'
+import { StoredReceipt } from '../api.js'
+
+export interface ReceiptsOptions {
+  readonly readModels: ReadModels
+  readonly secretBox: Pick<SecretBox, 'mac'>
+  readonly publicUrl: string
+  readonly clock: () => string
+  readonly monotonicMs: () => number
+}
+
+const mebibyte = 1024 * 1024
+const maxBytes = 5 * mebibyte
+/** Of a person and this process, regained over a day. What is uploaded is kept, whether or not a transfer ever names it. */
+const daily = { bytes: 200 * mebibyte, maxPeople: 10_000 }
+/** The digest tells files apart, and the keyed one makes the address unknown to who has the file. */
+const nameForm = /^([0-9a-f]{64})-([A-Za-z0-9_-]{32})$/
+
+const fileNames: { readonly [type in ReceiptType]: string } = {
+  'application/pdf': 'receipt.pdf',
+  'image/png': 'receipt.png',
+  'image/jpeg': 'receipt.jpg',
+}
+
+/** Below /dashboard/api: takes a receipt's file. */
+export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, options) => {
+  const { readModels, secretBox, publicUrl, clock, monotonicMs } = options
+  const uploaded = new TokenBuckets(monotonicMs, daily.maxPeople)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser([...receiptTypes], { parseAs: 'buffer', bodyLimit: maxBytes }, (_request, body, done) => {
+    done(null, body)
+  })
+  app.route({
+    method: 'POST',
+    url: '/receipts',
+    bodyLimit: maxBytes,
+    ...app.viewers.allow('transfers:settle'),
+    schema: { hide: true, response: { 200: StoredReceipt } },
+    errorHandler: (error, request, reply) => answerFailure(app, refusalOf(error), request, reply),
+    handler: async (request) => {
+      const { body, viewer } = request
+      const size = body instanceof Buffer ? body.length : 0
+      const retryAfterSeconds = uploaded.take(viewer.userId, daily.bytes / 86_400, daily.bytes, size)
+      if (retryAfterSeconds > 0) {
+        const details = 'Each person may upload 200 MB of receipts a day.'
+        throw new RequestError('too-many-requests', { details, retryAfterSeconds })
+      }
+      const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
+      if (sha256 === undefined) throw new RequestError('no-receipt')
+      return { receiptUrl: `${publicUrl}/receipts/${sha256}-${macOf(secretBox, sha256)}` }
+    },
+  })
+}
+
+const receiptSchema = {
+  tags: ['Callbacks'],
+  operationId: 'getReceipt',
+  summary: 'A receipt that was uploaded: the ReceiptUrl of a callback may lead here',
+  params: Type.Object({ name: Type.String() }),
+  security: [],
+}
+
+/** For everybody who was given the address: merchants are sent it in callbacks. */
+export const receiptFiles: FastifyPluginAsync<ReceiptsOptions> = async (app, { readModels, secretBox }) => {
+  app.get<{ Params: { name: string } }>('/receipts/:name', { schema: receiptSchema }, async (request, reply) => {
+    app.gate.chargeAddress(request)
+    const [, sha256 = '', mac = ''] = nameForm.exec(request.params.name) ?? []
+    const isKnown = sha256 !== '' && timingSafeEqual(Buffer.from(macOf(secretBox, sha256)), Buffer.from(mac))
+    const receipt = isKnown ? await findReceipt(readModels, sha256) : undefined
+    if (!receipt) throw new RequestError('unknown-route')
+    reply.headers({
+      'content-type': receipt.type,
+      'content-disposition': `inline; filename="${fileNames[receipt.type]}"`,
+      // Whatever the file holds, it runs nothing and loads nothing here.
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'public, max-age=31536000, immutable',
+    })
+    return reply.send(receipt.bytes)
+  })
+}
+
+/** 192 bits: with all 256 it would be longer than the router takes. */
+function macOf(secretBox: Pick<SecretBox, 'mac'>, sha256: string): string {
+  return secretBox.mac('receipt', sha256).slice(0, 32)
+}
+
+/** These limits are not those of other bodies. */
+function refusalOf(error: Error): Error {
+  const { code } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError('receipt-too-large')
+  return code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? new RequestError('no-receipt') : error
+}

@@ -1,0 +1,163 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { CompleteRequest, TransferResult } from '../../../commands/transfer/transfers.js'
+import { type Currency, isPayable } from '../../../domain/currency.js'
+import type { Transfer } from '../../../domain/transfer/transfer.js'
+import { needsApproval } from '../../../domain/transfer/withdrawal-claims.js'
+import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import { invalid, RequestError } from '../../refusals.js'
+import { settlingRefusal } from '../../settling-refusals.js'
+import { checkWords } from '../../settling-texts.js'
+import {
+  ApproveAction,
+  CompleteAction,
+  MessageAction,
+  PlainAction,
+  ReasonAction,
+  ReturnAction,
+  type TransferAction,
+  TransferDetail,
+} from '../api.js'
+import { contextOf } from '../session-guard.js'
+import {
+  actorOf,
+  detailOf,
+  permissionOf,
+  seenTransfer,
+  type TransferOptions,
+  TransferParams,
+  viewingOf,
+} from '../transfers/transfer-routes.js'
+
+export interface SettlingOptions extends TransferOptions {
+  readonly currency: Currency
+}
+
+type About = FastifyRequest<{ Params: { trackingId: string } }>
+
+/** What people do to a transfer, each as they saw it: what happened since is told and nothing is done. */
+export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (app, options) => {
+  const { transfers, currency } = options
+  const route = <Body>(action: TransferAction, body: Body) => ({
+    method: 'POST' as const,
+    url: `/transfers/:trackingId/${action}`,
+    ...app.viewers.allow(permissionOf[action]),
+    schema: { hide: true, params: TransferParams, body, response: { 200: TransferDetail } },
+  })
+  const act = async (request: About, action: (found: FoundTransfer) => Promise<TransferResult>) => {
+    const result = await action(await seenTransfer(app, options, request, request.params.trackingId))
+    return detailOf(acceptedOf(result, request, options), request, options)
+  }
+  for (const action of ['claim', 'release'] as const) {
+    app.route({
+      ...route(action, PlainAction),
+      handler: (request) => {
+        const { revision } = request.body
+        return act(request, ({ transfer }) => transfers[action](transfer.trackingId, contextOf(request), { revision }))
+      },
+    })
+  }
+  app.route({
+    ...route('approve', ApproveAction),
+    handler: (request) => {
+      const { revision } = request.body
+      const amountMinor = payable('amountMinor', request.body.amountMinor, currency)
+      const approval = amountMinor === undefined ? {} : { amountMinor }
+      return act(request, ({ transfer: { trackingId } }) =>
+        transfers.approve(trackingId, approval, contextOf(request), { revision }),
+      )
+    },
+  })
+  app.route({
+    ...route('complete', CompleteAction),
+    handler: (request) => {
+      const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
+      checkWords({ receiptUrl, message, reason })
+      const paid = payable('amountMinor', amountMinor, currency)
+      const confirmed = payable('confirmedAmountMinor', confirmedAmountMinor, currency)
+      const completion: CompleteRequest = {
+        ...(receiptUrl !== undefined && { receiptUrl }),
+        ...(message !== undefined && { message }),
+        ...(reason !== undefined && { reason }),
+        ...(paid !== undefined && { transactionAmountMinor: paid }),
+        ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }),
+      }
+      return act(request, ({ transfer }) => {
+        askRecent(app, request, options, [{ transfer, amountMinor: paid ?? transfer.amountMinor }])
+        const acting = { revision, underClaim: true }
+        return transfers.complete(transfer.trackingId, completion, contextOf(request), acting)
+      })
+    },
+  })
+  for (const [action, type] of [
+    ['cancel', 'Cancel'],
+    ['manual-control', 'SendToManualControl'],
+  ] as const) {
+    app.route({
+      ...route(action, MessageAction),
+      handler: (request) => {
+        const { revision, message } = request.body
+        checkWords({ message })
+        // What is looked at again ends nothing, so it needs no claim.
+        const acting = { revision, underClaim: action === 'cancel' }
+        return act(request, ({ transfer: { trackingId } }) =>
+          transfers.changeStatus(trackingId, type, message, contextOf(request), acting),
+        )
+      },
+    })
+  }
+  app.route({
+    ...route('return', ReturnAction),
+    handler: (request) => {
+      const { revision, receiptUrl } = request.body
+      checkWords({ receiptUrl })
+      const returned = { amountMinor: payable('amountMinor', request.body.amountMinor, currency)!, receiptUrl }
+      return act(request, ({ transfer: { trackingId } }) =>
+        transfers.returnFunds(trackingId, returned, contextOf(request), { revision }),
+      )
+    },
+  })
+  for (const [action, method] of [
+    ['resolve', 'resolveAttention'],
+    ['reopen', 'reopen'],
+  ] as const) {
+    app.route({
+      ...route(action, ReasonAction),
+      handler: (request) => {
+        const { revision, reason } = request.body
+        checkWords({ reason })
+        return act(request, ({ transfer: { trackingId } }) =>
+          transfers[method](trackingId, reason, contextOf(request), { revision }),
+        )
+      },
+    })
+  }
+}
+
+/** @throws RequestError that tells who did what instead */
+export function acceptedOf(result: TransferResult, request: FastifyRequest, options: SettlingOptions): FoundTransfer {
+  if (!result.accepted) throw settlingRefusal(result, viewingOf(request, options).nameOf)
+  return result
+}
+
+/** A large payment is made by somebody who is surely still there. @throws RequestError */
+export function askRecent(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  options: SettlingOptions,
+  payments: readonly { readonly transfer: Transfer; readonly amountMinor: bigint }[],
+): void {
+  if (app.viewers.sessions.isRecent(request.visit!.session)) return
+  const viewing = viewingOf(request, options)
+  const isLarge = payments.some(({ transfer, amountMinor }) => {
+    return needsApproval(transfer, amountMinor, actorOf(transfer, viewing, options).approvalAboveMinor)
+  })
+  if (isLarge) throw new RequestError('recent-sign-in-needed')
+}
+
+/** @throws RequestError for what has no coin */
+function payable(name: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
+  if (amountMinor === undefined) return undefined
+  if (!isPayable(currency, BigInt(amountMinor))) throw invalid(name, `must be whole: ${currency.code} has no decimals`)
+  return BigInt(amountMinor)
+}

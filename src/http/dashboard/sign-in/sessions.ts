@@ -1,0 +1,195 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { User } from '../../../domain/user/user.js'
+import type { Clock } from '../../../kernel/clock.js'
+import { hourMs, later, minuteMs } from '../../../kernel/time.js'
+import type { Document, Filter, ReadModels } from '../../../read-models/read-models.js'
+import type { SecretBox } from '../../../security/secret-box.js'
+
+/** A sign-in that is under way. */
+export interface Session {
+  /** SHA-256 of what the browser's cookie holds: whoever reads the store can open nothing with it. */
+  readonly sessionId: string
+  readonly userId: string
+  /** Of the user, at the sign-in. */
+  readonly epoch: number
+  readonly createdAt: string
+  readonly lastSeenAt: string
+  readonly expiresAt: string
+  /** When a password was given last: for what needs a recent sign-in. */
+  readonly authenticatedAt: string
+  readonly address: string
+  readonly userAgent: string
+  /** Of a second factor that is being set up, sealed; null otherwise. */
+  readonly offeredSecret: string | null
+}
+
+export interface Visit {
+  readonly session: Session
+  readonly user: User
+  readonly csrfToken: string
+}
+
+const collectionName = 'sessions'
+const idleMs = 30 * minuteMs
+const longestMs = 12 * hourMs
+const recentMs = 10 * minuteMs
+const writtenEveryMs = minuteMs
+const tokenBytes = 32
+const tokenForm = /^[A-Za-z0-9_-]{43}$/
+/** Removed at each sign-in, which adds one. */
+const maxRemoved = 50
+const maxListed = 100
+const maxUserAgent = 256
+
+/**
+ * Sessions are documents beside the read models, where every node finds them, and are valid only as long as the log says so: a user who is
+ * disabled, or whose password, role or sessions were changed or ended, is in another epoch (src/domain/user).
+ */
+export class Sessions {
+  readonly #readModels: ReadModels
+  readonly #users: UserDirectory
+  readonly #box: Pick<SecretBox, 'mac'>
+  readonly #clock: Clock
+  #indexed: Promise<void> | undefined
+
+  constructor(parts: {
+    readonly readModels: ReadModels
+    readonly users: UserDirectory
+    readonly box: Pick<SecretBox, 'mac'>
+    readonly clock: Clock
+  }) {
+    this.#readModels = parts.readModels
+    this.#users = parts.users
+    this.#box = parts.box
+    this.#clock = parts.clock
+  }
+
+  /** The token is the browser's alone. */
+  async begin(user: User, seen: { readonly address: string; readonly userAgent: string }) {
+    const token = randomBytes(tokenBytes).toString('base64url')
+    const now = this.#clock()
+    const session: Session = {
+      sessionId: idOf(token),
+      userId: user.userId,
+      epoch: user.epoch,
+      createdAt: now,
+      lastSeenAt: now,
+      expiresAt: later(now, longestMs),
+      authenticatedAt: now,
+      address: seen.address,
+      userAgent: seen.userAgent.slice(0, maxUserAgent),
+      offeredSecret: null,
+    }
+    const { sessionId: _id, ...fields } = session
+    const collection = await this.#collection()
+    await collection.bulkWrite([{ insertOne: { document: { _id, ...fields, endsAt: endOf(session) } } }])
+    await this.#remove({ endsAt: { $lt: now } })
+    return { token, visit: { session, user, csrfToken: this.#csrfToken(token) } satisfies Visit }
+  }
+
+  /** Undefined when there is no such session, or none any more. */
+  async visit(token: string | undefined): Promise<Visit | undefined> {
+    if (token === undefined || !tokenForm.test(token)) return undefined
+    const collection = await this.#collection()
+    const document = await collection.findOne({ _id: idOf(token) })
+    const found = document && this.#valid(document)
+    if (!found) return undefined
+    const session = await this.#seen(found.session)
+    return { ...found, session, csrfToken: this.#csrfToken(token) }
+  }
+
+  /** Whether a session is valid still; looking at it does not keep it so. */
+  async isUnderWay(sessionId: string): Promise<boolean> {
+    const collection = await this.#collection()
+    const document = await collection.findOne({ _id: sessionId })
+    return document !== null && this.#valid(document) !== undefined
+  }
+
+  isRecent(session: Session): boolean {
+    return this.#clock() < recentUntil(session)
+  }
+
+  /** Those under way, the latest first. */
+  async ofUser(userId: string): Promise<readonly Session[]> {
+    const collection = await this.#collection()
+    const documents = await collection.find({ userId }, { sort: { createdAt: -1 }, limit: maxListed })
+    return documents.flatMap((document) => this.#valid(document)?.session ?? [])
+  }
+
+  /** The password was given once more. */
+  async confirm(session: Session): Promise<Session> {
+    return this.#change(session, { authenticatedAt: this.#clock() })
+  }
+
+  async offerSecret(session: Session, offeredSecret: string | null): Promise<Session> {
+    return this.#change(session, { offeredSecret })
+  }
+
+  /** Another user's session is left alone. */
+  async end(userId: string, sessionId: string): Promise<void> {
+    const collection = await this.#collection()
+    await collection.bulkWrite([{ deleteOne: { filter: { _id: sessionId, userId } } }])
+  }
+
+  async #change(session: Session, changes: Partial<Session>): Promise<Session> {
+    const collection = await this.#collection()
+    // A session that was ended meanwhile does not come back.
+    await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set: changes } } }])
+    return { ...session, ...changes }
+  }
+
+  async #seen(session: Session): Promise<Session> {
+    const now = this.#clock()
+    if (now < later(session.lastSeenAt, writtenEveryMs)) return session
+    const collection = await this.#collection()
+    const $set = { lastSeenAt: now, endsAt: endOf({ ...session, lastSeenAt: now }) }
+    await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set } } }])
+    return { ...session, lastSeenAt: now }
+  }
+
+  #valid(document: Document): { readonly session: Session; readonly user: User } | undefined {
+    const { _id, endsAt: _, ...fields } = document
+    // Written above, by this program or one before it.
+    const session = { sessionId: _id, ...fields } as Session
+    const user = this.#users.byId(session.userId)
+    if (!user || user.disabled || user.epoch !== session.epoch) return undefined
+    return this.#clock() < endOf(session) ? { session, user } : undefined
+  }
+
+  async #remove(filter: Filter): Promise<void> {
+    const collection = await this.#collection()
+    const over = await collection.find(filter, { sort: { endsAt: 1 }, limit: maxRemoved })
+    if (over.length > 0) await collection.bulkWrite(over.map(({ _id }) => ({ deleteOne: { filter: { _id } } })))
+  }
+
+  #csrfToken(token: string): string {
+    return this.#box.mac('csrf', token)
+  }
+
+  async #collection() {
+    this.#indexed ??= this.#readModels
+      .createIndexes(collectionName, [{ key: { userId: 1, createdAt: -1 } }, { key: { endsAt: 1 } }])
+      .catch((error) => {
+        this.#indexed = undefined
+        throw error
+      })
+    await this.#indexed
+    return this.#readModels.collection(collectionName)
+  }
+}
+
+/** Until when the sign-in is recent enough for what needs that. */
+export function recentUntil({ authenticatedAt }: Session): string {
+  return later(authenticatedAt, recentMs)
+}
+
+function idOf(token: string): string {
+  return hash('sha256', token)
+}
+
+/** When it is over unless somebody comes back. */
+export function endOf({ lastSeenAt, expiresAt }: Pick<Session, 'lastSeenAt' | 'expiresAt'>): string {
+  const idleAt = later(lastSeenAt, idleMs)
+  return idleAt < expiresAt ? idleAt : expiresAt
+}

@@ -1,0 +1,69 @@
+import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
+import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import type { Transfer } from '../../../domain/transfer/transfer.js'
+import { needsAttention } from '../../../domain/transfer/transfer.js'
+import { standingClaim } from '../../../domain/transfer/withdrawal-claims.js'
+import type { FoundTransfer } from '../../../queries/transfer-queries.js'
+import type { TransferRowView } from '../api.js'
+import type { Viewer } from '../session-guard.js'
+
+/** Who looks, and when. */
+export interface Viewing {
+  readonly viewer: Viewer
+  readonly nameOf: (actor: string) => string
+  /** ISO 8601. */
+  readonly at: string
+}
+
+interface Directories {
+  readonly userDirectory: Pick<UserDirectory, 'byId'>
+  readonly directory: Pick<MerchantDirectory, 'byId'>
+}
+
+/** As whom the viewer may know an actor: who works for the house is the house's to know. */
+export function nameFor({ merchantIds }: Viewer, { userDirectory, directory }: Directories): Viewing['nameOf'] {
+  return (actor) => {
+    const [, kind, id = ''] = /^(\w+):(.*)$/s.exec(actor) ?? []
+    if (kind === 'user') return userDirectory.byId(id)?.name ?? 'Somebody who is no user any more'
+    if (kind === 'merchant') return `A program of ${directory.byId(id)?.settings.name ?? 'the merchant'}`
+    return kind === 'cli' && merchantIds !== null ? 'The operator' : actor
+  }
+}
+
+/** A user's id; empty for whoever is none. */
+export function userIdOf(actor: string): string {
+  return actor.startsWith('user:') ? actor.slice('user:'.length) : ''
+}
+
+/** A transfer as lists show it. */
+export function rowOf({ transfer, revision }: FoundTransfer, viewing: Viewing): TransferRowView {
+  const { kind } = transfer
+  return {
+    trackingId: transfer.trackingId,
+    merchantId: transfer.merchantId,
+    referenceId: transfer.referenceId,
+    kind,
+    status: transfer.status,
+    amountMinor: Number(transfer.amountMinor),
+    transactionAmountMinor: Number(transfer.transactionAmountMinor),
+    hasAmountMismatch: transfer.hasAmountMismatch,
+    needsAttention: needsAttention(transfer),
+    paymentMethod: transfer.paymentMethod,
+    userId: transfer.userId,
+    name: transfer.name,
+    username: transfer.username,
+    accountNumber: kind === 'withdrawal' ? transfer.accountNumber : null,
+    claim: claimOf(transfer, viewing),
+    createdAt: transfer.createdAt,
+    updatedAt: transfer.updatedAt,
+    expiresAt: kind === 'deposit' ? transfer.expiresAt : null,
+    revision,
+  }
+}
+
+function claimOf(transfer: Transfer, { viewer, nameOf, at: now }: Viewing): TransferRowView['claim'] {
+  const claim = standingClaim(transfer, now)
+  if (!claim) return null
+  const { by, at, until } = claim
+  return { userId: userIdOf(by), name: nameOf(by), at, until, mine: by === `user:${viewer.userId}` }
+}

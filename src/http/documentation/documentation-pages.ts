@@ -1,0 +1,146 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { type FastifyInstance, fastify } from 'fastify'
+import type { Scope } from '../../domain/merchant/api-key.js'
+import { setSchemaCompilers } from '../server/schema-compilers.js'
+import { webhooks } from '../v1/callback-schemas.js'
+import { defaultLimit, maxLimit } from '../v1/query-values.js'
+import { nameSchemas } from './name-schemas.js'
+
+const description = `Create deposits and withdrawals, follow them, and read the callbacks sent about them.
+
+Every failure has the same envelope with a stable \`error.code\`. A create that is repeated with the same body answers as the first one did.`
+
+/** Makes the document of the routes' schemas and shows it. Answers nothing else: the routes have no handler here. */
+export async function documentationPages(
+  routes: FastifyInstance['knownRoutes'],
+  publicUrl: string,
+): Promise<FastifyInstance> {
+  const app = fastify({ exposeHeadRoutes: false })
+  setSchemaCompilers(app)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'transferd',
+        version: '1',
+        description,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicUrl }],
+      tags: [
+        { name: 'Merchant API', description: 'The creates, and the steps of a native wallet deposit.' },
+        { name: 'Queries', description: 'Transfers, their history and their callbacks.' },
+        { name: 'Settlement', description: 'Paying withdrawals with a program of yours.' },
+        { name: 'Callbacks', description: 'What you are sent.' },
+        { name: 'Payment page', description: 'What customers see.' },
+        { name: 'Health', description: 'For operators.' },
+      ],
+      components: {
+        securitySchemes: { WebApiKey: { type: 'apiKey', in: 'header', name: 'WebApiKey', description: 'Your key.' } },
+      },
+      security: [{ WebApiKey: [] }],
+    },
+    transformObject: (given) =>
+      nameSchemas('openapiObject' in given ? given.openapiObject : given.swaggerObject, webhooks),
+    transform: ({ schema, url, route }) => {
+      const text = textAnswers[url]
+      if (text) return { url, schema: { ...schema, response: text } }
+      const scoped = {
+        ...schema,
+        ...scopeText(schema?.description, route.config?.scope),
+        ...wholeNumbers(schema?.querystring),
+      }
+      if (route.method !== 'POST' || schema?.security?.length === 0) return { url, schema: scoped }
+      return { url, schema: { ...scoped, headers: /Create/.test(url) ? createHeaders : postHeaders } }
+    },
+  })
+  // The plugin's own policy names a third party and upgrades to https, which breaks the page where there is none.
+  const policy = [
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'",
+    `connect-src 'self' ${new URL(publicUrl).origin}`,
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ].join('; ')
+  await app.register(swaggerUi, {
+    routePrefix: '/documentation',
+    staticCSP: policy,
+    theme: { title: 'transferd API' },
+    uiConfig: { validatorUrl: null },
+  })
+  for (const { method, url, scope, schema } of routes) {
+    if (method === 'HEAD' || schema?.hide) continue
+    app.route({ method, url, ...(schema && { schema }), config: { ...(scope && { scope }) }, handler: nothing })
+  }
+  await app.ready()
+  return app
+}
+
+function nothing(): never {
+  throw new Error('only described here')
+}
+
+/** A query is text and its schema checks the digits; who generates a client wants to give a number. */
+function wholeNumbers(querystring: unknown): { readonly querystring?: object } {
+  const { properties } = (querystring ?? {}) as { readonly properties?: { readonly limit?: object } }
+  if (!properties?.limit) return {}
+  const limit = { type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit }
+  return { querystring: { type: 'object', properties: { ...properties, limit } } }
+}
+
+function scopeText(description: string | undefined, scope: Scope | undefined): { readonly description?: string } {
+  if (scope === undefined) return description === undefined ? {} : { description }
+  return { description: [description, `A WebApiKey needs the scope \`${scope}\`.`].filter(Boolean).join(' ') }
+}
+
+function page(description: string): object {
+  return { description, content: { 'text/html': { schema: { type: 'string' } } } }
+}
+
+/** For the document only: as response schemas these would be written as JSON. */
+const textAnswers: { readonly [url: string]: object } = {
+  '/pay/:link': {
+    200: page('The page.'),
+    404: page('No such link, as a page.'),
+    410: page('The time to pay is over, as a page.'),
+  },
+  '/device/:link': {
+    200: page('The question, or that it was answered.'),
+    404: page('No such link, as a page.'),
+    410: page('The link is too old, as a page.'),
+  },
+  '/sandbox/outbox': {
+    200: page('The messages.'),
+    404: { description: 'Not in sandbox mode, not on this machine, or not the token.' },
+  },
+  '/receipts/:name': {
+    200: { description: 'A PDF, a PNG or a JPEG.' },
+    404: { description: 'No such receipt.' },
+  },
+  '/pay/assets/:version/:file': { 200: { description: 'A script, a style or an icon.' } },
+  '/metrics': { 200: { description: 'Metrics.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+}
+
+/** For the document only: checking headers by schema would cost every request, and the routes read them strictly. */
+const postHeaders = {
+  type: 'object',
+  properties: {
+    'X-Request-Id': {
+      type: 'string',
+      pattern: '^[A-Za-z0-9._-]{1,64}$',
+      description: 'Comes back in the answer and as correlationId in the history; made up when absent.',
+    },
+  },
+}
+
+const createHeaders = {
+  type: 'object',
+  properties: {
+    'X-Signature': {
+      type: 'string',
+      pattern: '^t=\\d{1,12},v1=[0-9a-fA-F]{64}$',
+      description:
+        'Optional unless your settings require it: `t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<raw body>", keyed with the SecretKey>`; at most five minutes old.',
+    },
+    ...postHeaders.properties,
+  },
+}

@@ -1,0 +1,180 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CommandContext } from '../../commands/handle-command.js'
+import type { Deposit } from '../../domain/transfer/transfer.js'
+import { Type } from '../../kernel/typebox.js'
+import type { WalletFailure } from '../../wallet/payments/wallet-failure.js'
+import { type RefusalName, RequestError, refusals } from '../refusals.js'
+import { type DepositOptions, depositOfLink, PageState, pageState } from './deposit-view.js'
+import { deviceCookieOf, setDeviceCookie } from './device-cookie.js'
+import { refuseCrossSite } from './page-headers.js'
+import { requestLanguage } from './page-language.js'
+
+export interface StepOptions extends DepositOptions {
+  /** A log-in, a code or a confirmation. @throws RequestError when the address has sent too many */
+  readonly chargePayment: (request: FastifyRequest) => void
+}
+
+/** Why a step did not work: the page has a text for each but `over`, which makes it look at the state. Anything else is `trouble`. */
+const reasons: { readonly [refusal in RefusalName]?: string } = {
+  'unknown-transfer': 'over',
+  'not-payable': 'over',
+  'manual-method': 'over',
+  'expired-deposit': 'over',
+  'merchant-suspended': 'suspended',
+  'bad-login': 'wrongLogin',
+  'login-throttled': 'tooManyRequests',
+  'too-many-requests': 'tooManyRequests',
+  'codes-locked': 'tooManyRequests',
+  'too-many-logins': 'tooManyLogIns',
+  'bad-token': 'codeExpired',
+  'expired-token': 'codeExpired',
+  'used-token': 'codeExpired',
+  'wrong-code': 'wrongCode',
+  'too-many-codes': 'tooManyCodes',
+  'insufficient-balance': 'insufficientBalance',
+  'account-blocked': 'accountBlocked',
+  unavailable: 'unavailable',
+  'wallet-unavailable': 'unavailable',
+}
+
+const Refused = (description: string) =>
+  Type.Object({ reason: Type.String(), retryAfterSeconds: Type.Optional(Type.Integer()) }, { description })
+
+const failures = {
+  404: Refused('There is no such link.'),
+  429: Refused('Too many attempts; see Retry-After.'),
+  500: Refused('A fault of the service.'),
+  503: Refused('The wallet or a store is unavailable; see Retry-After.'),
+}
+
+const stepFailures = {
+  400: Refused('Not valid: wrong log-in, wrong code, or a token that is no longer good.'),
+  403: Refused('Sent by a page of another site, or the merchant is suspended.'),
+  409: Refused('The wallet refused the payment, or the deposit is over.'),
+  413: Refused('The body is larger than 16 KiB.'),
+  415: Refused('The body is not JSON.'),
+  ...failures,
+}
+
+const NextStep = Type.Object(
+  {
+    next: Type.Union([Type.Literal('code'), Type.Literal('device'), Type.Literal('wait'), Type.Literal('result')]),
+    token: Type.Optional(Type.String()),
+  },
+  { description: 'What comes next: another step with its token, waiting, or the result.' },
+)
+type Next = Static<typeof NextStep>
+
+const Token = Type.String({ minLength: 1, maxLength: 4096 })
+
+/** What the page's script asks. The link is the credential; the one cookie only tells whose wrong passwords are whose. */
+export const steps: FastifyPluginAsyncTypebox<StepOptions> = async (app, options) => {
+  const { walletPayments, publicUrl, chargePayment } = options
+  const params = Type.Object({ link: Type.String({ description: 'As in the `url`.' }) })
+  const common = { tags: ['Payment page'], security: [], params }
+  const step = { ...common, response: { 200: NextStep, ...stepFailures } }
+  // Before the body is read: what another site sends is none of ours.
+  const onRequest = async (request: FastifyRequest) => refuseCrossSite(request, publicUrl)
+  app.setErrorHandler((error, request, reply) => {
+    const { refusal, particulars } = app.failWith(error, request, reply)
+    reply.type('application/json; charset=utf-8').send(refused(refusal, particulars.retryAfterSeconds))
+  })
+  /** What the page does about a step that did not end in success; some of that is no failure to it. */
+  const answerFailure = ({ reason, retryAfterSeconds }: WalletFailure, reply: FastifyReply) => {
+    if (reason === 'device-pending' || reason === 'payment-under-way') return reply.send({ next: 'wait' })
+    if (reason === 'manual-control') return reply.send({ next: 'result' })
+    app.noteRefusal(reason, reply.request)
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
+    // Sent, not thrown: it was counted where it was decided, and it is no request that went wrong.
+    return reply.code(refusals[reason].status).send(refused(reason, retryAfterSeconds))
+  }
+
+  app.route({
+    method: 'GET',
+    url: '/pay/:link/state',
+    schema: {
+      ...common,
+      operationId: 'getPaymentState',
+      summary: 'The state of a hosted deposit',
+      response: { 200: PageState, ...failures },
+    },
+    handler: async (request) => {
+      app.gate.chargeAddress(request)
+      const found = await depositOfLink(options, request.params.link)
+      return pageState(found, requestLanguage(request), options.clock())
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/pay/:link/login',
+    onRequest,
+    schema: {
+      ...step,
+      operationId: 'payLogIn',
+      summary: 'Log in to the wallet',
+      body: Type.Object({ email: Type.String({ maxLength: 254 }), password: Type.String({ maxLength: 64 }) }),
+    },
+    handler: async (request, reply) => {
+      chargePayment(request)
+      const { email, password } = request.body
+      const { deposit, context } = await customerOf(options, request, request.params.link)
+      const deviceCookie = deviceCookieOf(request, publicUrl)
+      const result = await walletPayments.logIn({ ...deposit, email, password, deviceCookie }, context)
+      if (!result.ok) return answerFailure(result, reply)
+      setDeviceCookie(reply, publicUrl, result.deviceCookie)
+      return { next: 'code', token: result.token } satisfies Next
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/pay/:link/code',
+    onRequest,
+    schema: {
+      ...step,
+      operationId: 'payVerifyCode',
+      summary: 'Give the code and pay',
+      body: Type.Object({ token: Token, code: Type.String({ maxLength: 32 }) }),
+    },
+    handler: async (request, reply) => {
+      chargePayment(request)
+      const { deposit, context } = await customerOf(options, request, request.params.link)
+      const { token, code } = request.body
+      const result = await walletPayments.verifyCode({ ...deposit, token, code }, context)
+      if (!result.ok) return answerFailure(result, reply)
+      const next: Next = result.nextStep === 'Completed' ? { next: 'result' } : { next: 'device', token: result.token }
+      return next
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/pay/:link/device',
+    onRequest,
+    schema: {
+      ...step,
+      operationId: 'payAwaitDevice',
+      summary: 'Ask whether the device was confirmed, and pay',
+      body: Type.Object({ token: Token }),
+    },
+    handler: async (request, reply) => {
+      app.gate.chargeAddress(request)
+      const { deposit, context } = await customerOf(options, request, request.params.link)
+      const result = await walletPayments.validateDevice({ ...deposit, token: request.body.token }, context)
+      return result.ok ? ({ next: 'result' } satisfies Next) : answerFailure(result, reply)
+    },
+  })
+}
+
+/** The link alone says which deposit it is, whatever the body names. @throws RequestError */
+async function customerOf(options: StepOptions, request: FastifyRequest, link: string) {
+  const { deposit, suspended } = await depositOfLink(options, link)
+  if (suspended) throw new RequestError('merchant-suspended')
+  const { trackingId, merchantId }: Deposit = deposit
+  const context: CommandContext = { actor: 'customer', $correlationId: request.id, $causationId: request.id }
+  return { deposit: { trackingId, merchantId, channel: 'hosted' as const }, context }
+}
+
+function refused(refusal: RefusalName, retryAfterSeconds: number | undefined) {
+  return { reason: reasons[refusal] ?? 'trouble', ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+}

@@ -1,0 +1,61 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import fp from 'fastify-plugin'
+import { Counter, Histogram, type Registry } from 'prom-client'
+import { BoundedLabel } from '../../tracing/bounded-label.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Counts a transfer that was created now; a repeat of a create is not one. */
+    readonly countCreate: (channel: 'hosted' | 'native' | 'withdrawal', merchantId: string) => void
+    /** Records an answer to a request that has no route. */
+    readonly observeUnknownRoute: (reply: FastifyReply) => void
+  }
+}
+
+export interface MetricsOptions {
+  /** Exposed at /metrics; http adds its own. One registry for each app. */
+  readonly metrics: Registry
+}
+
+/** Durations by route and status, and creates. No label is an id but that of merchants, of whom a bounded number has one. */
+export const metrics = fp<MetricsOptions>(
+  async (app, { metrics: registry }) => {
+    const registers = [registry]
+    const durations = new Histogram({
+      name: 'transferd_http_request_duration_seconds',
+      help: 'From the request line to the end of the answer.',
+      labelNames: ['route', 'status'],
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+      registers,
+    })
+    const creates = new Counter({
+      name: 'transferd_transfers_created_total',
+      help: 'Transfers created; repeats of a create do not count.',
+      labelNames: ['channel'],
+      registers,
+    })
+    const byMerchant = new Counter({
+      name: 'transferd_merchant_transfers_created_total',
+      help: 'The same by merchant: the first fifty of the process each, all others as one.',
+      labelNames: ['merchant'],
+      registers,
+    })
+    const merchants = new BoundedLabel()
+    const observe = (route: string, reply: FastifyReply) =>
+      durations.observe({ route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    // A hook of each route knows its label; asking the request for its route builds an object every time.
+    app.addHook('onRoute', (route) => {
+      const record = (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => {
+        observe(route.url, reply)
+        done()
+      }
+      route.onResponse = [...[route.onResponse ?? []].flat(), record]
+    })
+    app.decorate('countCreate', (channel, merchantId) => {
+      creates.inc({ channel })
+      byMerchant.inc({ merchant: merchants.of(merchantId) })
+    })
+    app.decorate('observeUnknownRoute', (reply) => observe('unknown', reply))
+  },
+  { name: 'metrics' },
+)

@@ -1,0 +1,181 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import fp from 'fastify-plugin'
+import type { CommandContext } from '../../commands/handle-command.js'
+import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { Scope } from '../../domain/merchant/api-key.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
+import { merchantIdOfApiKey } from '../../security/credentials.js'
+import { RequestError } from '../refusals.js'
+import { bucketOf, TokenBuckets } from './token-buckets.js'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly gate: Gate
+  }
+  interface FastifyRequest {
+    /** Whose request it is; null until that is known. */
+    merchant: Merchant | null
+  }
+  interface FastifyContextConfig {
+    /** What a WebApiKey must be for, where the route takes one. */
+    readonly scope?: Scope
+  }
+}
+
+export interface GateOptions {
+  /** Started. */
+  readonly directory: MerchantDirectory
+  /** What rates are measured by. */
+  readonly monotonicMs: () => number
+}
+
+interface Rate {
+  readonly perSecond: number
+  readonly burst: number
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
+
+/** Guesses at keys: a burst of five, then one every twelve seconds, for each address. */
+const guesses: Rate = { perSecond: 5 / 60, burst: 5 }
+/** Failures that belong to no merchant, and pages for customers, for each address. */
+const anonymous: Rate = { perSecond: 100, burst: 500 }
+/** Polls of one transfer; a second one may overtake the first on the way. */
+const freePolls: Rate = { perSecond: 1, burst: 2 }
+/** Health, metrics and the documentation, which cost more than they look, for each address. */
+const observations: Rate = { perSecond: 20, burst: 200 }
+const merchantBurstSeconds = 5
+const maxKeys = 100_000
+
+/** Who may come in, and how often. */
+class Gate {
+  readonly #directory: MerchantDirectory
+  readonly #nowMs: () => number
+  readonly #merchants: TokenBuckets
+  readonly #polls: TokenBuckets
+  /** Counts what belongs to no merchant. @throws RequestError when the address has done that too often */
+  readonly chargeAddress: (request: FastifyRequest) => void
+  /** @throws RequestError when the address has guessed too often */
+  readonly chargeGuess: (request: FastifyRequest) => void
+
+  constructor({ directory, monotonicMs }: GateOptions) {
+    this.#directory = directory
+    this.#nowMs = monotonicMs
+    this.#merchants = new TokenBuckets(monotonicMs, maxKeys)
+    this.#polls = new TokenBuckets(monotonicMs, maxKeys)
+    this.chargeAddress = this.limitEach(anonymous)
+    this.chargeGuess = this.limitEach(guesses)
+  }
+
+  /** Counts requests by address, apart from every other such count. The function throws RequestError when they are too many. */
+  limitEach({ perSecond, burst }: Rate): (request: FastifyRequest) => void {
+    const buckets = new TokenBuckets(this.#nowMs, maxKeys)
+    return (request) => refuse(buckets.take(bucketOf(request.ip), perSecond, burst))
+  }
+
+  /** For routes of operators. A count of its own: who reads the documentation must not make the node look ill to a prober. */
+  limitObserver(): Hook {
+    const charge = this.limitEach(observations)
+    return (request, _reply, done) => {
+      charge(request)
+      done()
+    }
+  }
+
+  /**
+   * For a route: a valid WebApiKey with this scope from an allowed address, or nothing. Before the body is read, so that strangers
+   * cost little.
+   */
+  requireKey(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, true, done))
+  }
+
+  /** As requireKey when a key was sent; otherwise the handler finds out whose request it is. */
+  acceptKey(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => {
+      if (request.headers.webapikey === undefined) done()
+      else this.#identify(request, scope, true, done)
+    })
+  }
+
+  /** As requireKey, but it counts nothing: the handler must call {@link chargePoll}. */
+  requireKeyUncounted(scope: Scope) {
+    return keyed(scope, (request, _reply, done) => this.#identify(request, scope, false, done))
+  }
+
+  /** Makes the request this merchant's. @throws RequestError when the merchant may not call, or too often */
+  admit(request: FastifyRequest, merchant: Merchant): void {
+    this.#allow(request, merchant)
+    this.#charge(merchant)
+  }
+
+  /**
+   * Counts a poll against the merchant only when it is not what polling is for: once a second, of something that is there.
+   * `subject` names that; undefined when it is not there. @throws RequestError
+   */
+  chargePoll(request: FastifyRequest, subject: string | undefined): void {
+    if (subject !== undefined && this.#polls.take(subject, freePolls.perSecond, freePolls.burst) === 0) return
+    this.#charge(request.merchant!)
+  }
+
+  #allow(request: FastifyRequest, merchant: Merchant): void {
+    if (merchant.suspended) throw new RequestError('merchant-suspended')
+    if (!this.#directory.allowsAddress(merchant.merchantId, request.ip)) throw new RequestError('address-not-allowed')
+    request.merchant = merchant
+  }
+
+  #charge({ merchantId, settings: { rateLimitPerSecond: perSecond } }: Merchant): void {
+    refuse(this.#merchants.take(merchantId, perSecond, perSecond * merchantBurstSeconds))
+  }
+
+  #identify(request: FastifyRequest, scope: Scope, counted: boolean, done: HookHandlerDoneFunction): void {
+    const key = request.headers.webapikey
+    const find = () => (typeof key === 'string' ? this.#directory.byApiKey(key) : undefined)
+    const admit = (owner: ReturnType<typeof find>) => {
+      let refused: Error | undefined
+      try {
+        if (!owner) throw this.#unknownKey(request, key)
+        this.#allow(request, owner.merchant)
+        const mayUse = owner.key.scopes.includes(scope)
+        if (counted || !mayUse) this.#charge(owner.merchant)
+        if (!mayUse) throw new RequestError('scope-missing', { details: `It needs the scope ${scope}.` })
+      } catch (error) {
+        refused = error as Error
+      }
+      done(refused)
+    }
+    const owner = find()
+    if (owner || key === undefined) admit(owner)
+    // Issued a moment ago by another process or node, perhaps.
+    else this.#directory.catchUp().then(() => admit(find()), done)
+  }
+
+  /** Nobody knows which keys of a merchant out of service are valid, so none is called wrong. @throws RequestError */
+  #unknownKey(request: FastifyRequest, key: string | string[] | undefined): Error {
+    const problem = this.#directory.problemOf((typeof key === 'string' && merchantIdOfApiKey(key)) || '')
+    if (!problem) return new RequestError('unknown-key')
+    this.chargeAddress(request)
+    return problem
+  }
+}
+
+export const gate = fp<GateOptions>(
+  async (app, options) => {
+    app.decorateRequest('merchant', null)
+    app.decorate('gate', new Gate(options))
+  },
+  { name: 'gate' },
+)
+
+/** Of a request whose merchant is known. */
+export function contextOf({ merchant, id }: FastifyRequest): CommandContext {
+  return { actor: `merchant:${merchant!.merchantId}`, $correlationId: id, $causationId: id }
+}
+
+function keyed(scope: Scope, onRequest: Hook) {
+  return { onRequest, config: { scope } }
+}
+
+function refuse(retryAfterSeconds: number): void {
+  if (retryAfterSeconds > 0) throw new RequestError('too-many-requests', { retryAfterSeconds })
+}

@@ -1,0 +1,77 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import { Type } from '../../kernel/typebox.js'
+import type { OutboxMessage } from '../../wallet/messages.js'
+import { html } from '../payment-page/html.js'
+import { loadAssets } from '../payment-page/page-assets.js'
+import { pageHeaders } from '../payment-page/page-headers.js'
+import { RequestError } from '../refusals.js'
+
+export interface SandboxOutboxOptions {
+  /** Newest first; undefined outside sandbox mode, and with another token than the banner's. */
+  readonly outbox: (token: string) => Promise<readonly OutboxMessage[] | undefined>
+}
+
+/** Nothing is refused by it: a wrong token and none are the same as nothing being there. */
+const OutboxQuery = Type.Object({
+  token: Type.Optional(Type.Unsafe<unknown>({ description: 'As the banner prints it.' })),
+})
+
+const shown = 50
+const refreshSeconds = '3'
+const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+/** Set by proxies: whoever asks through one is not on this machine, whatever the connection's address says. */
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+
+/**
+ * What the sandbox's wallet would have sent, for whoever tries the service out: with the token that the banner prints, on this machine
+ * only, and only while there is no live merchant. Anywhere else it does not exist.
+ */
+export const sandboxOutbox: FastifyPluginAsyncTypebox<SandboxOutboxOptions> = async (app, { outbox }) => {
+  app.route({
+    method: 'GET',
+    url: '/sandbox/outbox',
+    schema: {
+      operationId: 'showSandboxOutbox',
+      tags: ['Payment page'],
+      summary: "The sandbox's text messages and e-mails",
+      description:
+        'Codes and links, newest first. Only in sandbox mode, for callers on the same machine, with the token that the banner prints; 404 otherwise.',
+      querystring: OutboxQuery,
+      security: [],
+    },
+    handler: async (request, reply) => {
+      app.gate.chargeAddress(request)
+      const { token } = request.query
+      const mayAsk = typeof token === 'string' && isOnThisMachine(request)
+      const messages = mayAsk ? await outbox(token) : undefined
+      if (!messages) throw new RequestError('unknown-route')
+      reply.headers({ ...pageHeaders(), 'referrer-policy': 'no-referrer', refresh: refreshSeconds })
+      return outboxPage(messages.slice(0, shown))
+    },
+  })
+}
+
+/** By the connection, and by the name it asked for: a page of another site may have its name lead here (DNS rebinding). */
+function isOnThisMachine({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): boolean {
+  if (!ipaddr.isValid(ip) || ipaddr.process(ip).range() !== 'loopback') return false
+  return loopbackHost.test(headers.host ?? '') && proxyHeaders.every((name) => headers[name] === undefined)
+}
+
+function outboxPage(messages: readonly OutboxMessage[]): string {
+  const rows = messages.map(
+    ({ kind, to, code, link, at }) =>
+      html`<tr><td><time datetime="${at}">${at.slice(11, 19)}</time></td><td>${kind === 'sms' ? 'SMS' : 'E-mail'}</td><td>${to}</td><td>${code === null ? undefined : html`<strong class="code">${code}</strong>`}${link === null ? undefined : html`<a href="${link}" target="_blank" rel="noopener">Confirm the device</a>`}</td></tr>`,
+  )
+  const table =
+    rows.length === 0
+      ? html`<p>Nothing yet. Log in on a payment page: the code comes here.</p>`
+      : html`<div class="scroll"><table><thead><tr><th scope="col">Time (UTC)</th><th scope="col">Kind</th><th scope="col">To</th><th scope="col">Code or link</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  const assets = `../pay/assets/${loadAssets().version}`
+  return html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Sandbox outbox</title>
+<link rel="stylesheet" href="${assets}/page.css"><link rel="icon" href="${assets}/icon.svg" type="image/svg+xml"></head>
+<body><main class="card wide"><h1>Sandbox outbox</h1><p>What the wallet would have sent, newest first. The page looks again every ${refreshSeconds} seconds.</p>${table}</main></body></html>
+`.text
+}

@@ -1,0 +1,135 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { CompleteRequest, TransferCommands, TransferResult } from '../../commands/transfer/transfers.js'
+import { type Currency, isPayable } from '../../domain/currency.js'
+import { parseAmount } from '../../domain/money.js'
+import { badRequest, bodyFailures, keyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
+import { invalid, RequestError } from '../refusals.js'
+import { contextOf } from '../server/merchant-gate.js'
+import { settlingRefusal } from '../settling-refusals.js'
+import { checkWords } from '../settling-texts.js'
+import { ownTransfer } from './own-transfer.js'
+import { shownActor, viewOfTransfer } from './transfer-view.js'
+import {
+  TransferAnswer,
+  TransferParams,
+  WithdrawalAction,
+  WithdrawalCancellation,
+  WithdrawalCompletion,
+} from './v1-schemas.js'
+
+export interface SettlementOptions {
+  readonly transfers: TransferCommands
+  readonly currency: Currency
+}
+
+const answers = {
+  response: {
+    200: TransferAnswer,
+    ...badRequest,
+    ...keyFailures,
+    ...unknownTransfer,
+    ...settlingFailures,
+    ...bodyFailures,
+  },
+}
+const tags = ['Settlement']
+const revisionText =
+  'Name the `revision` that you saw: if anything has happened since, nothing is done. The same request again is answered as it was.'
+
+/** For merchants whose programs pay withdrawals: what their people do on the dashboard. */
+export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = async (app, { transfers, currency }) => {
+  const act = async (
+    request: FastifyRequest<{ Params: { trackingId: string } }>,
+    action: (trackingId: string) => Promise<TransferResult>,
+  ) => {
+    const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
+    if (transfer.kind !== 'withdrawal') throw new RequestError('unknown-transfer')
+    const result = await action(transfer.trackingId)
+    if (!result.accepted) throw settlingRefusal(result, shownActor)
+    return viewOfTransfer(result.transfer, result.revision)
+  }
+  for (const [action, operationId, summary] of [
+    ['claim', 'claimWithdrawal', 'Claim a withdrawal: for 15 minutes nobody else pays it'],
+    ['release', 'releaseWithdrawal', 'Give a claim up'],
+  ] as const) {
+    app.route({
+      method: 'POST',
+      url: `/v1/withdrawals/:trackingId/${action}`,
+      ...app.gate.requireKey('settlement'),
+      schema: {
+        tags,
+        operationId,
+        summary,
+        description: revisionText,
+        params: TransferParams,
+        body: WithdrawalAction,
+        ...answers,
+      },
+      handler: (request) => {
+        const { revision } = request.body
+        return act(request, (trackingId) => transfers[action](trackingId, contextOf(request), { revision }))
+      },
+    })
+  }
+  app.route({
+    method: 'POST',
+    url: '/v1/withdrawals/:trackingId/complete',
+    ...app.gate.requireKey('settlement'),
+    schema: {
+      tags,
+      operationId: 'completeWithdrawal',
+      summary: 'Say that a withdrawal was paid',
+      description: `Only under your own claim. ${revisionText}`,
+      params: TransferParams,
+      body: WithdrawalCompletion,
+      ...answers,
+    },
+    handler: (request) => {
+      const { revision, confirmedAmount, receiptUrl, message } = request.body
+      checkWords({ receiptUrl, message })
+      const amountMinor = amountOf('amount', request.amountText, currency)
+      const confirmedText = confirmedAmount === undefined ? undefined : String(confirmedAmount)
+      const confirmedMinor = amountOf('confirmedAmount', confirmedText, currency)
+      const completion: CompleteRequest = {
+        ...(amountMinor !== undefined && { transactionAmountMinor: amountMinor }),
+        ...(confirmedMinor !== undefined && { confirmedAmountMinor: confirmedMinor }),
+        ...(receiptUrl !== undefined && { receiptUrl }),
+        ...(message !== undefined && { message }),
+      }
+      const acting = { revision, underClaim: true }
+      return act(request, (trackingId) => transfers.complete(trackingId, completion, contextOf(request), acting))
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/v1/withdrawals/:trackingId/cancel',
+    ...app.gate.requireKey('settlement'),
+    schema: {
+      tags,
+      operationId: 'cancelWithdrawal',
+      summary: 'Cancel a withdrawal without paying it',
+      description: `Only under your own claim. ${revisionText}`,
+      params: TransferParams,
+      body: WithdrawalCancellation,
+      ...answers,
+    },
+    handler: (request) => {
+      const { revision, message } = request.body
+      checkWords({ message })
+      const acting = { revision, underClaim: true }
+      return act(request, (trackingId) =>
+        transfers.changeStatus(trackingId, 'Cancel', message, contextOf(request), acting),
+      )
+    },
+  })
+}
+
+/** `text`: as it was sent. @throws RequestError */
+function amountOf(name: string, text: string | undefined, currency: Currency): bigint | undefined {
+  if (text === undefined) return undefined
+  const amountMinor = parseAmount(text)
+  if (amountMinor === undefined) throw invalid(name, 'must be a plain number above 0 with at most two decimals')
+  if (!isPayable(currency, amountMinor)) throw invalid(name, `must be whole: ${currency.code} has no decimals`)
+  return amountMinor
+}

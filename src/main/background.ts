@@ -1,0 +1,164 @@
+import { setPriority } from 'node:os'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { Registry } from 'prom-client'
+import { callbackMetrics } from '../callbacks/callback-metrics.js'
+import { defaultTiming, startCallbacks } from '../callbacks/callbacks.js'
+import { createHostResolver } from '../callbacks/deliver/resolve-host.js'
+import { CallbackCommands } from '../commands/callback/callback-commands.js'
+import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
+import { TransferCommands } from '../commands/transfer/transfers.js'
+import type { EventStoreHandle } from '../event-store/embedded.js'
+import { passingOver } from '../event-store/skipped-events.js'
+import { systemClock } from '../kernel/clock.js'
+import { startAuditTree } from '../operations/audit/audit-tree.js'
+import type { Configuration } from '../operations/configuration/configuration.js'
+import { createLogger } from '../operations/logging/logger.js'
+import { backlogMetrics } from '../operations/metrics.js'
+import { attachEventStore, openCustomerKeys, openReadModels } from '../operations/stores/stores.js'
+import { startFinishingErasures } from '../privacy/finishing.js'
+import { sealing } from '../privacy/sealing-store.js'
+import { startExpiry } from '../processes/expiry.js'
+import { startPaymentRecovery } from '../processes/payment-recovery.js'
+import { startListingStreams } from '../processes/stream-lister.js'
+import { startProjections } from '../projections/start.js'
+import { isSandbox } from '../sandbox/sandbox.js'
+import { createSecretBox, type KeyRing } from '../security/secret-box.js'
+import { retryWhileUnavailable } from '../subscriptions/retry.js'
+import { tracedStore } from '../tracing/traced-store.js'
+import { WalletCollections } from '../wallet/payments/collections.js'
+import { startTracing } from './start-tracing.js'
+import { createWallet } from './wallet-wiring.js'
+
+/** What the thread starts with. */
+export interface BackgroundData {
+  readonly configuration: Configuration
+  readonly keyRing: KeyRing
+  /** Transferred; undefined where each thread has a connection of its own. */
+  readonly eventStore: EventStoreHandle | undefined
+}
+
+export type ToBackground = { readonly kind: 'stop' } | { readonly kind: 'metrics' }
+export type FromBackground =
+  | { readonly kind: 'started' | 'alive' }
+  /** Answers 'metrics', in the text format of Prometheus. */
+  | { readonly kind: 'metrics'; readonly text: string }
+
+/** Requests come first where cores are few; what this thread does may be a moment late. */
+const niceness = 5
+const aliveEveryMs = 2_500
+
+interface Running {
+  readonly registry: Registry
+  stop(): Promise<void>
+}
+
+async function run(port: MessagePort, data: BackgroundData): Promise<void> {
+  // On Linux a priority is a thread's own; elsewhere this would slow the whole process.
+  if (process.platform === 'linux') setPriority(0, niceness)
+  const send = (message: FromBackground) => port.postMessage(message)
+  const stopping = new AbortController()
+  const starting = start(data, stopping.signal)
+  // While it starts as well: that takes as long as a store is unavailable.
+  port.on('message', async (message: ToBackground) => {
+    switch (message.kind) {
+      case 'metrics':
+        return send({ kind: 'metrics', text: await (await starting).registry.metrics() })
+      case 'stop':
+        stopping.abort()
+        await (await starting).stop()
+        clearInterval(alive)
+        return port.close()
+      default:
+        return message satisfies never
+    }
+  })
+  const alive = setInterval(() => send({ kind: 'alive' }), aliveEveryMs)
+  await starting
+  send({ kind: 'started' })
+}
+
+async function start({ configuration, keyRing, eventStore }: BackgroundData, stopping: AbortSignal): Promise<Running> {
+  const logger = createLogger(configuration.logLevel, 'background')
+  const clock = systemClock()
+  const rawStore = await attachEventStore(configuration.eventStore, eventStore)
+  const stopTracing = await startTracing(configuration, logger)
+  const box = createSecretBox(keyRing)
+  const keys = openCustomerKeys(configuration, box)
+  const clear = passingOver(sealing(rawStore, keys))
+  const store = configuration.traced ? tracedStore(clear) : clear
+  const readModels = await openReadModels(configuration.readModels)
+  const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))
+  await retryWhileUnavailable(() => merchants.start(), {
+    signal: stopping,
+    onUnavailable: (err, failures) => logger.warn({ err, failures }, 'the stores are unavailable'),
+  })
+  const settingsOf = async (merchantId: string) => merchants.settingsOf(merchantId)
+  const transfers = new TransferCommands(store, clock, settingsOf)
+  const registry = new Registry()
+  backlogMetrics(registry, { store: rawStore, readModels, directory: merchants, clock })
+  const wallet = () =>
+    createWallet({
+      configuration,
+      eventStore: store,
+      readModels,
+      box,
+      clock,
+      isSandbox: () => configuration.sandbox !== 'off' && isSandbox(merchants),
+    }).wallet
+  const runProjections = () => [
+    startProjections({ store, readModels, clock, logger }),
+    startFinishingErasures({ store, raw: rawStore, keys, readModels, transfers, clock, logger }),
+    // Here because it goes by the read model of transfers.
+    startExpiry({ readModels, transfers, clock, logger }),
+    startListingStreams({ store, readModels, clock, logger }),
+    startPaymentRecovery({
+      store,
+      readModels,
+      payments: new WalletCollections({ store, wallet: wallet(), transfers, settingsOf, clock }),
+      clock,
+      logger,
+      graceMs: paymentGraceMs(configuration),
+    }),
+  ]
+  const runCallbacks = () => [
+    startCallbacks({
+      store,
+      readModels,
+      merchants,
+      commands: new CallbackCommands(store, clock),
+      merchantCommands: new MerchantCommands(store, clock, box),
+      resolve: createHostResolver(),
+      clock,
+      random: Math.random,
+      metrics: callbackMetrics(registry),
+      logger,
+      timing: { ...defaultTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
+    }),
+  ]
+  const { roles } = configuration
+  const parts = [
+    ...(roles.has('projections') && !stopping.aborted ? runProjections() : []),
+    ...(roles.has('callbacks') && !stopping.aborted ? runCallbacks() : []),
+  ]
+  const treeParts = { configuration, rawStore, store, readModels, box, clock, logger, registry }
+  const tree = roles.has('projections') && !stopping.aborted ? startAuditTree(treeParts) : undefined
+  const stop = async () => {
+    await Promise.all(parts.map((part) => part.stop()))
+    // Last: what the others append as they end is sealed as well.
+    await tree?.stop()
+    await merchants.stop()
+    await readModels.close()
+    await store.close()
+    await stopTracing()
+  }
+  return { registry, stop }
+}
+
+/** Until then a request that asked the wallet may still get its answer. */
+function paymentGraceMs({ wallet }: Configuration): number {
+  return 15_000 + (wallet.engine === 'http' ? 2 * wallet.timeoutMs : 0)
+}
+
+if (!parentPort) throw new Error('background.js runs as a worker thread')
+await run(parentPort, workerData as BackgroundData)

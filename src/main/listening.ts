@@ -1,0 +1,70 @@
+import { createServer } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Configuration } from '../operations/configuration/configuration.js'
+
+/** The service cannot start, or go on, as things are; the message says what to change. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+}
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+  /** What merchants and customers reach it under, without a slash at the end. */
+  readonly baseUrl: string
+  /** Ends the reservation. */
+  release(): Promise<void>
+}
+
+/**
+ * Where the service will listen. A free port (0) is held until it is released, as what is free now may be another's a moment later;
+ * it must be known before the app is built, as URLs in its answers name it. @throws ServiceError
+ */
+export async function reserveAddress({ host, port, publicUrl }: Configuration): Promise<Address> {
+  const reserved = port === 0 ? await reservePort(host) : { port, release: async () => undefined }
+  return { host, baseUrl: publicUrl ?? `http://${reachableHost(host)}:${reserved.port}`, ...reserved }
+}
+
+/** @throws ServiceError */
+export async function listen(app: FastifyInstance, { host, port, release }: Address): Promise<void> {
+  await release()
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    throw explained(error, host, port)
+  }
+}
+
+function reservePort(host: string): Promise<Pick<Address, 'port' | 'release'>> {
+  return new Promise((resolve, reject) => {
+    const holder = createServer((socket) => socket.destroy())
+    holder.once('error', (error) => reject(explained(error, host, 0)))
+    holder.listen(0, host, () => {
+      const { port } = holder.address() as { port: number }
+      const release = () => new Promise<void>((released) => holder.close(() => released()))
+      resolve({ port, release })
+    })
+  })
+}
+
+/** Any address the host name stands for would do for the URL; the wildcards stand for this machine. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function explained(error: unknown, host: string, port: number): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new ServiceError(
+        `port ${port} is in use on ${host}: another program listens there; set PORT to another one`,
+      )
+    case 'EACCES':
+      return new ServiceError(`port ${port} on ${host} may not be used by this user; set PORT to another one`)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ServiceError(`HOST ${host} is no address of this machine`)
+    default:
+      return error
+  }
+}

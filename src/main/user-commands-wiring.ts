@@ -1,0 +1,24 @@
+import type { MerchantCommands } from '../commands/merchant/merchant-commands.js'
+import { UserCommands } from '../commands/user/user-commands.js'
+import { UserDirectory } from '../commands/user/user-directory.js'
+import type { EventStore } from '../event-store/event-store.js'
+import type { Clock } from '../kernel/clock.js'
+import { createPasswords } from '../security/passwords.js'
+import type { SecretBox } from '../security/secret-box.js'
+
+export interface UserParts {
+  readonly eventStore: EventStore
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly merchants: MerchantCommands
+}
+
+/** For one command: nothing follows the log. */
+export function createUserCommands({ eventStore: store, box, clock, merchants }: UserParts) {
+  const directory = new UserDirectory(store, () => undefined)
+  const isMerchant = async (id: string) => (await merchants.find(id)) !== undefined
+  return {
+    directory,
+    users: new UserCommands({ store, directory, clock, box, passwords: createPasswords(), isMerchant }),
+  }
+}

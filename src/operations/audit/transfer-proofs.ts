@@ -1,0 +1,26 @@
+import { NotSealedYet, proveTransfer } from '../../audit/proofs/prove-transfer.js'
+import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
+import { Unverified } from '../../audit/tree/unverified.js'
+import type { ProofOutcome } from '../../http/dashboard/audit/audit-integrity-routes.js'
+import type { Configuration } from '../configuration/configuration.js'
+import type { OpenedLog } from '../stores/stores.js'
+import { firstAuditKey, readAuditKey } from './audit-key.js'
+
+/** Proofs of transfers, of the tree in this node's directory. */
+export function proofs(
+  { audit, dataDirectory }: Configuration,
+  { rawEventStore: log, box }: Pick<OpenedLog, 'rawEventStore' | 'box'>,
+): (trackingId: string) => Promise<ProofOutcome> {
+  return async (trackingId) => {
+    const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(log, box))
+    if (!key) return { outcome: 'unknown' }
+    try {
+      const made = await proveTransfer({ log, tiles: new DirectoryTiles(audit.directory), key }, trackingId)
+      return made ? { outcome: 'made', proof: made.proof } : { outcome: 'unknown' }
+    } catch (error) {
+      if (error instanceof NotSealedYet) return { outcome: 'not-sealed' }
+      if (error instanceof Unverified) return { outcome: 'unverified', reason: error.message }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { type KeptCheckpoint, type Verification, verify } from '../../audit/integrity/verify.js'
+import { parseCheckpoint } from '../../audit/tree/checkpoint.js'
+import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
+import { parseNote } from '../../audit/tree/note.js'
+import { formatVerifier, type NoteVerifier, parseVerifier } from '../../audit/tree/note-keys.js'
+import type { Finding } from '../../domain/integrity/integrity.js'
+import { checkLogFile } from '../../event-store/embedded.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import { createSecretBox, type SecretBox } from '../../security/secret-box.js'
+import type { Configuration } from '../configuration/configuration.js'
+import { openKeyRing } from '../keys/key-ring.js'
+import { masterKeysOf } from '../keys/master-key.js'
+import { openEventStore, requireLog } from '../stores/stores.js'
+import { firstAuditKey, readAuditKey } from './audit-key.js'
+
+export interface VerifyLogOptions {
+  /** Of a tree that was verified before. */
+  readonly from?: KeptCheckpoint
+  /** Others that somebody kept. */
+  readonly older?: readonly KeptCheckpoint[]
+  /** A verifier key; that of the data directory when absent, which the master key opens. */
+  readonly key?: string | undefined
+  readonly signal?: AbortSignal
+  readonly onProgress?: (verified: number, treeSize: number) => void
+}
+
+export interface VerifiedLog {
+  readonly holds: boolean
+  readonly origin: string | null
+  readonly treeSize: number
+  /** Base64. */
+  readonly root: string | null
+  /** The first leaf that was compared. */
+  readonly from: number
+  readonly verified: number
+  /** Events that no checkpoint has yet. */
+  readonly unsealed: number
+  readonly isComplete: boolean
+  readonly problems: number
+  /** The first hundred. */
+  readonly findings: readonly Finding[]
+}
+
+/** There is nothing that could be verified. */
+export class NoTreeError extends Error {
+  override readonly name = 'NoTreeError'
+}
+
+/**
+ * Verifies the log of a configuration, beside a running service or without one, and changes nothing. @throws NoLogError, CannotOpenLogError,
+ * MasterKeyError, StoreUnavailableError, Unverified for a key or an older checkpoint that is none
+ */
+export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
+  requireLog(configuration)
+  const { audit, eventStore: location } = configuration
+  const { from, older = [], key, signal, onProgress } = options
+  const { eventStore: store } = await openEventStore(location)
+  try {
+    const verification = await verify({
+      ...{ store, tiles: new DirectoryTiles(audit.directory) },
+      verifier: key === undefined ? await ownKey(configuration, store) : parseVerifier(key),
+      from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
+      kept: from === undefined ? older : [from, ...older],
+      ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'whole') }),
+      ...(signal && { signal }),
+      ...(onProgress && { onProgress }),
+    })
+    return shown(verification)
+  } finally {
+    await store.close()
+  }
+}
+
+function shown({ checkpoint, from, to, count, findings, unsealed, isComplete }: Verification): VerifiedLog {
+  return {
+    holds: count === 0,
+    origin: checkpoint?.origin ?? null,
+    treeSize: checkpoint?.size ?? 0,
+    root: checkpoint?.root.toString('base64') ?? null,
+    ...{ from, verified: to - from, unsealed, isComplete, problems: count, findings },
+  }
+}
+
+async function ownKey(configuration: Configuration, rawStore: EventStore): Promise<NoteVerifier> {
+  const { keys } = await masterKeysOf(configuration)
+  return keyWith(configuration, rawStore, createSecretBox(await openKeyRing(rawStore, keys)))
+}
+
+async function keyWith({ dataDirectory }: Configuration, rawStore: EventStore, box: SecretBox): Promise<NoteVerifier> {
+  const key = readAuditKey(dataDirectory, box) ?? (await firstAuditKey(rawStore, box))
+  if (!key) throw new NoTreeError('the log is empty: its key is made with the first event')
+  return key
+}
+
+/** @throws NoTreeError while the log is empty */
+export async function verifierKeyOf(
+  configuration: Configuration,
+  rawStore: EventStore,
+  box: SecretBox,
+): Promise<string> {
+  return formatVerifier(await keyWith(configuration, rawStore, box))
+}

@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { EventStore } from '../../event-store/event-store.js'
+import { keyFileIn, openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
+import type { KeyStore } from '../../privacy/key-store.js'
+import { createSecretBox, idOfMasterKey, type SecretBox } from '../../security/secret-box.js'
+import { verifyLog } from '../audit/verify-log.js'
+import { type Configuration, ConfigurationError, readConfiguration } from '../configuration/configuration.js'
+import { firstKeyId, openKeyRing } from '../keys/key-ring.js'
+import { masterKeysOf } from '../keys/master-key.js'
+import { MasterKeyError } from '../keys/master-key-error.js'
+import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
+import { type CopyOptions, CopyRefusedError, type CopyReport, copyLog } from './copy-log.js'
+import { keepKeys, SealingCopy } from './sealing-copy.js'
+
+/** Copies the log at one URL to another, as EVENT_STORE_URL names them. @throws what {@link copyLog} does, ConfigurationError, NoLogError */
+export async function copyEvents(
+  from: string,
+  to: string,
+  options: Pick<CopyOptions, 'signal' | 'onProgress'>,
+): Promise<CopyReport> {
+  const [origin, destination] = [locate('--from', from), locate('--to', to)]
+  if (isDeepStrictEqual(origin.eventStore, destination.eventStore))
+    throw new ConfigurationError(['--from and --to name the same log'])
+  requireLog(origin)
+  await requireVerified(origin, options.signal)
+  const source = await open('--from', origin)
+  const keys = keyStoresOf(origin, destination)
+  let target: EventStore | undefined
+  try {
+    target = await open('--to', destination)
+    // Before the events that nobody can read without them.
+    await copyCustomerKeys(keys)
+    const logs = { source, target, sourceKeys: keys.source, targetKeys: keys.target }
+    const rewording = new SealingCopy({ ...logs, box: () => openBox(origin, source) })
+    return await copyLog({ source, target, ...options, rewording })
+  } finally {
+    for (const store of new Set([keys.source, keys.target])) await store.close()
+    await target?.close()
+    await source.close()
+  }
+}
+
+/** What was edited must not go on as if it had always been so: the copy gets a tree of its own. @throws CopyRefusedError, MasterKeyError */
+async function requireVerified(origin: Configuration, signal: AbortSignal | undefined): Promise<void> {
+  if (!existsSync(join(origin.audit.directory, 'checkpoint'))) return
+  const { holds, findings } = await verifyLog(origin, signal ? { signal } : {})
+  const [first] = findings
+  if (holds) return
+  const found = `${first?.place}: ${first?.problem}`
+  throw new CopyRefusedError(`the log at --from does not verify: ${found} (transferd audit verify)`)
+}
+
+interface KeyStores {
+  /** Where a service on the source has the keys. */
+  readonly source: KeyStore
+  /** Where one on the target looks for them: the same one, or another. */
+  readonly target: KeyStore
+}
+
+function keyStoresOf(origin: Configuration, destination: Configuration): KeyStores {
+  const target = openKeyStore(destination)
+  const isEmbedded = destination.readModels.engine === 'embedded'
+  const isSame = isEmbedded
+    ? resolve(origin.dataDirectory) === resolve(destination.dataDirectory)
+    : !existsSync(keyFileIn(origin.dataDirectory))
+  return { source: isSame ? target : openEmbeddedKeyStore({ directory: origin.dataDirectory }), target }
+}
+
+const keysAtOnce = 500
+
+/** @throws CopyRefusedError */
+async function copyCustomerKeys({ source, target }: KeyStores): Promise<void> {
+  if (source === target) return
+  for (let keys = await source.after('', keysAtOnce); keys.length > 0; ) {
+    await keepKeys(target, keys)
+    keys = await source.after(keys.at(-1)!.id, keysAtOnce)
+  }
+}
+
+/** What seals the keys of the log's customers. @throws MasterKeyError also where it is the key of another log */
+async function openBox(configuration: Configuration, store: EventStore): Promise<SecretBox> {
+  const { keys } = await masterKeysOf(configuration)
+  const ring = await openKeyRing(store, keys)
+  const first = ring.digestKey ? undefined : await firstKeyId(store)
+  if (first !== undefined && first !== idOfMasterKey(ring.current))
+    throw new MasterKeyError(`the log's first secrets are sealed with master key ${first}, which is not the one given`)
+  return createSecretBox(ring)
+}
+
+function locate(option: string, url: string): Configuration {
+  const { DATA_DIRECTORY, READ_MODEL_URL } = process.env
+  const masterKey = Object.entries(process.env).filter(([name]) => name.startsWith('TRANSFERD_MASTER_KEY'))
+  const others = {
+    ...Object.fromEntries(masterKey),
+    ...(DATA_DIRECTORY && { DATA_DIRECTORY }),
+    ...(READ_MODEL_URL?.startsWith('mongodb') && { READ_MODEL_URL }),
+  }
+  try {
+    return readConfiguration({ EVENT_STORE_URL: url, ...others })
+  } catch (error) {
+    throw namedAs(option, error)
+  }
+}
+
+async function open(option: string, { eventStore }: Configuration): Promise<EventStore> {
+  try {
+    return (await openEventStore(eventStore)).eventStore
+  } catch (error) {
+    throw namedAs(option, error)
+  }
+}
+
+function namedAs(option: string, error: unknown): unknown {
+  if (!(error instanceof ConfigurationError)) return error
+  return new ConfigurationError(error.problems.map((problem) => problem.replace('EVENT_STORE_URL', option)))
+}

@@ -1,0 +1,42 @@
+import type { Check } from '../../http/dashboard/operations/operations-api.js'
+
+/** What is looked at by one check: its stable name, and which of several things, or null. */
+export class Examined {
+  constructor(
+    private readonly name: string,
+    private readonly subject: string | null = null,
+  ) {}
+
+  ok(found: string): Check {
+    return { name: this.name, subject: this.subject, result: 'ok', found, advice: null }
+  }
+
+  warning(found: string, advice: string): Check {
+    return { name: this.name, subject: this.subject, result: 'warning', found, advice }
+  }
+
+  failed(found: string, advice: string): Check {
+    return { name: this.name, subject: this.subject, result: 'failed', found, advice }
+  }
+
+  /** It cannot be known from here. */
+  unknown(found: string, advice: string | null = null): Check {
+    return { name: this.name, subject: this.subject, result: 'unknown', found, advice }
+  }
+}
+
+/** `3 callbacks`, `1 callback`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** How long, in whole units of the largest. */
+export function inWords(ms: number): string {
+  const units = [
+    [86_400_000, 'day'],
+    [3_600_000, 'hour'],
+    [60_000, 'minute'],
+  ] as const
+  const [size, unit] = units.find(([each]) => Math.abs(ms) >= each) ?? [1_000, 'second']
+  return counted(Math.trunc(Math.abs(ms) / size), unit)
+}

@@ -1,0 +1,176 @@
+import { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import { streamPrefix, transferStream } from '../../domain/streams.js'
+import { decodeEvent, noKey, UnreadableEventError } from '../../event-store/event-codec.js'
+import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
+import type { Check } from '../../http/dashboard/operations/operations-api.js'
+import { openProblems, placeOf } from '../../projections/open-problems.js'
+import { lagCountedTo, projectionStatus } from '../../projections/projection-status.js'
+import { type StuckReason, stuckReasons, stuckTransfers } from '../../queries/stuck.js'
+import { listTransfers } from '../../queries/transfer-queries.js'
+import { collections } from '../../read-models/documents.js'
+import type { ReadModels } from '../../read-models/read-models.js'
+import { counted, Examined, inWords } from './check.js'
+
+export interface WorkSources {
+  readonly store: EventStore
+  readonly readModels: ReadModels
+  /** Started. */
+  readonly directory: MerchantDirectory
+  /** What puts merchants or users out of service. */
+  readonly known: () => readonly UnreadableEventError[]
+  readonly clock: () => string
+}
+
+const maxNamed = 5
+const maxCounted = 1_000
+const maxMerchantsAsked = 500
+
+/** How each projection stands, whether or not somebody runs it. @throws StoreUnavailableError, ReadModelsUnavailableError */
+export async function projectionChecks({ store, readModels }: WorkSources): Promise<readonly Check[]> {
+  const runbook = 'docs/operating/runbooks.md#a-projection-is-behind'
+  return (await projectionStatus({ store, readModels })).map(({ name, state, lagEvents, holder, failure }) => {
+    const projection = new Examined('projection', name)
+    const lag =
+      lagEvents === 0
+        ? 'Not behind'
+        : `${lagEvents < lagCountedTo ? '' : 'At least '}${counted(lagEvents, 'event')} behind`
+    if (failure)
+      return projection.failed(`It stands still: ${failure.reason}`, `transferd events problems; see ${runbook}`)
+    if (state === 'outdated')
+      return projection.warning('It has to be rebuilt.', `A node with the role projections does it; see ${runbook}`)
+    if (holder === null && lagEvents > 0)
+      return projection.failed(`${lag}, and nobody runs it.`, `Start a node with the role projections; see ${runbook}`)
+    if (lagEvents >= lagCountedTo) return projection.warning(`${lag}; ${holder} runs it.`, runbook)
+    return projection.ok(holder === null ? `${lag}; nobody runs it.` : `${lag}.`)
+  })
+}
+
+const stuckSentences: { readonly [reason in StuckReason]: readonly [found: string, advice: string] } = {
+  'pending-past-expiry': [
+    'deposits are Pending past their time',
+    'Nothing expires deposits: start a node with the role projections.',
+  ],
+  'manual-control': ['transfers are in ManualControl', 'Decide about each: complete or cancel it on the dashboard.'],
+  'awaiting-approval': ['withdrawals wait for a second person', 'An approver has to look at them on the dashboard.'],
+  'claims-lapse': [
+    'withdrawals were claimed again and again and not paid',
+    'Ask who claimed them what keeps them from paying.',
+  ],
+  unpaid: ['withdrawals are unpaid', 'Pay them, or cancel what will not be paid.'],
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function stuckChecks({ readModels, directory, clock }: WorkSources): Promise<readonly Check[]> {
+  const now = clock()
+  const approvalAboveMinor = (id: string) => directory.byId(id)?.settings.approvalAboveMinor ?? null
+  const { items, more } = await stuckTransfers({ readModels, approvalAboveMinor }, now)
+  const reasons = Object.keys(stuckReasons) as StuckReason[]
+  return reasons.map((reason) => {
+    const stuck = new Examined('stuck', reason)
+    const these = items.filter((item) => item.reason === reason)
+    const [oldest] = these
+    const [sentence, advice] = stuckSentences[reason]
+    if (!oldest) return stuck.ok('None.')
+    const age = inWords(Date.parse(now) - Date.parse(oldest.since))
+    const found = `${these.length}${more.has(reason) ? ' or more' : ''} ${sentence}; ${oldest.trackingId} for ${age}.`
+    return reason === 'pending-past-expiry' ? stuck.failed(found, advice) : stuck.warning(found, advice)
+  })
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function callbackCheck({ readModels }: WorkSources): Promise<Check> {
+  const callbacks = new Examined('callbacks')
+  const count = (status: string) =>
+    readModels.collection(collections.callbacks).countDocuments({ status }, { limit: maxCounted })
+  const [waiting, parked] = await Promise.all([count('waiting'), count('parked')])
+  const most = (n: number) => (n === maxCounted ? `${n} or more` : String(n))
+  const found = `${most(waiting)} waiting, ${most(parked)} parked.`
+  const advice = 'Once the endpoints answer again: transferd callbacks replay-parked.'
+  return parked > 0 ? callbacks.warning(found, advice) : callbacks.ok(found)
+}
+
+/** Where nothing is sent, or nothing arrives. @throws StoreUnavailableError */
+export async function endpointCheck({ store, directory, clock }: WorkSources): Promise<Check> {
+  const endpoints = new Examined('endpoints')
+  const commands = new CallbackCommands(store, clock)
+  const merchants = directory.all().filter(({ settings, suspended }) => !settings.sandbox && !suspended)
+  const asked = merchants.slice(0, maxMerchantsAsked)
+  const states = await Promise.all(
+    asked.map(async ({ merchantId, callbacksDisabled }) => {
+      if (callbacksDisabled !== null) return `${merchantId} (disabled)`
+      const since = await commands.endpointFailingSince(merchantId)
+      return since === null ? [] : `${merchantId} (failing since ${since})`
+    }),
+  )
+  const failing = states.flat()
+  const all = asked.length < merchants.length ? `the first ${asked.length}` : String(asked.length)
+  if (failing.length === 0) return endpoints.ok(`None of ${all} fails.`)
+  const more = failing.length > maxNamed ? ` and ${failing.length - maxNamed} more` : ''
+  const found = `${failing.length} of ${all} fail: ${failing.slice(0, maxNamed).join(', ')}${more}.`
+  return endpoints.warning(found, 'docs/operating/runbooks.md#an-endpoint-is-dead')
+}
+
+/** @throws ReadModelsUnavailableError */
+export async function eventCheck({ readModels, known }: WorkSources): Promise<Check> {
+  const events = new Examined('events')
+  const problems = await openProblems(readModels, known())
+  if (problems.length === 0) return events.ok('All that were looked at can be read.')
+  const named = problems.slice(0, maxNamed).map(placeOf).join(', ')
+  const found = `${counted(problems.length, 'event')} cannot be read: ${named}${problems.length > maxNamed ? ' …' : ''}.`
+  return events.failed(found, 'transferd events problems; docs/operating/runbooks.md#an-event-cannot-be-read')
+}
+
+/**
+ * Keys of customers that are lost, or older than the log, show at the first transfer and at the last one. Nobody else looks: what a
+ * projection has met before is not read again. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function customerKeysCheck({ store, readModels }: WorkSources): Promise<Check> {
+  const keys = new Examined('customer-keys')
+  const first = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
+  const anyOfThem = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
+  const { items } = await listTransfers(readModels, undefined, { ...anyOfThem, limit: 1 })
+  const last = await Promise.all(items.map(({ _id }) => store.readStream(transferStream(_id), { maxCount: 1 })))
+  const events = [...first.events, ...last.flat()]
+  if (events.length === 0) return keys.unknown('There is no transfer yet, so nothing to open.')
+  const locked = events.find(isLocked)
+  if (!locked) return keys.ok('They open the first transfer and the last one.')
+  return keys.failed(
+    `None opens ${locked.stream}@${locked.revision}.`,
+    'Put the newest copy of customer-keys.db back: docs/operating/privacy.md#the-keys',
+  )
+}
+
+function isLocked(event: RecordedEvent): boolean {
+  try {
+    decodeEvent(event)
+    return false
+  } catch (error) {
+    return error instanceof UnreadableEventError && error.reason === noKey
+  }
+}
+
+/** A key that opens the secrets of any merchant is the right one: what it does not open is damaged. */
+export function sealedCheck(directory: MerchantDirectory): Check {
+  const sealed = new Examined('sealed-secrets')
+  const merchants = directory.all()
+  const failed = merchants.filter((merchant) => {
+    try {
+      directory.secrets(merchant, 'secretKey')
+      directory.secrets(merchant, 'webhookSecret')
+      return false
+    } catch {
+      return true
+    }
+  })
+  if (merchants.length === 0) return sealed.unknown('There is no merchant yet, so nothing to open.')
+  if (failed.length === 0)
+    return sealed.ok(`The master key opens those of all ${counted(merchants.length, 'merchant')}.`)
+  if (failed.length === merchants.length)
+    return sealed.failed('The master key opens none.', 'It is another one: restore the key that belongs to this log.')
+  const named = failed.slice(0, maxNamed).map(({ merchantId }) => merchantId)
+  return sealed.failed(
+    `Those of ${named.join(', ')} cannot be opened.`,
+    'They are damaged: rotate the keys of these merchants.',
+  )
+}

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import type { CustomerKeys } from '../../privacy/customer-keys.js'
+import { allProjections } from '../../projections/all.js'
+import { projectionLags } from '../../projections/lags.js'
+import { builtName, previousName } from '../../projections/rebuild/build.js'
+import { startProjections } from '../../projections/start.js'
+import type { ReadModels } from '../../read-models/read-models.js'
+import type { Configuration } from '../configuration/configuration.js'
+import { createLogger } from '../logging/logger.js'
+
+const lookEveryMs = 100
+
+interface Stores {
+  readonly eventStore: EventStore
+  readonly readModels: ReadModels
+  readonly clock: Clock
+}
+
+/**
+ * Waits until every list shows what the log says, in a running service or, where none runs, by doing its work. False when that takes
+ * longer. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function bringListsUpToDate(
+  { eventStore: store, readModels, clock }: Stores,
+  withinMs: number,
+): Promise<boolean> {
+  const untilMs = performance.now() + withinMs
+  const isCurrent = async () => (await projectionLags({ store, readModels }, clock)).every(({ behind }) => !behind)
+  if (await isCurrent()) return true
+  const projections = startProjections({ store, readModels, clock, logger: createLogger('silent', 'privacy') })
+  try {
+    while (performance.now() < untilMs) {
+      if (await isCurrent()) return true
+      await sleep(lookEveryMs)
+    }
+    return false
+  } finally {
+    await projections.stop()
+  }
+}
+
+/**
+ * Leaves nothing in files of what was forgotten: neither in keys and lists nor in the lists of before a rebuild, to which one could go
+ * back. @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function compactForgotten(
+  { readModels: location }: Configuration,
+  { customerKeys, readModels }: { readonly customerKeys: CustomerKeys; readonly readModels: ReadModels },
+): Promise<void> {
+  const aside = allProjections.flatMap((projection) => [previousName(projection), builtName(projection)])
+  for (const name of aside) await readModels.drop(name)
+  await customerKeys.compact()
+  if (location.engine !== 'embedded') return
+  const { compactEmbeddedReadModels } = await import('../../read-models/embedded/compact.js')
+  await compactEmbeddedReadModels(location)
+}

@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs'
+import { logPath } from '@transferd/event-log'
+import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../../event-store/embedded.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import { passingOver } from '../../event-store/skipped-events.js'
+import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
+import { CustomerKeys } from '../../privacy/customer-keys.js'
+import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
+import type { KeyStore } from '../../privacy/key-store.js'
+import { sealing } from '../../privacy/sealing-store.js'
+import type { ReadModels } from '../../read-models/read-models.js'
+import { createSecretBox, type KeyRing, type SecretBox } from '../../security/secret-box.js'
+import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { openKeyRing } from '../keys/key-ring.js'
+import { masterKeysOf } from '../keys/master-key.js'
+
+/** The log, and the key of what is sealed in it. */
+export interface OpenedLog {
+  /** What everybody reads and appends to. */
+  readonly eventStore: EventStore
+  /** What is stored, byte for byte, in which personal data is ciphertext: for what copies, hashes and verifies the log. */
+  readonly rawEventStore: EventStore
+  readonly customerKeys: CustomerKeys
+  /** For the background thread; undefined where it makes a connection of its own. */
+  readonly shareEventStore: () => EventStoreHandle | undefined
+  readonly box: SecretBox
+  readonly keyRing: KeyRing
+  /** What the operator should be told about the files. */
+  readonly notices: readonly string[]
+  close(): Promise<void>
+}
+
+export interface Stores extends OpenedLog {
+  readonly readModels: ReadModels
+}
+
+/** There is no log where the configuration says. */
+export class NoLogError extends Error {
+  override readonly name = 'NoLogError'
+}
+
+/** A log on a server is there when the server is. @throws NoLogError unless the log was begun */
+export function requireLog({ eventStore }: Configuration): void {
+  if (eventStore.engine !== 'embedded' || existsSync(logPath(eventStore.directory))) return
+  throw new NoLogError(
+    `there is no log in ${eventStore.directory}: run this in the service's directory, or with its environment`,
+  )
+}
+
+/**
+ * Opens both stores and the master key, making what is not there yet. Other processes may have them open as well.
+ * @throws what {@link openLog} and {@link openReachableReadModels} do
+ */
+export async function openStores(configuration: Configuration): Promise<Stores> {
+  const log = await openLog(configuration)
+  try {
+    const readModels = await openReachableReadModels(configuration)
+    const close = async () => {
+      await readModels.close()
+      await log.close()
+    }
+    return { ...log, readModels, close }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** @throws MasterKeyError, CannotOpenLogError, StoreUnavailableError, ConfigurationError */
+export async function openLog(configuration: Configuration): Promise<OpenedLog> {
+  // Before the log exists: a log without its key cannot be told from a lost key.
+  const { keys, notices } = await masterKeysOf(configuration)
+  const { eventStore: rawEventStore, share } = await openEventStore(configuration.eventStore)
+  try {
+    // Also, a wrong address or password is better told now than as a create that fails.
+    const keyRing = await openKeyRing(rawEventStore, keys)
+    const box = createSecretBox(keyRing)
+    const customerKeys = openCustomerKeys(configuration, box)
+    const eventStore = passingOver(sealing(rawEventStore, customerKeys))
+    const close = () => eventStore.close()
+    return { eventStore, rawEventStore, customerKeys, shareEventStore: share, box, keyRing, notices, close }
+  } catch (error) {
+    await rawEventStore.close()
+    throw error
+  }
+}
+
+/** Where the read models are, as what nodes share must be with them; nothing is opened before a key is asked for. */
+export function openCustomerKeys({ readModels, dataDirectory }: Configuration, box: SecretBox): CustomerKeys {
+  return new CustomerKeys(openKeyStore({ readModels, dataDirectory }), box)
+}
+
+export function openKeyStore({
+  readModels,
+  dataDirectory,
+}: Pick<Configuration, 'readModels' | 'dataDirectory'>): KeyStore {
+  return readModels.engine === 'embedded'
+    ? openEmbeddedKeyStore({ directory: dataDirectory })
+    : openCollectionKeyStore(() => openReadModels(readModels))
+}
+
+/** @throws ReadModelsUnavailableError, ConfigurationError */
+export async function openReachableReadModels(configuration: Configuration): Promise<ReadModels> {
+  const readModels = await openReadModels(configuration.readModels)
+  try {
+    // A wrong address or password is better told now than as a list that never fills.
+    await readModels.listCollections()
+    return readModels
+  } catch (error) {
+    await readModels.close()
+    throw error
+  }
+}
+
+/**
+ * The log as it is: events that are passed over are not marked. One on EventStoreDB need not be reachable yet. `share` gives what another thread of the
+ * process attaches with; undefined where each thread has a connection of its own.
+ * @throws CannotOpenLogError, ConfigurationError where a URL makes no sense
+ */
+export async function openEventStore(
+  location: Configuration['eventStore'],
+): Promise<{ readonly eventStore: EventStore; share(): EventStoreHandle | undefined }> {
+  if (location.engine === 'embedded') {
+    const eventStore = await openEmbeddedEventStore(location)
+    return { eventStore, share: () => eventStore.share() }
+  }
+  // The client costs start time and memory that the embedded mode has no use for.
+  const { openEventStoreDb } = await import('../../event-store/eventstoredb/eventstoredb-event-store.js')
+  const eventStore = namingVariable('EVENT_STORE_URL', () => openEventStoreDb(location))
+  return { eventStore, share: () => undefined }
+}
+
+/** The same log in another thread. */
+export async function attachEventStore(
+  location: Configuration['eventStore'],
+  handle: EventStoreHandle | undefined,
+): Promise<EventStore> {
+  return handle ? attachEmbeddedEventStore(handle) : (await openEventStore(location)).eventStore
+}
+
+/**
+ * Those on MongoDB need not be reachable yet.
+ * @throws ReadModelsUnavailableError where a directory cannot be used, ConfigurationError where a URL makes no sense
+ */
+export async function openReadModels(location: Configuration['readModels']): Promise<ReadModels> {
+  // Each is loaded when it is chosen: the driver costs start time and memory, and a command that reads the log alone needs neither.
+  if (location.engine === 'embedded') {
+    const { openEmbeddedReadModels } = await import('../../read-models/embedded/embedded-read-models.js')
+    return openEmbeddedReadModels(location)
+  }
+  const { openMongodbReadModels } = await import('../../read-models/mongodb/mongodb-read-models.js')
+  return namingVariable('READ_MODEL_URL', () => openMongodbReadModels(location))
+}
+
+function namingVariable<Opened>(name: string, open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    throw error instanceof TypeError ? new ConfigurationError([`${name} ${error.message}`]) : error
+  }
+}

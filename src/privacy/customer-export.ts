@@ -1,0 +1,70 @@
+import { readHistory } from '../commands/stream-history.js'
+import { callbackStream, paymentStream, transferStream } from '../domain/streams.js'
+import type { Transfer } from '../domain/transfer/transfer.js'
+import type { DomainEvent } from '../event-store/event-codec.js'
+import { comparePositions } from '../event-store/event-store.js'
+import { shownFields } from '../queries/shown-fields.js'
+import { type Customer, eachOf, transfersOf } from './customer-transfers.js'
+import { type PrivacyParts, receiptUrlsOf } from './erasure.js'
+
+interface ExportedEvent {
+  readonly at: string
+  readonly stream: string
+  readonly revision: number
+  readonly type: string
+  readonly actor: string
+  readonly data: { readonly [field: string]: unknown }
+}
+
+export interface ExportedTransfer {
+  readonly trackingId: string
+  readonly referenceId: string
+  readonly kind: string
+  readonly status: string
+  readonly amountMinor: number
+  readonly createdAt: string
+  readonly events: readonly ExportedEvent[]
+  readonly receipts: readonly string[]
+}
+
+export interface CustomerExport extends Customer {
+  readonly exportedAt: string
+  readonly transfers: readonly ExportedTransfer[]
+}
+
+/** The id of a log-in is what its tokens are known by. */
+const shownToNobody = 'challengeId'
+
+/** All that is known of a customer; undefined when nothing is. @throws StoreUnavailableError, ReadModelsUnavailableError, UnreadableEventError */
+export async function exportCustomer(parts: PrivacyParts, customer: Customer): Promise<CustomerExport | undefined> {
+  const { keys, transfers, clock } = parts
+  const key = await keys.find(customer.merchantId, customer.userId)
+  const { trackingIds } = await transfersOf(parts, customer, key)
+  const found = await eachOf(trackingIds, (trackingId) => transfers.find(trackingId))
+  const own = found.flatMap((each) =>
+    each?.transfer.merchantId === customer.merchantId && each.transfer.userId === customer.userId ? each.transfer : [],
+  )
+  if (!key && own.length === 0) return undefined
+  const exported = await eachOf(own, (transfer) => exportedTransfer(parts, transfer))
+  const oldestFirst = [...exported].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
+  return { ...customer, exportedAt: clock(), transfers: oldestFirst }
+}
+
+async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer): Promise<ExportedTransfer> {
+  const { trackingId, referenceId, kind, status, createdAt } = transfer
+  const streams = [transferStream(trackingId), paymentStream(trackingId), callbackStream(trackingId)]
+  const histories = await Promise.all(
+    streams.map(async (stream) =>
+      (await readHistory<DomainEvent>(store, stream)).map((entry) => ({ stream, ...entry })),
+    ),
+  )
+  const events = histories
+    .flat()
+    .sort((a, b) => comparePositions(a.position, b.position))
+    .map(({ stream, revision, event: { type, data }, metadata: { actor } }) => {
+      const fields = Object.keys(data).filter((name) => name !== shownToNobody)
+      return { at: 'at' in data ? data.at : '', stream, revision, type, actor, data: shownFields(data, fields) }
+    })
+  const amountMinor = Number(transfer.amountMinor)
+  return { trackingId, referenceId, kind, status, amountMinor, createdAt, events, receipts: receiptUrlsOf(transfer) }
+}

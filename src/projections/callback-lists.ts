@@ -1,0 +1,60 @@
+import { evolve, initialState, type Lane } from '../domain/callback/callback-decider.js'
+import type { CallbackEvent } from '../domain/callback/callback-events.js'
+import { streamPrefix } from '../domain/streams.js'
+import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
+import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
+
+/** Every callback, and when it is due: what the delivery worker and lists of parked callbacks look through. */
+export const callbacksProjection: EventProjection = {
+  name: 'callbacks',
+  version: 3,
+  streamPrefixes: [streamPrefix.callback],
+  collection: collections.callbacks,
+  indexes: indexes.callbacks,
+  ...foldedDocuments<CallbackDocument, 'revision'>({
+    upTo: 'revision',
+    idsOf: ({ event }) => [(event as CallbackEvent).data.webhookId],
+    begins: ({ event }) => event.type === 'CallbackRecorded',
+    next,
+  }),
+}
+
+/** The domain's own fold, of a lane with this one callback. */
+function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
+  const { data } = event as CallbackEvent
+  const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
+  const { payload, status, nextAttemptAt, ...delivery } = lane.deliveries[0]!
+  return {
+    _id: data.webhookId,
+    merchantId: data.merchantId,
+    trackingId: data.trackingId,
+    transferRevision: delivery.transferRevision,
+    transferStatus: payload.status,
+    referenceId: payload.referenceId,
+    status,
+    attempts: delivery.attempts,
+    ...(status === 'waiting' && { dueAt: nextAttemptAt }),
+    ...(status === 'parked' && { parkedAt: data.at }),
+    lastFailure: delivery.lastFailure,
+    lastHttpStatus: 'httpStatus' in data ? data.httpStatus : (before?.lastHttpStatus ?? null),
+    recordedAt: delivery.recordedAt,
+    updatedAt: data.at,
+    revision,
+  }
+}
+
+function laneOf(document: CallbackDocument): Lane {
+  const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '' } = document
+  const { transferRevision, status, attempts, recordedAt, lastFailure } = document
+  // Neither kept nor changed by anything that becomes of the callback.
+  const rest = {
+    message: null,
+    amountMinor: 0n,
+    transactionAmountMinor: 0n,
+    hasAmountMismatch: false,
+    receiptUrl: null,
+  }
+  const known = { webhookId, transferRevision, status, attempts, recordedAt, lastFailure, nextAttemptAt: dueAt }
+  const payload = { status: transferStatus, referenceId, ...rest }
+  return { merchantId, trackingId, deliveries: [{ ...known, payload, requeues: 0, requeuedAt: null }] }
+}

@@ -1,0 +1,71 @@
+import { streamPrefix } from '../domain/streams.js'
+import type { TransferEvent } from '../domain/transfer/transfer-events.js'
+import { collections, indexes, type TransferTermDocument } from '../read-models/documents.js'
+import type { Document, WriteOperation } from '../read-models/read-models.js'
+import { methodTerm, termPlace, termsBegin, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
+import type { EventProjection } from './projection.js'
+
+/** What each transfer is searched by. */
+export const transferTermsProjection: EventProjection = {
+  name: 'transfer-terms',
+  version: 3,
+  streamPrefixes: [streamPrefix.transfer],
+  collection: collections.transferTerms,
+  indexes: indexes.transferTerms,
+  areSortedFirst: true,
+
+  needs(batch) {
+    return batch.flatMap(({ event }) => (event.type === 'PersonalDataErased' ? [methodIdOf(event.data)] : []))
+  },
+
+  // An id says all there is, so writing it again changes nothing.
+  apply(batch, documents) {
+    // One batch may create a transfer and erase its customer.
+    const known = new Map(documents)
+    return batch.flatMap(({ event }) => {
+      const transferEvent = event as TransferEvent
+      if (transferEvent.type === 'PersonalDataErased') return erased(transferEvent.data, known)
+      if (transferEvent.type !== 'DepositCreated' && transferEvent.type !== 'WithdrawalCreated') return []
+      const created = documentsOf(transferEvent.data)
+      known.set(created[0]!._id, created[0]!)
+      return created.map(stored)
+    })
+  },
+}
+
+type Created = Extract<TransferEvent, { type: 'DepositCreated' | 'WithdrawalCreated' }>['data']
+type Erased = Extract<TransferEvent, { type: 'PersonalDataErased' }>['data']
+type Named = Pick<Erased, 'merchantId' | 'kind' | 'trackingId' | 'createdAt'>
+
+/** The first is the payment method's, which says what the others are: an erasure must find them. */
+function documentsOf(data: Created): readonly [TransferTermDocument, ...TransferTermDocument[]] {
+  const { merchantId, kind, at, trackingId } = data
+  const begin = termsBegin(merchantId, kind)
+  const place = termPlace('', at, trackingId)
+  const terms = textTermsOf(data)
+  const ofReference = textTerm(data.referenceId)
+  const personal = terms.filter((term) => term !== ofReference)
+  return [
+    { _id: begin + methodTerm(data.paymentMethod) + place, personal },
+    ...terms.map((term) => ({ _id: begin + term + place })),
+  ]
+}
+
+function erased(data: Erased, known: ReadonlyMap<string, Document>): readonly WriteOperation[] {
+  const ofMethod = known.get(methodIdOf(data)) as TransferTermDocument | undefined
+  if (!ofMethod) return []
+  const deleted = (ofMethod.personal ?? []).map((term) => ({ deleteOne: { filter: { _id: idOf(data, term) } } }))
+  return [...deleted, stored({ _id: ofMethod._id, personal: [] })]
+}
+
+function stored(replacement: TransferTermDocument): WriteOperation {
+  return { replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } }
+}
+
+function methodIdOf(data: Named & { readonly paymentMethod: number }): string {
+  return idOf(data, methodTerm(data.paymentMethod))
+}
+
+function idOf({ merchantId, kind, createdAt, trackingId }: Named, term: string): string {
+  return termsBegin(merchantId, kind) + termPlace(term, createdAt, trackingId)
+}

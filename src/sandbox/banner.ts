@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import type { Currency } from '../domain/currency.js'
+import type { Role } from '../operations/configuration/configuration.js'
+import { hashCode } from '../security/hash-code.js'
+import type { SandboxCredentials } from './sandbox.js'
+
+export interface Started {
+  readonly baseUrl: string
+  readonly roles: readonly Role[]
+  readonly currency: Currency
+  /** Absolute path of the log's directory. */
+  readonly directory: string
+  /** Undefined outside sandbox mode. */
+  readonly sandbox: SandboxCredentials | undefined
+  readonly notices: readonly string[]
+}
+
+/** What `transferd serve` prints on a terminal once it answers; the one place where credentials are shown. */
+export function banner({ baseUrl, roles, currency, directory, sandbox, notices }: Started): string {
+  const lines = [
+    'transferd is running.',
+    '',
+    `  Base URL       ${baseUrl}`,
+    roles.includes('api')
+      ? `  Documentation  ${baseUrl}/documentation\n  Dashboard      ${baseUrl}/dashboard`
+      : `  Roles          ${roles.join(', ')}: nothing but ${baseUrl}/health/ready and ${baseUrl}/metrics`,
+    `  Data           ${directory}`,
+    `  Currency       ${currency.code}`,
+    ...notices.map((notice) => `  Note           ${notice}`),
+  ]
+  if (sandbox) {
+    lines.push(
+      '',
+      'Sandbox mode: there is no live merchant, so here is one to try, for callers on this machine only.',
+      '',
+      `  Merchant       ${sandbox.merchantId}`,
+      `  WebApiKey      ${sandbox.webApiKey}`,
+      `  SecretKey      ${sandbox.secretKey}`,
+      `  WebhookSecret  ${sandbox.webhookSecret}`,
+      ...customer(baseUrl, sandbox, currency),
+      ...dashboardUsers(baseUrl, sandbox),
+      '',
+      'Create a deposit:',
+      '',
+      sampleCurl(baseUrl, sandbox),
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function customer(
+  baseUrl: string,
+  { wallet, outboxToken }: SandboxCredentials,
+  { code, decimals }: Currency,
+): string[] {
+  if (!wallet) return []
+  const balance = wallet.balance.toLocaleString('en', { minimumFractionDigits: decimals })
+  return [
+    '',
+    'and a customer with a wallet, whose messages are in the outbox and nowhere else:',
+    '',
+    `  E-mail         ${wallet.email}`,
+    `  Password       ${wallet.password}`,
+    `  Account        ${wallet.accountNumber}, balance ${balance} ${code}`,
+    `  Outbox         ${baseUrl}/sandbox/outbox?token=${outboxToken}`,
+  ]
+}
+
+function dashboardUsers(baseUrl: string, { users }: SandboxCredentials): string[] {
+  if (users.length === 0) return []
+  const widest = Math.max(...users.map(({ email }) => email.length))
+  return [
+    '',
+    `and somebody of each role to sign in as at ${baseUrl}/dashboard:`,
+    '',
+    ...users.map(({ email, password }) => `  ${email.padEnd(widest)}  ${password}`),
+  ]
+}
+
+/** A hosted deposit in one line of shell; pasted again, it is answered as the first time. */
+export function sampleCurl(baseUrl: string, { webApiKey, secretKey }: SandboxCredentials): string {
+  const referenceId = randomUUID()
+  const amount = '100.00'
+  const fields = [
+    `"amount":${amount}`,
+    '"userId":"42","name":"Ada Lovelace","username":"ada"',
+    `"referenceId":"${referenceId}"`,
+    '"transactionType":1,"paymentMethod":1',
+    `"hashCode":"${hashCode(secretKey, amount, referenceId)}"`,
+  ]
+  const headers = `-H 'Content-Type: application/json-patch+json' -H 'WebApiKey: ${webApiKey}'`
+  return `curl -sS ${baseUrl}/Transaction/CreateDeposit ${headers} -d '{${fields.join(',')}}'`
+}

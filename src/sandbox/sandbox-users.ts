@@ -1,0 +1,94 @@
+import type { Logger } from 'pino'
+import type { CommandContext } from '../commands/handle-command.js'
+import type { NewUser, UserCommands } from '../commands/user/user-commands.js'
+import { isMerchantRole, type Role, roles } from '../domain/user/permissions.js'
+import type { User } from '../domain/user/user.js'
+import { UnreadableEventError } from '../event-store/event-codec.js'
+import type { SecretBox } from '../security/secret-box.js'
+import { sandboxActor } from './sandbox-actor.js'
+
+/** Somebody to try the dashboard as. */
+export interface SandboxUser {
+  readonly role: Role
+  readonly email: string
+  readonly password: string
+}
+
+interface SandboxUserParts {
+  readonly users: UserCommands
+  readonly box: Pick<SecretBox, 'mac'>
+  readonly context: CommandContext
+  readonly logger: Logger
+}
+
+/** What their owners do without becoming somebody else. */
+const usual: ReadonlySet<string> = new Set(['UserSignedIn', 'UserConfirmed', 'UserSessionsEnded'])
+/** Whose they are, and whether they may sign in. */
+const deciding: ReadonlySet<string> = new Set(['UserCreated', 'UserEnabled', 'UserDisabled'])
+const passwordLength = 20
+
+/**
+ * One user for each role, made where there is none yet; those of merchants see `merchantIds`. Their passwords derive from the master key,
+ * so they can be shown at every start. One that somebody else has changed is no longer the sandbox's to offer, and is left out.
+ */
+export async function ensureSandboxUsers(
+  parts: SandboxUserParts,
+  merchantIds: readonly string[],
+): Promise<readonly SandboxUser[]> {
+  const offered = await Promise.all(roles.map((role) => offer(parts, role, isMerchantRole(role) ? merchantIds : null)))
+  return offered.flat()
+}
+
+async function offer(
+  { users, box, context, logger }: SandboxUserParts,
+  role: Role,
+  merchantIds: readonly string[] | null,
+): Promise<readonly SandboxUser[]> {
+  const email = emailOf(role)
+  const password = box.mac('sandbox user password', email).slice(0, passwordLength)
+  try {
+    const wanted = { email, name: `Sandbox ${role}`, role, merchantIds }
+    const user = (await users.findByEmail(email)) ?? (await made(users, wanted, password, context))
+    if (!user || !(await isAsMade(users, user))) return []
+    // A sandbox before this one ended.
+    if (user.disabled) await users.enable(user.userId, context)
+    await users.changeRole(user.userId, role, merchantIds, context)
+    return [{ role, email, password }]
+  } catch (error) {
+    // One to try the dashboard as is no reason not to start.
+    if (!(error instanceof UnreadableEventError)) throw error
+    logger.error({ err: error }, 'a user of the sandbox cannot be read')
+    return []
+  }
+}
+
+async function made(
+  users: UserCommands,
+  wanted: NewUser,
+  password: string,
+  context: CommandContext,
+): Promise<User | undefined> {
+  const result = await users.create(wanted, context, password)
+  // Another node may have made the user at the same moment.
+  return result.accepted ? result.user : users.findByEmail(wanted.email)
+}
+
+async function isAsMade(users: UserCommands, { userId }: User): Promise<boolean> {
+  const history = await users.history(userId)
+  return history.every(({ event, metadata }) => metadata.actor === sandboxActor || usual.has(event.type))
+}
+
+/** Nobody signs in with what a banner showed once there is a live merchant. Those whom an operator has enabled again since stay so. */
+export async function disableSandboxUsers(users: UserCommands, context: CommandContext): Promise<void> {
+  for (const role of roles) {
+    const user = await users.findByEmail(emailOf(role))
+    if (!user || user.disabled) continue
+    const decisive = (await users.history(user.userId)).filter(({ event }) => deciding.has(event.type))
+    const isOurs = decisive.every(({ metadata }) => metadata.actor === sandboxActor)
+    if (isOurs) await users.disableAnyway(user.userId, { ...context, actor: sandboxActor })
+  }
+}
+
+function emailOf(role: Role): string {
+  return `${role}@sandbox.example`
+}

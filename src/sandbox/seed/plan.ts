@@ -1,0 +1,142 @@
+import { type Currency, isPayable } from '../../domain/currency.js'
+import type { PaymentMethod } from '../../domain/payment-method.js'
+import type { TransferKind } from '../../domain/transfer/transfer-events.js'
+import { minuteMs } from '../../kernel/time.js'
+import { type MadeUpCustomer, madeUpCustomers } from './customers.js'
+import { Dice } from './dice.js'
+
+/** What happens to a made-up transfer behind its creation. */
+export type Happening =
+  | { readonly type: 'receive'; readonly amountMinor: bigint }
+  | { readonly type: 'complete' | 'expire' }
+  | { readonly type: 'manual-control' | 'cancel' | 'fail'; readonly message: string }
+
+export interface PlannedStep {
+  /** Milliseconds before the end of the hour. */
+  readonly agoMs: number
+  readonly does: Happening
+}
+
+export interface PlannedTransfer {
+  /** Which of the two merchants. */
+  readonly merchant: 0 | 1
+  readonly kind: TransferKind
+  readonly referenceId: string
+  readonly customer: MadeUpCustomer
+  readonly amountMinor: bigint
+  readonly paymentMethod: number
+  readonly channel: 'hosted' | 'native'
+  readonly agoMs: number
+  /** In order; only what has happened by the end of the hour. */
+  readonly steps: readonly PlannedStep[]
+}
+
+export interface Frame {
+  readonly currency: Currency
+  readonly paymentMethods: readonly PaymentMethod[]
+  /** Of both merchants. */
+  readonly minAmountMinor: bigint
+  readonly maxAmountMinor: bigint
+  readonly depositExpiryMinutes: number
+}
+
+export const hourLong = 60 * minuteMs
+const transferCount = 400
+const depositShare = 0.62
+const firstMerchantShare = 0.6
+
+/** An hour of made-up transfers, oldest first; the same for the same seed and frame. */
+export function planOfAnHour(seed: number, frame: Frame): readonly PlannedTransfer[] {
+  const dice = new Dice(seed)
+  const customers = madeUpCustomers(dice)
+  const planned = Array.from({ length: transferCount }, (_, n) => plannedTransfer(n, dice, customers, frame))
+  return planned.flatMap((each) => each ?? []).sort((a, b) => b.agoMs - a.agoMs)
+}
+
+/** Undefined where the catalogue has no method for it. */
+function plannedTransfer(
+  n: number,
+  dice: Dice,
+  customers: readonly MadeUpCustomer[],
+  frame: Frame,
+): PlannedTransfer | undefined {
+  const kind: TransferKind = dice.chance(depositShare) ? 'deposit' : 'withdrawal'
+  const agoMs = dice.between(2_000, hourLong)
+  const method = dice.oneOf(frame.paymentMethods.filter(({ kinds }) => kinds.includes(kind)))
+  const customer = dice.oneOf(customers)
+  const wanted = amount(dice, kind)
+  const steps = kind === 'deposit' ? depositSteps : withdrawalSteps
+  const merchant = dice.chance(firstMerchantShare) ? 0 : 1
+  const channel = dice.chance(0.8) ? 'hosted' : 'native'
+  if (!method || !customer) return undefined
+  const amountMinor = payable(wanted, method, frame)
+  const all = steps(dice, { amountMinor, frame })
+  const happened = all.map((step) => ({ ...step, agoMs: agoMs - step.afterMs })).filter((step) => step.agoMs > 0)
+  return {
+    ...{ merchant, kind, customer, amountMinor, channel, agoMs },
+    referenceId: `made-up-${String(n + 1).padStart(3, '0')}`,
+    paymentMethod: method.code,
+    steps: happened.map(({ agoMs, does }) => ({ agoMs, does })),
+  }
+}
+
+/** Many small ones, few large ones; people ask for round amounts. */
+function amount(dice: Dice, kind: TransferKind): bigint {
+  const spread = Math.exp(dice.between(0, 1_000) / 250)
+  const units = Math.round((kind === 'deposit' ? 50 : 150) * spread)
+  return dice.chance(0.7)
+    ? BigInt(Math.ceil(units / 50) * 50) * 100n
+    : BigInt(units) * 100n + BigInt(dice.between(0, 99))
+}
+
+function payable(wanted: bigint, method: PaymentMethod, { currency, ...frame }: Frame): bigint {
+  const least = method.minAmountMinor > frame.minAmountMinor ? method.minAmountMinor : frame.minAmountMinor
+  const most = method.maxAmountMinor < frame.maxAmountMinor ? method.maxAmountMinor : frame.maxAmountMinor
+  const within = wanted < least ? least : wanted > most ? most : wanted
+  return isPayable(currency, within) ? within : (within / 100n + (within < 100n ? 1n : 0n)) * 100n
+}
+
+interface LaterStep {
+  readonly afterMs: number
+  readonly does: Happening
+}
+
+interface Circumstances {
+  readonly amountMinor: bigint
+  readonly frame: Frame
+}
+
+function depositSteps(dice: Dice, { amountMinor, frame }: Circumstances): LaterStep[] {
+  const soonMs = dice.between(40_000, 6 * minuteMs)
+  const laterMs = soonMs + dice.between(minuteMs, 8 * minuteMs)
+  const other = differing(dice, amountMinor)
+  const expired = { afterMs: frame.depositExpiryMinutes * minuteMs, does: { type: 'expire' } } as const
+  const received = { type: 'receive', amountMinor } as const
+  const roll = dice.between(0, 99)
+  if (roll < 72) return [{ afterMs: soonMs, does: received }]
+  if (roll < 79) return [{ afterMs: soonMs, does: { type: 'receive', amountMinor: other } }]
+  if (roll < 85) return [{ afterMs: soonMs, does: { type: 'cancel', message: 'The customer changed their mind.' } }]
+  if (roll < 88) return [{ afterMs: soonMs, does: { type: 'fail', message: 'The bank refused the payment.' } }]
+  const checked = { afterMs: soonMs, does: { type: 'manual-control', message: 'Name and payer differ.' } } as const
+  if (roll < 91) return [checked]
+  if (roll < 93) return [checked, { afterMs: laterMs, does: { type: 'complete' } }]
+  // Money for what was over already: somebody has to decide about it.
+  if (roll < 96) return [expired, { afterMs: expired.afterMs + soonMs, does: received }]
+  return [expired]
+}
+
+function withdrawalSteps(dice: Dice): LaterStep[] {
+  const paidMs = dice.between(3 * minuteMs, 25 * minuteMs)
+  const roll = dice.between(0, 99)
+  if (roll < 68) return [{ afterMs: paidMs, does: { type: 'complete' } }]
+  if (roll < 76) return [{ afterMs: paidMs, does: { type: 'cancel', message: 'The account number does not exist.' } }]
+  if (roll < 82)
+    return [{ afterMs: paidMs, does: { type: 'manual-control', message: 'The bank asks for the reason.' } }]
+  return []
+}
+
+/** A little less or more than was asked for, in whole units. */
+function differing(dice: Dice, amountMinor: bigint): bigint {
+  const by = BigInt(dice.between(1, 9)) * 100n
+  return amountMinor > 2n * by && dice.chance(0.6) ? amountMinor - by : amountMinor + by
+}

@@ -1,0 +1,202 @@
+import type { Logger } from 'pino'
+import { ChangeRecorder } from '../../callbacks/record/change-recorder.js'
+import { CallbackCommands } from '../../commands/callback/callback-commands.js'
+import type { CommandContext } from '../../commands/handle-command.js'
+import { trackingIdOf } from '../../commands/ids.js'
+import { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
+import { TransferCommands, type TransferResult } from '../../commands/transfer/transfers.js'
+import type { AttemptOutcome } from '../../domain/callback/callback-decider.js'
+import { defaultSettings, type MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import { streamPrefix, transferStream } from '../../domain/streams.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import { later, minuteMs } from '../../kernel/time.js'
+import type { SecretBox } from '../../security/secret-box.js'
+import { sandboxActor } from '../sandbox-actor.js'
+import { type Frame, type Happening, hourLong, type PlannedTransfer, planOfAnHour } from './plan.js'
+
+export interface SeedParts {
+  readonly store: EventStore
+  readonly box: SecretBox
+  readonly clock: Clock
+  readonly frame: Pick<Frame, 'currency' | 'paymentMethods'>
+  /** False once there may be a live merchant, or the service stops: then nothing more is made up. */
+  readonly goesOn: () => boolean
+  /** The merchants are there, and none of their transfers yet. */
+  readonly onRegistered?: () => Promise<void>
+}
+
+/** Changed by nobody: the same hour every time. */
+const seedNumber = 20_261
+/** Written at once, so that they share commits. */
+const atOnce = 24
+/** Of the second merchant's callbacks, whose endpoint is shown as one in trouble. */
+const parkedOf = 12
+const noReceiver = 'made up: nobody listens there'
+const context: CommandContext = { actor: 'system:seed', $correlationId: 'seed', $causationId: 'seed' }
+/** As the sandbox's own merchant is registered, so that they end with it. */
+const registering: CommandContext = { ...context, actor: sandboxActor }
+const names = ['Made-up Shop', 'Made-up Games'] as const
+
+export const seedNotice = `two made-up merchants (${names.join(', ')}) have an hour of made-up transfers`
+
+/** There are no transfers yet. @throws StoreUnavailableError */
+export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
+  const { events } = await store.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: 1 })
+  return events.length === 0
+}
+
+/**
+ * Fills a sandbox with an hour of made-up transfers, of two merchants that are registered for it, through the commands that real ones go
+ * through. Their callbacks are disabled before the first transfer, so nobody is sent anything. Answers how many transfers were made.
+ * @throws StoreUnavailableError
+ */
+export async function seed({ store, box, clock, frame, goesOn, onRegistered }: SeedParts): Promise<number> {
+  const end = clock()
+  const merchants = new MerchantCommands(store, () => later(end, -hourLong), box)
+  const settings = names.map(settingsOf)
+  const ids: string[] = []
+  for (const each of settings) {
+    const { id } = await merchants.register(each, registering)
+    await merchants.disableCallbacks(id, noReceiver, context)
+    ids.push(id)
+  }
+  await onRegistered?.()
+  const plan = planOfAnHour(seedNumber, { ...defaultSettings(true), ...frame })
+  const seeding = new Seeding(store, new Map(ids.map((id, n) => [id, settings[n]!])), end)
+  const steps = plan.flatMap((transfer, n) => {
+    const merchantId = ids[transfer.merchant]!
+    const all = [undefined, ...transfer.steps].map((step) => ({ n, transfer, merchantId, step }))
+    return all.map((each) => ({ ...each, agoMs: each.step?.agoMs ?? transfer.agoMs }))
+  })
+  // Minute by minute, as they would have come: the log's order is a story's order.
+  for (let minute = hourLong; minute > 0 && goesOn(); minute -= minuteMs) {
+    const due = steps.filter(({ agoMs }) => agoMs <= minute && agoMs > minute - minuteMs)
+    const byTransfer = new Map<number, typeof due>()
+    for (const each of due) byTransfer.set(each.n, [...(byTransfer.get(each.n) ?? []), each])
+    await inLots([...byTransfer.values()], async (ofOne) => {
+      for (const { transfer, merchantId, step, agoMs } of ofOne) {
+        const at = later(end, -agoMs)
+        if (step) await seeding.goOn(transfer, merchantId, step.does, at)
+        else await seeding.create(transfer, merchantId, at)
+      }
+    })
+  }
+  return seeding.created
+}
+
+/** Beside a service that answers already. `stop` resolves when nothing is written any more. */
+export function startSeeding(parts: SeedParts, logger: Logger): { stop(): Promise<void> } {
+  let isStopping = false
+  const goesOn = () => !isStopping && parts.goesOn()
+  const seeding = seed({ ...parts, goesOn }).then(
+    (transfers) => logger.info({ transfers }, 'the sandbox has an hour of made-up transfers'),
+    (err) => logger.warn({ err }, 'the sandbox has no made-up transfers, or not all of them'),
+  )
+  return {
+    async stop() {
+      isStopping = true
+      await seeding
+    },
+  }
+}
+
+/** Of the second, withdrawals of more are left waiting for a second person. */
+const approvalAboveMinor = 2_000_00n
+
+function settingsOf(name: string, n: number): MerchantSettings {
+  return {
+    ...defaultSettings(true),
+    name,
+    approvalAboveMinor: n === 1 ? approvalAboveMinor : null,
+    callbackUrl: 'https://callbacks.invalid/',
+    // Nobody may call as one of them.
+    allowIps: [],
+  }
+}
+
+class Seeding {
+  created = 0
+  #told = 0
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly settings: ReadonlyMap<string, MerchantSettings>,
+    private readonly end: string,
+  ) {}
+
+  async create(planned: PlannedTransfer, merchantId: string, at: string): Promise<void> {
+    const { kind, referenceId, customer, amountMinor, paymentMethod, channel } = planned
+    const { accountNumber, ...whose } = customer
+    const request = { merchantId, referenceId, amountMinor, paymentMethod, ...whose, told: false }
+    const transfers = this.#transfers(at)
+    const { depositExpiryMinutes: expiryMinutes } = this.settings.get(merchantId)!
+    const result =
+      kind === 'deposit'
+        ? await transfers.createDeposit({ ...request, channel, expiryMinutes }, context)
+        : await transfers.createWithdrawal({ ...request, accountNumber, identityNumber: null }, context)
+    if (result.accepted) this.created++
+  }
+
+  async goOn(planned: PlannedTransfer, merchantId: string, does: Happening, at: string): Promise<void> {
+    const trackingId = trackingIdOf(merchantId, planned.kind, planned.referenceId)
+    const result = await this.#change(this.#transfers(at), trackingId, planned, does)
+    if (result.accepted && result.changed) await this.#tell(trackingId, planned.merchant, at)
+  }
+
+  #change(transfers: TransferCommands, trackingId: string, planned: PlannedTransfer, does: Happening) {
+    switch (does.type) {
+      case 'receive':
+        return transfers.receiveFunds(
+          trackingId,
+          1,
+          { receivedAmountMinor: does.amountMinor, receiptUrl: null },
+          context,
+        )
+      case 'complete': {
+        const receiptUrl = `https://bank.invalid/receipts/${planned.referenceId}`
+        return transfers.complete(trackingId, { receiptUrl }, context)
+      }
+      case 'expire':
+        return transfers.expire(trackingId, context)
+      case 'manual-control':
+        return transfers.changeStatus(trackingId, 'SendToManualControl', does.message, context)
+      case 'cancel':
+        return transfers.changeStatus(trackingId, 'Cancel', does.message, context)
+      case 'fail':
+        return transfers.changeStatus(trackingId, 'Fail', does.message, context)
+      default:
+        return does satisfies never as Promise<TransferResult>
+    }
+  }
+
+  /** As if its callback had been sent: the first merchant's endpoint took them all, the second's no longer does. */
+  async #tell(trackingId: string, merchant: PlannedTransfer['merchant'], at: string): Promise<void> {
+    const [changed] = await this.store.readStream(transferStream(trackingId), { direction: 'backwards', maxCount: 1 })
+    const callbacks = new CallbackCommands(this.store, () => at)
+    const recorder = new ChangeRecorder(this.store, callbacks)
+    if (!changed || !recorder.concerns(changed)) return
+    await recorder.recordUpTo(changed)
+    const isInTrouble = merchant === 1 && at > later(this.end, -20 * minuteMs)
+    const failure = { reason: 'http 503', nextAttemptAt: later(at, 5 * minuteMs) }
+    const outcome: AttemptOutcome = !isInTrouble
+      ? { result: 'delivered' }
+      : this.#told++ < parkedOf
+        ? { result: 'parked', reason: failure.reason }
+        : { result: 'failed', ...failure }
+    const attempted = { attempt: 1, httpStatus: isInTrouble ? 503 : 200, durationMs: 40 + (changed.revision % 7) * 30 }
+    await callbacks.reportAttempt(trackingId, changed.id, { ...attempted, outcome }, context)
+  }
+
+  #transfers(at: string): TransferCommands {
+    return new TransferCommands(
+      this.store,
+      () => at,
+      async (merchantId) => this.settings.get(merchantId),
+    )
+  }
+}
+
+async function inLots<Item>(items: readonly Item[], act: (item: Item) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += atOnce) await Promise.all(items.slice(from, from + atOnce).map(act))
+}

@@ -1,0 +1,44 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { Type, TypeCompiler } from '../../kernel/typebox.js'
+
+/** What a wallet core answers (docs/reference/wallet-core.openapi.yaml). More fields than these are ignored. */
+
+const AmountMinor = Type.Integer({ minimum: 1, maximum: 999_999_999_999_999 })
+const Collected = Type.Object({
+  outcome: Type.Literal('collected'),
+  amountMinor: AmountMinor,
+  receiptUrl: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+})
+const Refused = Type.Object({
+  outcome: Type.Literal('refused'),
+  reason: Type.Union([Type.Literal('insufficient-balance'), Type.Literal('account-blocked')]),
+})
+
+export const LogInAnswer = TypeCompiler.Compile(
+  Type.Union([
+    Type.Object({
+      outcome: Type.Literal('accepted'),
+      accountNumber: Type.Integer({ minimum: 1, maximum: 999_999_999_999 }),
+      sandbox: Type.Optional(Type.Boolean()),
+    }),
+    Type.Object({ outcome: Type.Literal('refused') }),
+  ]),
+)
+export const CodeAnswer = TypeCompiler.Compile(Type.Object({ valid: Type.Boolean() }))
+export const TrustAnswer = TypeCompiler.Compile(Type.Object({ trusted: Type.Boolean() }))
+export const DoneAnswer = TypeCompiler.Compile(Type.Object({}))
+export const CollectAnswer = TypeCompiler.Compile(Type.Union([Collected, Refused]))
+export const CollectionAnswer = TypeCompiler.Compile(
+  Type.Union([Collected, Type.Object({ outcome: Type.Literal('none') })]),
+)
+
+/** The answer when it has the form; undefined for anything else, including what is no JSON. */
+export function readAnswer<Schema extends TSchema>(text: string, form: TypeCheck<Schema>): Static<Schema> | undefined {
+  try {
+    const answer: unknown = JSON.parse(text)
+    return form.Check(answer) ? answer : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,234 @@
+import {
+  type CommandContext,
+  handleCommand,
+  type Loaded,
+  loadStream,
+  TooMuchContentionError,
+} from '../../commands/handle-command.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import {
+  isCollectedFrom,
+  latestCollection,
+  openCollection,
+  type Payment,
+  type PaymentCollection,
+  type PaymentCommand,
+  type PaymentRefusal,
+  paymentDecider,
+} from '../../domain/payment/payment.js'
+import type { CollectionOutcome } from '../../domain/payment/payment-events.js'
+import { paymentStream } from '../../domain/streams.js'
+import { hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import {
+  type Collect,
+  type Collection,
+  type Wallet,
+  WalletOutcomeUnknownError,
+  WalletUnavailableError,
+} from '../wallet.js'
+import { type WalletFailure, walletFailure } from './wallet-failure.js'
+
+export interface CollectionDependencies {
+  readonly store: EventStore
+  readonly wallet: Wallet
+  readonly transfers: Pick<TransferCommands, 'find' | 'receiveFunds' | 'changeStatus'>
+  readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>
+  readonly clock: Clock
+}
+
+type Paid = { readonly ok: true } | WalletFailure
+
+/** One command's deposit and who asked. */
+interface Job {
+  readonly trackingId: string
+  readonly merchantId: string
+  readonly context: CommandContext
+}
+
+/** Of each command what the others do not have. */
+type Particulars<Command> = Command extends PaymentCommand ? Omit<Command, 'trackingId' | 'merchantId' | 'at'> : never
+
+type Ending = Omit<Particulars<PaymentCommand & { type: 'EndCollection' }>, 'type' | 'collection'>
+
+const nothingTaken = { collectedAmountMinor: 0n, receiptUrl: null, reason: null }
+const unknownOutcome = 'the wallet did not say whether the money was taken'
+
+/**
+ * Takes the money of a deposit and completes the transfer by what the wallet says. Every step is recorded before it is taken
+ * (`payment-<trackingId>`), so that {@link recover} can finish what a crash cut off. Methods may throw StoreUnavailableError
+ * or TooMuchContentionError.
+ */
+export class WalletCollections {
+  constructor(private readonly deps: CollectionDependencies) {}
+
+  load(trackingId: string): Promise<Loaded<Payment>> {
+    return loadStream(this.deps.store, paymentDecider, paymentStream(trackingId))
+  }
+
+  execute(
+    { trackingId, merchantId }: Pick<Job, 'trackingId' | 'merchantId'>,
+    particulars: Particulars<PaymentCommand>,
+    context: CommandContext,
+    loaded?: Loaded<Payment>,
+  ) {
+    const command = { ...particulars, trackingId, merchantId, at: this.deps.clock() }
+    return handleCommand(this.deps.store, paymentDecider, paymentStream(trackingId), command, context, { loaded })
+  }
+
+  /** Of a Pending deposit whose customer has passed every step with this log-in. `loaded`: its payment, as it was read for that. */
+  async pay(transfer: Transfer, challengeId: string, context: CommandContext, loaded: Loaded<Payment>): Promise<Paid> {
+    const { trackingId, merchantId, amountMinor } = transfer
+    const job = { trackingId, merchantId, context }
+    const started = await this.execute(job, { type: 'StartCollection', challengeId, amountMinor }, context, loaded)
+    if (!started.accepted) {
+      switch (started.refusal.rule as PaymentRefusal) {
+        case 'collecting':
+          return walletFailure('payment-under-way')
+        case 'collected':
+          return this.#settle(job, started.state)
+        case 'refused-before':
+          return walletFailure(latestCollection(started.state, challengeId)?.reason ?? 'insufficient-balance')
+        case 'too-soon':
+          return walletFailure('wallet-unavailable')
+        case 'too-many-collections':
+          return walletFailure('wallet-unavailable', { message: 'The wallet could not be reached; log in again.' })
+        default:
+          return walletFailure('bad-token')
+      }
+    }
+    return this.#collect(openCollection(started.state)!, job, started)
+  }
+
+  /**
+   * Finishes what was begun and not ended, or ended and not told to the transfer; once, however often it is asked. A wallet that
+   * did not say what it did is asked again, so that whoever looks at the deposit sees what came. Only to be called when nobody
+   * is at it any more. @throws WalletUnavailableError
+   */
+  async recover(trackingId: string, context: CommandContext): Promise<void> {
+    const payment = await this.load(trackingId)
+    const found = await this.deps.transfers.find(trackingId)
+    // A debit that no deposit asked for.
+    if (!found) return
+    const job = { trackingId, merchantId: found.transfer.merchantId, context }
+    for (const doubtful of doubtfulCollections(payment.state)) {
+      const { accountNumber, outcome } = doubtful
+      const known = await this.deps.wallet.collectionOf({ trackingId, accountNumber })
+      const isOpen = outcome === 'open'
+      if (known?.outcome === 'collected' || (known && isOpen)) await this.#conclude(doubtful, known, job)
+      else if (isOpen && this.deps.wallet.absenceIsProof) await this.#collect(doubtful, job)
+      else if (isOpen) await this.#end(doubtful, { ...nothingTaken, outcome: 'unknown' }, job)
+    }
+    await this.#settle(job, (await this.load(trackingId)).state)
+  }
+
+  async #collect(collection: PaymentCollection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
+    const { transfers, clock, settingsOf } = this.deps
+    // Not before: what ended the deposit until now could not know of this collection; what comes later finds it.
+    const transfer = (await transfers.find(job.trackingId))?.transfer
+    const problem = transfer && whyNotPayable(transfer, clock())
+    if (!transfer || problem) {
+      await this.#end(collection, { ...nothingTaken, outcome: 'not-taken' }, job, loaded)
+      return problem ?? walletFailure('unknown-transfer')
+    }
+    const settings = await settingsOf(job.merchantId)
+    const description = `${settings?.name ?? job.merchantId} ${transfer.referenceId}`
+    const sandbox = settings?.sandbox ?? false
+    const answer = await this.#ask(collection, { trackingId: job.trackingId, description, sandbox })
+    if (typeof answer !== 'string') return this.#conclude(collection, answer, job, loaded)
+    const ended = await this.#end(collection, { ...nothingTaken, outcome: answer }, job, loaded)
+    return answer === 'unknown' ? this.#settle(job, ended) : walletFailure('wallet-unavailable')
+  }
+
+  /** Whatever else the wallet throws leaves the collection open: recovery asks what became of it. */
+  async #ask(
+    { accountNumber, amountMinor }: PaymentCollection,
+    request: Pick<Collect, 'trackingId' | 'description' | 'sandbox'>,
+  ): Promise<Collection | 'unknown' | 'not-taken'> {
+    try {
+      return await this.deps.wallet.collect({ ...request, accountNumber, amountMinor })
+    } catch (error) {
+      if (error instanceof WalletOutcomeUnknownError) return 'unknown'
+      // Both say that nothing was done.
+      if (error instanceof WalletUnavailableError || error instanceof TooMuchContentionError) return 'not-taken'
+      throw error
+    }
+  }
+
+  async #conclude(collection: PaymentCollection, known: Collection, job: Job, loaded?: Loaded<Payment>): Promise<Paid> {
+    if (known.outcome === 'refused') {
+      await this.#end(collection, { ...nothingTaken, outcome: 'refused', reason: known.reason }, job, loaded)
+      return walletFailure(known.reason)
+    }
+    const { amountMinor: collectedAmountMinor, receiptUrl } = known
+    const outcome: CollectionOutcome = collectedAmountMinor > 0n ? 'collected' : 'unknown'
+    const taken = { outcome, collectedAmountMinor, receiptUrl, reason: null }
+    return this.#settle(job, await this.#end(collection, taken, job, loaded))
+  }
+
+  async #end({ number }: PaymentCollection, ending: Ending, job: Job, loaded?: Loaded<Payment>) {
+    const command = { type: 'EndCollection', collection: number, ...ending } as const
+    return (await this.execute(job, command, job.context, loaded)).state
+  }
+
+  /** Tells the transfer what is known about its money. */
+  async #settle({ trackingId, context }: Job, { collections }: Payment): Promise<Paid> {
+    const { transfers } = this.deps
+    let transfer: Transfer | undefined
+    for (const { number, outcome, collectedAmountMinor, receiptUrl } of collections) {
+      if (outcome === 'collected') {
+        const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
+        const result = await transfers.receiveFunds(trackingId, number, received, context)
+        if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.message}`)
+        transfer = result.transfer
+      }
+      if (outcome === 'unknown') transfer = await this.#holdPending(trackingId, context)
+    }
+    transfer ??= (await transfers.find(trackingId))?.transfer
+    return transfer ? answerOf(transfer, this.deps.clock()) : walletFailure('unknown-transfer')
+  }
+
+  /** A person who looked at it since has decided already, so only a Pending deposit changes. */
+  async #holdPending(trackingId: string, context: CommandContext): Promise<Transfer | undefined> {
+    const { transfers } = this.deps
+    const found = await transfers.find(trackingId)
+    if (found?.transfer.status !== 'Pending') return found?.transfer
+    const held = await transfers.changeStatus(trackingId, 'SendToManualControl', unknownOutcome, context)
+    return held.accepted ? held.transfer : undefined
+  }
+}
+
+/**
+ * The latest collection from each account that is not known to have paid: the wallet may know better, even of one that was
+ * given up (a process that was stopped for a while may have gone on with it, and died).
+ */
+function doubtfulCollections(payment: Payment): PaymentCollection[] {
+  const latest = new Map(payment.collections.map((each) => [each.accountNumber, each]))
+  return [...latest.values()].filter(({ accountNumber }) => !isCollectedFrom(payment, accountNumber))
+}
+
+/** Undefined while a deposit can be paid; `now` is ISO 8601. */
+export function whyNotPayable(transfer: Transfer, now: string): WalletFailure | undefined {
+  if (transfer.kind !== 'deposit') return walletFailure('not-payable', { message: 'A withdrawal is not paid in.' })
+  if (hasExpired(transfer, now)) return walletFailure('expired-deposit')
+  if (transfer.status === 'Pending') return undefined
+  return walletFailure('not-payable', { message: `The deposit is ${transfer.status} already.` })
+}
+
+function answerOf(transfer: Transfer, now: string): Paid {
+  switch (transfer.status) {
+    case 'Completed':
+      return { ok: true }
+    case 'ManualControl':
+      return walletFailure('manual-control')
+    case 'Pending':
+      return walletFailure('payment-under-way')
+    case 'Cancelled':
+    case 'Failed':
+      return whyNotPayable(transfer, now) ?? walletFailure('not-payable')
+    default:
+      return transfer.status satisfies never
+  }
+}

@@ -1,0 +1,64 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { type BackgroundThreadOptions, startBackgroundThread } from '../../src/main/background-thread.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { openStores } from '../../src/operations/stores/stores.js'
+import { temporaryDirectory } from '../support/processes.js'
+
+function logLines() {
+  const lines: { msg: string; crashes?: number; err?: { message: string } }[] = []
+  const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  return { lines, logger }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('it did not come about within 30 s')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function thread(t: { teardown(work: () => unknown): unknown }, broken: () => boolean) {
+  const directory = temporaryDirectory(t)
+  const url = `embedded:${directory}`
+  const configuration = readConfiguration({ EVENT_STORE_URL: url, READ_MODEL_URL: url, LOG_LEVEL: 'silent' })
+  const stores = await openStores(configuration)
+  const data: BackgroundThreadOptions['data'] = () => {
+    const eventStore = stores.shareEventStore()
+    // A key of the wrong length: the thread dies as it starts.
+    const keyRing = broken() ? { current: Buffer.alloc(3) } : stores.keyRing
+    return { data: { configuration, keyRing, eventStore }, transfer: eventStore ? [eventStore.port] : [] }
+  }
+  return { stores, data }
+}
+
+t.test('a thread that dies is started again, and meanwhile it is said what is wrong', async (t) => {
+  let broken = true
+  const { stores, data } = await thread(t, () => broken)
+  const { lines, logger } = logLines()
+  const background = startBackgroundThread({ data, logger, onGivenUp: () => t.fail('it is not given up yet') })
+  t.match(background.problem(), 'starting')
+  await until(() => lines.length === 2)
+  t.match(lines, [
+    { crashes: 1, err: { message: /master key/ } },
+    { crashes: 2, err: { message: /master key/ } },
+  ])
+  t.match(background.problem(), 'died and is being started again')
+  t.equal(await background.metrics(), '')
+  broken = false
+  await until(() => background.problem() === undefined)
+  t.match(await background.metrics(), /transferd_callback_attempt_duration_seconds/)
+  await background.stop()
+  await stores.close()
+  t.equal(lines.length, 2, 'stopping is no failure')
+})
+
+t.test('a thread that is being restarted can be stopped at once', async (t) => {
+  const { stores, data } = await thread(t, () => true)
+  const { lines, logger } = logLines()
+  const background = startBackgroundThread({ data, logger, onGivenUp: () => undefined })
+  await until(() => lines.length === 1)
+  await background.stop()
+  await stores.close()
+})

@@ -1,0 +1,236 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { binaryEvent, jsonEvent } from '@eventstore/db-client'
+import { serve } from '@transferd/event-log-server/test/support/server-fixture'
+import type { Test } from 'tap'
+import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { passOver } from '../../src/commands/skip-events.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
+import { streamPrefixes } from '../../src/domain/streams.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { passingOver } from '../../src/event-store/skipped-events.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { startReceiver } from '../callbacks/receiver.js'
+import { until } from '../callbacks/world.js'
+import { runCli } from '../cli/in-process.js'
+import { startTestEventsServer } from '../support/events-server.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+import { merchantSettings } from '../support/test-service.js'
+
+const canary = 'canary-7731'
+const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
+const metadata = { actor: 'test', $correlationId: 'test', $causationId: 'test', schemaVersion: 1 }
+
+/** A known type of each kind of stream; with data that does not fit. */
+const knownTypes: { readonly [prefix: string]: string } = {
+  'transfer-': 'TransferCompleted',
+  'merchant-': 'MerchantSuspended',
+  'callback-': 'CallbackDelivered',
+  'callbacks-': 'CallbackSweepAdvanced',
+  'payment-': 'WalletLoggedIn',
+  'walletcodes-': 'WalletCodeRefused',
+  'walletlogins-': 'WalletLogInFailed',
+  'hash-': 'HashCodeSeen',
+  'wallet-': 'WalletAccountDebited',
+  'walletemail-': 'WalletEmailReserved',
+  'user-': 'UserDisabled',
+  'useremail-': 'UserEmailReserved',
+  'usersignins-': 'UserSignInFailed',
+  'problems-': 'EventPassedOver',
+  'masterkeys-': 'DigestKeySealed',
+  'integrity-': 'PayoutsResumed',
+  'privacy-': 'CustomerErased',
+  'directory-': 'StreamsListed',
+}
+
+/** The three ways in which an event may be bad. */
+const ways = ['unknown type', 'broken schema', 'not JSON'] as const
+type Way = (typeof ways)[number]
+
+function badEvent(way: Way, prefix: string) {
+  const type = knownTypes[prefix]!
+  if (way === 'unknown type') return jsonEvent({ type: 'Foreign', data: { canary }, metadata })
+  if (way === 'broken schema') return jsonEvent({ type, data: { [canary]: canary }, metadata })
+  return binaryEvent({ type, data: Buffer.from(`not JSON ${canary}`), metadata: Buffer.from(canary) })
+}
+
+async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
+  const directory = temporaryDirectory(t)
+  const log = engine === 'embedded' ? join(directory, 'data') : temporaryDirectory(t)
+  mkdirSync(log, { recursive: true, mode: 0o700 })
+  const server = await startTestEventsServer(log)
+  const key = randomBytes(32)
+  const environment = {
+    TRANSFERD_MASTER_KEY: key.toString('hex'),
+    ...(engine === 'EventStoreDB' && { EVENT_STORE_URL: server.url }),
+  }
+  const store = passingOver(openEventStoreDb({ url: server.url }))
+  // Open to everybody, as the service's own is not: what was written by whoever could.
+  const open = await serve({ directory: log })
+  t.teardown(async () => {
+    await open.stop()
+    await store.close()
+    await server.stop()
+  })
+  const clock = () => new Date().toISOString()
+  const merchants = new MerchantCommands(store, clock, createSecretBox(key))
+  const transfers = new TransferCommands(store, clock, async () => merchantSettings)
+  const start = () => startServiceProcess(t, { directory, environment })
+  const cli = (...args: string[]) => runCli(directory, [...args, '--json'], environment)
+  return { directory, store, raw: open.client, clock, merchants, transfers, start, cli }
+}
+
+type World = Awaited<ReturnType<typeof world>>
+
+async function deposit({ transfers }: World, merchantId: string): Promise<string> {
+  const request = {
+    merchantId,
+    referenceId: randomUUID(),
+    amountMinor: 10_000n,
+    userId: 'u',
+    name: 'Ada',
+    username: 'a',
+  }
+  const more = { paymentMethod: 1, told: true, channel: 'hosted', expiryMinutes: 30 } as const
+  const result = await transfers.createDeposit({ ...request, ...more }, context)
+  if (!result.accepted) throw new Error(result.refusal.message)
+  return result.transfer.trackingId
+}
+
+/** A bad event of each way into streams of each kind: of its own transfer, merchant, account each. Where they are. */
+async function inject(scene: World, healthy: string) {
+  const { raw, merchants } = scene
+  const places: { place: string; way: Way }[] = []
+  const victims: { id: string; webApiKey: string; secretKey: string; webhookSecret: string }[] = []
+  const badTransfers: string[] = []
+  const append = async (stream: string, way: Way, prefix: string) => {
+    const { nextExpectedRevision } = await raw.appendToStream(stream, badEvent(way, prefix))
+    places.push({ place: `${stream}@${nextExpectedRevision}`, way })
+  }
+  for (const prefix of streamPrefixes) {
+    for (const way of ways) {
+      if (prefix === 'merchant-') {
+        const victim = await merchants.register({ ...merchantSettings, name: 'Victim' } as MerchantSettings, context)
+        victims.push(victim)
+        await append(`merchant-${victim.id}`, way, prefix)
+      } else if (prefix === 'transfer-' || prefix === 'callback-' || prefix === 'payment-') {
+        const trackingId = await deposit(scene, healthy)
+        if (prefix === 'transfer-') badTransfers.push(trackingId)
+        await append(`${prefix}${trackingId}`, way, prefix)
+      } else if (prefix === 'callbacks-') {
+        await append(way === 'not JSON' ? 'callbacks-sweep' : `callbacks-endpoint-${randomUUID()}`, way, prefix)
+      } else if (prefix === 'problems-') await append('problems-passed-over', way, prefix)
+      else await append(`${prefix}${randomUUID()}`, way, prefix)
+    }
+  }
+  return { places, victims, badTransfers }
+}
+
+/** What must hold on either engine; a file each, as it takes a while. */
+export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'): void {
+  t.test(
+    `${engine}: bad events of every kind stop nothing but what they are about, until they are passed over`,
+    async (t) => {
+      const scene = await world(t, engine)
+      const receiver = await startReceiver(t)
+      const settings = { ...merchantSettings, callbackUrl: receiver.url, callbackOnCreate: true }
+      const healthy = await scene.merchants.register(settings, context)
+      const { places, victims, badTransfers } = await inject(scene, healthy.id)
+      const all = places.map(({ place }) => place).sort()
+
+      let service = await scene.start()
+      const client = new MerchantClient(service.baseUrl, healthy)
+      const created = await client.hostedDeposit('after-the-start', '100.00')
+      t.equal(created.status, 200, 'another merchant creates')
+      await until(() => receiver.received.some(({ trackingId }) => trackingId === created.body.trackingId), 60_000)
+      for (const victim of victims) {
+        const { status, body } = await new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+        t.match({ status, body }, { status: 503, body: { success: false, error: { code: 50304 } } })
+      }
+      const listed = await scene.cli('merchants', 'list')
+      t.equal(listed.status, 0)
+      t.match(listed.stdout, healthy.id)
+      for (const { id } of victims) t.match(listed.stderr, `merchant-${id}@1`)
+      const problems = await scene.cli('events', 'problems')
+      t.same(
+        (JSON.parse(problems.stdout) as { event: string }[]).map(({ event }) => event).sort(),
+        all,
+        'each is named, and nothing else',
+      )
+      t.notMatch(problems.stdout, canary, 'by no data')
+      const health = async () => {
+        const answer = await fetch(`${service.baseUrl}/health/ready`)
+        const { details } = (await answer.json()) as { details: string[] }
+        return { status: answer.status, details }
+      }
+      await until(async () => (await health()).details.length === 21, 60_000)
+      const { status, details } = await health()
+      t.equal(status, 200, 'and keeps nobody from being served')
+      t.match(details.at(-1), `and ${all.length - 20} more`)
+      const metrics = async () => (await fetch(`${service.baseUrl}/metrics`)).text()
+      const counts = /transferd_unreadable_events\{kind="(\w+)"\} (\d+)/g
+      await until(async () => [...(await metrics()).matchAll(counts)].length === streamPrefixes.length, 60_000)
+      const found = Object.fromEntries([...(await metrics()).matchAll(counts)].map(([, kind, n]) => [kind, Number(n)]))
+      t.same(found, Object.fromEntries(streamPrefixes.map((prefix) => [prefix.slice(0, -1), ways.length])))
+      t.notMatch(service.log(), canary)
+      const refused = await scene.cli('transfers', 'complete', badTransfers[0]!)
+      t.equal(refused.status, 1)
+      t.match(refused.stderr, new RegExp(`transfer-${badTransfers[0]}@1: `))
+
+      await t.test('a readable event is not passed over, whatever the reason', async (t) => {
+        const good = await scene.cli(
+          'events',
+          'pass-over',
+          `transfer-${created.body.trackingId}@0`,
+          '--reason',
+          'unwanted',
+        )
+        t.equal(good.status, 1)
+        t.match(good.stderr, /can be read/)
+        t.equal((await scene.cli('events', 'pass-over', `transfer-${badTransfers[0]}@9`, '--reason', 'x')).status, 1)
+        t.equal((await scene.cli('events', 'pass-over', 'elsewhere@0', '--reason', 'x')).status, 1)
+        t.equal((await scene.cli('events', 'pass-over', 'nonsense', '--reason', 'x')).status, 2)
+      })
+
+      const [first, ...rest] = all
+      const decided = await scene.cli('events', 'pass-over', first!, '--reason', 'a test')
+      t.match(JSON.parse(decided.stdout), { event: first, changed: true })
+      const { store, clock } = scene
+      for (const place of rest) {
+        const at = place.lastIndexOf('@')
+        const target = { stream: place.slice(0, at), revision: Number(place.slice(at + 1)), reason: 'a test' }
+        t.match(await passOver({ store, clock }, target, context), { accepted: true, changed: true }, place)
+      }
+      for (const victim of victims) {
+        const back = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+        await until(async () => (await back()).status === 200, 60_000)
+      }
+      const listOf = async () => {
+        const headers = { webapikey: healthy.webApiKey }
+        const answer = await fetch(`${service.baseUrl}/v1/transfers?limit=100`, { headers })
+        return JSON.stringify(await answer.json())
+      }
+      await until(async () => (await listOf()).includes(String(created.body.trackingId)), 60_000)
+      for (const trackingId of badTransfers) {
+        t.match(await scene.transfers.complete(trackingId, {}, context), { accepted: true, changed: true })
+      }
+      const told = () =>
+        new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))
+      await until(() => badTransfers.every((trackingId) => told().has(trackingId)), 60_000)
+      t.same(JSON.parse((await scene.cli('events', 'problems')).stdout), [], 'nothing is left')
+      await until(async () => (await health()).details.length === 0, 60_000)
+
+      t.equal(await service.end('SIGTERM'), 0)
+      service = await scene.start()
+      t.match(await health(), { status: 200, details: [] })
+      const again = await new MerchantClient(service.baseUrl, victims[0]!).nativeDeposit('after', '100.00')
+      t.equal(again.status, 200)
+      const rebuilt = await scene.cli('projections', 'rebuild', 'transfers')
+      t.match(JSON.parse(rebuilt.stdout), { state: 'done' })
+      t.equal(await service.end('SIGTERM'), 0)
+    },
+  )
+}

@@ -1,0 +1,357 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import {
+  ConfigurationError,
+  environmentSchema,
+  readConfiguration,
+} from '../../../src/operations/configuration/configuration.js'
+import { openReadModels } from '../../../src/operations/stores/stores.js'
+import { configurationPage, secretVariables } from './configuration-page.js'
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfiguration(environment)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+}
+
+t.test('an empty environment is a working configuration', async (t) => {
+  const configuration = readConfiguration({})
+  t.match(configuration, {
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: undefined,
+    masterKey: { from: 'data directory' },
+    sandbox: 'auto',
+  })
+  t.strictSame(configuration.eventStore, { engine: 'embedded', directory: resolve('data') })
+  t.equal(configuration.dataDirectory, resolve('data'))
+  t.same(configuration.readModels, { engine: 'embedded', directory: resolve('data') })
+  t.same(
+    configuration.paymentMethods.map(({ code, name }) => [code, name]),
+    [
+      [1, 'Wallet'],
+      [2, 'Bank transfer'],
+      [3, 'Card'],
+    ],
+  )
+})
+
+t.test('roles are all of them unless named; none, or one that there is not, is a problem', async (t) => {
+  t.same([...readConfiguration({}).roles], ['api', 'projections', 'callbacks'])
+  t.same([...readConfiguration({ ROLES: ' callbacks, projections,callbacks ' }).roles], ['callbacks', 'projections'])
+  for (const value of ['worker', 'api,', ',', 'API', 'api projections'])
+    t.match(problemsOf({ ROLES: value }), [/^ROLES must be one of api, projections, callbacks, not "/], value)
+})
+
+t.test('every problem is named at once, each with its variable', async (t) => {
+  const problems = problemsOf({
+    ROLES: 'api,everything',
+    HOST: 'a b',
+    PORT: '70000',
+    PUBLIC_URL: 'ftp://example.com',
+    EVENT_STORE_URL: './data',
+    READ_MODEL_URL: 'embedded:',
+    TRANSFERD_MASTER_KEY: 'short',
+    AUDIT_COPY_TO: 'http://copies.example/log',
+    AUDIT_WITNESSES: 'https://witness.example key',
+    TRUSTED_PROXIES: '10.0.0.0/8, nonsense',
+    MAX_CONNECTIONS: '0',
+    MAX_CONNECTIONS_PER_ADDRESS: 'many',
+    LOG_LEVEL: 'loud',
+    PAYMENT_METHODS: '[]',
+    SANDBOX: 'maybe',
+    CALLBACK_TIMEOUT_MS: '1e3',
+    COMPLETION_GUARD_FACTOR: '0',
+    WALLET_URL: 'http://wallet.example',
+    WALLET_TOKEN: 'not a token',
+    WALLET_TIMEOUT_MS: '1',
+    SMTP_URL: 'mail.example.com',
+    MAIL_FROM: 'nobody',
+    SMS_URL: 'https://sms.example/?key=secret',
+    SMS_TOKEN: 'ı',
+    CURRENCY: 'lira',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://ada:secret@collector',
+    OTEL_SDK_DISABLED: 'perhaps',
+  })
+  t.same(
+    problems.map((problem) => problem.split(' ')[0]),
+    // Any path will do as a directory, and any text as a command.
+    Object.keys(environmentSchema.properties).filter((name) => !/DIRECTORY$|COMMAND$/.test(name)),
+  )
+})
+
+t.test('another engine is named as one that this build has not', async (t) => {
+  const [store, models] = problemsOf({ EVENT_STORE_URL: 'kafka://db', READ_MODEL_URL: 'postgres://db/transferd' })
+  t.match(store, /EVENT_STORE_URL is kafka:: use embedded:<directory> or esdb:/)
+  t.match(models, /READ_MODEL_URL is postgres:: use embedded:<directory> or mongodb:/)
+})
+
+t.test(
+  'a log on EventStoreDB is named by its URL, and the files of the node have a directory of their own',
+  async (t) => {
+    for (const url of ['esdb://admin:pass@a:2113,b:2113?tls=true', 'esdb+discover://cluster.example:2113']) {
+      const { eventStore, dataDirectory } = readConfiguration({ EVENT_STORE_URL: url })
+      t.same(eventStore, { engine: 'eventstoredb', url })
+      t.equal(dataDirectory, resolve('data'))
+    }
+    t.equal(readConfiguration({ EVENT_STORE_URL: 'esdb://a', DATA_DIRECTORY: '/srv/node' }).dataDirectory, '/srv/node')
+    t.equal(
+      readConfiguration({ EVENT_STORE_URL: 'embedded:/srv/log', DATA_DIRECTORY: '/srv/x' }).dataDirectory,
+      '/srv/log',
+    )
+  },
+)
+
+t.test('read models on MongoDB are named by its URL, which no problem repeats', async (t) => {
+  for (const url of ['mongodb://user:pass@a:27017,b/transferd?replicaSet=rs0&tls=true', 'mongodb+srv://db.example/x'])
+    t.same(readConfiguration({ READ_MODEL_URL: url }).readModels, { engine: 'mongodb', url })
+  for (const url of ['mongodb:', 'mongodb://', 'mongodb:secret', 'mongodb://user:secret @host/x']) {
+    const problems = problemsOf({ READ_MODEL_URL: url })
+    t.match(problems, [/must name a server and a database/])
+    t.notMatch(problems.join(), /secret/)
+  }
+})
+
+t.test('a URL that the driver cannot read is a problem of the configuration, told without its password', async (t) => {
+  const url = 'mongodb://user:secret@host:port/x'
+  const error = await openReadModels({ engine: 'mongodb', url }).catch((error: unknown) => error)
+  t.ok(error instanceof ConfigurationError)
+  t.match(String(error), /READ_MODEL_URL cannot be used/)
+  t.notMatch(String(error), /secret/)
+})
+
+t.test('a directory that reads as relative and would be absolute is refused', async (t) => {
+  t.match(problemsOf({ EVENT_STORE_URL: 'embedded://data' }), [/must be embedded:<directory>/])
+  t.equal(readConfiguration({ EVENT_STORE_URL: 'embedded:///srv/data' }).dataDirectory, '/srv/data')
+})
+
+t.test('a master key is 32 bytes in hexadecimal or base64, and is never repeated in a problem', async (t) => {
+  const hex = 'ab'.repeat(32)
+  const bytes = Buffer.from(hex, 'hex')
+  const keysOf = (text: string) => readConfiguration({ TRANSFERD_MASTER_KEY: text }).masterKey
+  t.same(keysOf(hex), { from: 'environment', keys: [bytes] })
+  t.same(keysOf(bytes.toString('base64')), { from: 'environment', keys: [bytes] })
+  const second = 'cd'.repeat(32)
+  t.same(keysOf(`${hex}\n${second}`), { from: 'environment', keys: [bytes, Buffer.from(second, 'hex')] })
+  const wrongs = [
+    hex.slice(2),
+    `${hex}00`,
+    bytes.toString('base64').slice(4),
+    `${hex.slice(1)}g`,
+    `${hex} ${second.slice(1)}`,
+  ]
+  for (const wrong of wrongs) {
+    const problems = problemsOf({ TRANSFERD_MASTER_KEY: wrong })
+    t.equal(problems.length, 1)
+    t.notOk(problems.join().includes(wrong))
+  }
+})
+
+t.test('the master key comes from one place', async (t) => {
+  const places = {
+    TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    TRANSFERD_MASTER_KEY_DIRECTORY: '/run/keys',
+    TRANSFERD_MASTER_KEY_COMMAND: 'print-the-key',
+  }
+  for (const without of Object.keys(places)) {
+    const problems = problemsOf({ ...places, [without]: undefined })
+    t.match(problems, [/only one of them may be set/])
+    t.notMatch(problems.join(), /abab/)
+  }
+})
+
+t.test('PUBLIC_URL keeps its path and loses its last slash', async (t) => {
+  t.equal(readConfiguration({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
+  for (const wrong of ['example.com', 'https://u:p@example.com', 'https://example.com/?a=1']) {
+    t.equal(problemsOf({ PUBLIC_URL: wrong }).length, 1, wrong)
+  }
+})
+
+t.test(
+  'a wallet core, a mail server and an SMS gateway are taken with what they need, and without it are a problem',
+  async (t) => {
+    t.match(readConfiguration({}), { wallet: { engine: 'built-in' }, messages: { email: undefined, sms: undefined } })
+    const { wallet, messages } = readConfiguration({
+      WALLET_URL: 'https://wallet.example/core/',
+      WALLET_TOKEN: 'abc.def==',
+      SMTP_URL: 'smtps://user:pa%20ss@mail.example:465',
+      MAIL_FROM: 'Ödeme <no-reply@pay.example>',
+      SMS_URL: 'http://[::1]:9000/send',
+      SMS_TOKEN: 't',
+    })
+    t.same(wallet, { engine: 'http', url: 'https://wallet.example/core', token: 'abc.def==', timeoutMs: 10_000 })
+    t.same(messages.email, { url: 'smtps://user:pa%20ss@mail.example:465', from: 'Ödeme <no-reply@pay.example>' })
+    t.same(messages.sms, { url: 'http://[::1]:9000/send', token: 't' })
+    t.match(problemsOf({ WALLET_URL: 'https://wallet.example' }), [/^WALLET_TOKEN must be set/])
+    t.match(problemsOf({ SMTP_URL: 'smtp://mail.example' }), [/^MAIL_FROM must be an address/])
+    t.match(problemsOf({ SMS_URL: 'https://sms.example' }), [/^SMS_TOKEN must be set/])
+    t.match(problemsOf({ MAIL_FROM: 'a@b.example\r\nBcc: eve@example.com' }), [/^MAIL_FROM/])
+  },
+)
+
+t.test('the address and the token of a wallet core are never repeated in a problem', async (t) => {
+  const secret = 'canary-secret'
+  const wrong = [
+    { WALLET_URL: `https://user:${secret}@wallet.example`, WALLET_TOKEN: 't' },
+    { WALLET_TOKEN: `${secret} ${secret}` },
+    { SMTP_URL: `imap://user:${secret}@mail.example`, MAIL_FROM: 'a@b.example' },
+    { SMS_URL: `https://sms.example/?key=${secret}`, SMS_TOKEN: 't' },
+  ]
+  for (const environment of wrong) {
+    t.equal(problemsOf(environment).length, 1)
+    t.notMatch(problemsOf(environment).join(), secret)
+  }
+})
+
+t.test('a currency is one of ISO 4217 with two decimals or none', async (t) => {
+  const currency = (CURRENCY?: string) => readConfiguration(CURRENCY === undefined ? {} : { CURRENCY }).currency
+  t.strictSame(currency(), { code: 'TRY', decimals: 2 })
+  t.strictSame(currency('EUR'), { code: 'EUR', decimals: 2 })
+  // By ISO; what Intl knows of these is how people write them.
+  t.strictSame(currency('HUF'), { code: 'HUF', decimals: 2 })
+  t.strictSame(currency('JPY'), { code: 'JPY', decimals: 0 })
+  for (const [wrong, why] of [
+    ['KWD', /has 3 decimals/],
+    ['try', /no currency/],
+    ['TL', /no currency/],
+    ['ABC', /no currency/],
+  ] as const) {
+    t.match(problemsOf({ CURRENCY: wrong }), [why], wrong)
+  }
+})
+
+t.test('a catalogue of payment methods is read with its bounds', async (t) => {
+  const [method] = readConfiguration({
+    PAYMENT_METHODS: '[{"code":7,"name":"Bank","kinds":["withdrawal"],"minAmount":10,"maxAmount":5000.5}]',
+  }).paymentMethods
+  t.same(method, {
+    code: 7,
+    name: 'Bank',
+    kinds: ['withdrawal'],
+    paidBy: 'wallet',
+    minAmountMinor: 10_00n,
+    maxAmountMinor: 5_000_50n,
+  })
+})
+
+t.test(
+  'a method is paid by a wallet unless its entry says otherwise; without a catalogue there is one of each',
+  async (t) => {
+    const paidBy = (environment: { readonly PAYMENT_METHODS?: string }) =>
+      readConfiguration(environment).paymentMethods.map((method) => [method.name, method.paidBy])
+    t.strictSame(paidBy({}), [
+      ['Wallet', 'wallet'],
+      ['Bank transfer', 'manual'],
+      ['Card', 'manual'],
+    ])
+    const catalogue = [
+      { code: 1, name: 'Old', kinds: ['deposit'] },
+      { code: 2, name: 'Bank', kinds: ['deposit'], paidBy: 'manual' },
+    ]
+    t.strictSame(paidBy({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [
+      ['Old', 'wallet'],
+      ['Bank', 'manual'],
+    ])
+  },
+)
+
+t.test('a catalogue with a wrong entry is refused with the place of the entry', async (t) => {
+  const good = { code: 1, name: 'A', kinds: ['deposit'] }
+  const wrong: [unknown, RegExp][] = [
+    [{}, /JSON array/],
+    [[good, 3], /entry 2: must be an object/],
+    [[{ ...good, code: 0 }], /entry 1: code/],
+    [[{ ...good, name: '' }], /name/],
+    [[{ ...good, kinds: ['refund'] }], /kinds/],
+    [[{ ...good, paidBy: 'card' }], /paidBy/],
+    [[{ ...good, minAmount: 2, maxAmount: 1 }], /minAmount/],
+    [[{ ...good, minAmount: 0.001 }], /minAmount/],
+    [[good, good], /twice/],
+  ]
+  for (const [catalogue, problem] of wrong) {
+    t.match(problemsOf({ PAYMENT_METHODS: JSON.stringify(catalogue) }), [problem], JSON.stringify(catalogue))
+  }
+  t.match(problemsOf({ PAYMENT_METHODS: '[{' }), [/JSON array/])
+})
+
+t.test('docs/reference/configuration.md is what the schema says (npm run docs:configuration)', async (t) => {
+  const page = readFileSync('docs/reference/configuration.md', 'utf8')
+  t.equal(configurationPage(page), page)
+  const documented = [...page.matchAll(/^\| `([A-Z_]+)` \| (?:`(.*?)`)? ?\|/gm)].map(([, name, value = '']) => [
+    name,
+    value,
+  ])
+  t.same(
+    documented,
+    Object.entries(environmentSchema.properties).map(([name, { default: value }]) => [name, value]),
+  )
+})
+
+t.test('proxies that are everybody are refused, as anybody could then say who calls', async (t) => {
+  for (const ranges of ['0.0.0.0/0', '::/0', '0.0.0.0/1, 128.0.0.0/1', '2000::/3'])
+    t.throws(() => readConfiguration({ TRUSTED_PROXIES: ranges }), /TRUSTED_PROXIES trusts so many addresses/, ranges)
+  t.same(readConfiguration({ TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' }).trustedProxies, ['10.0.0.0/8', 'fd00::/8'])
+})
+
+t.test('where the tree is kept, copied to and cosigned', async (t) => {
+  const witness = `witness.example+0123abcd+B${'A'.repeat(43)}`
+  const { audit } = readConfiguration({
+    EVENT_STORE_URL: 'embedded:/srv/log',
+    AUDIT_COPY_TO: 'https://us%65r:p%40ss@copies.example/log/',
+    AUDIT_WITNESSES: `https://witness.example/w/ ${witness}, http://127.0.0.1:9 ${witness}`,
+  })
+  t.same(audit, {
+    directory: '/srv/log/audit',
+    copyTo: { kind: 'url', url: 'https://copies.example/log', authorization: `Basic ${btoa('user:p@ss')}` },
+    witnesses: [
+      { url: 'https://witness.example/w', verifierKey: witness },
+      { url: 'http://127.0.0.1:9', verifierKey: witness },
+    ],
+  })
+  t.same(readConfiguration({ AUDIT_COPY_TO: '/mnt/log' }).audit.copyTo, { kind: 'directory', directory: '/mnt/log' })
+  t.notMatch(problemsOf({ AUDIT_COPY_TO: 'ftp://user:hunter2@copies.example' }).join(), /hunter2/)
+})
+
+t.test('every secret may come from a file, without the newline at its end; both at once are refused', async (t) => {
+  const directory = t.testdir()
+  const values = {
+    EVENT_STORE_URL: 'esdb://user:hunter2@log.example:2113',
+    READ_MODEL_URL: 'mongodb://user:hunter2@db.example/transferd',
+    TRANSFERD_MASTER_KEY: 'ab'.repeat(32),
+    AUDIT_COPY_TO: 'https://user:hunter2@copies.example/log',
+    WALLET_TOKEN: 'hunter2-wallet',
+    SMTP_URL: 'smtps://user:hunter2@mail.example',
+    SMS_TOKEN: 'hunter2-sms',
+  }
+  t.same(Object.keys(values), secretVariables)
+  const others = {
+    WALLET_URL: 'https://wallet.example',
+    MAIL_FROM: 'pay@shop.example',
+    SMS_URL: 'https://sms.example',
+  }
+  const files = Object.entries(values).map(([name, value]) => {
+    const path = join(directory, name)
+    writeFileSync(path, `${value}\n`)
+    return [`${name}_FILE`, path] as const
+  })
+  t.same(readConfiguration({ ...others, ...Object.fromEntries(files) }), readConfiguration({ ...others, ...values }))
+  for (const [variable, path] of files) {
+    const name = variable.replace(/_FILE$/, '')
+    const both = problemsOf({ ...others, ...values, [variable]: path })
+    t.same(both, [`${name} and ${name}_FILE are both set: which of them is meant?`])
+    t.same(
+      problemsOf({ [variable]: `${path}.gone` }).filter((problem) => problem.includes(path)),
+      [`${name} cannot be read from the file ${path}.gone: ENOENT`],
+    )
+    writeFileSync(path, '\n')
+    t.match(problemsOf({ [variable]: path }).join(), `${name} cannot be read from the file ${path}: it is empty`)
+    writeFileSync(path, 'ı hunter2')
+    t.notMatch(problemsOf({ [variable]: path }).join(), 'hunter2', 'no problem tells what the file holds')
+  }
+  t.same(problemsOf({ PORT_FILE: '/nowhere' }), [], 'what is no secret has no file')
+})

@@ -1,0 +1,184 @@
+import { chmodSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createPlainServer, type Server as PlainServer } from 'node:net'
+import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
+import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
+import t, { type Test } from 'tap'
+import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
+import { noteBackup } from '../../src/operations/backup/last-backup.js'
+import { clockCheck, diskCheck, versionCheck } from '../../src/operations/doctor/machine.js'
+import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/network.js'
+import { auditCheck, backupCheck } from '../../src/operations/doctor/safekeeping.js'
+import { version } from '../../src/operations/version.js'
+import type { Node } from '../../src/read-models/nodes.js'
+import { runCli } from '../cli/in-process.js'
+import { temporaryDirectory } from '../support/processes.js'
+
+const nowMs = Date.parse('2026-11-21T12:00:00.000Z')
+
+function node(changes: Partial<Node>): Node {
+  const seenAt = new Date(nowMs - 1_000).toISOString()
+  const roles = ['api', 'projections', 'callbacks']
+  return {
+    ...{ nodeId: 'a/1', host: 'a', processId: 1, version, roles, startedAt: seenAt, seenAt },
+    isAlive: true,
+    ...changes,
+  }
+}
+
+async function doctor(directory: string, environment: { readonly [name: string]: string } = {}) {
+  const { status, stdout, stderr } = await runCli(directory, ['doctor', '--json'], { PORT: '0', ...environment })
+  const { checks } = JSON.parse(stdout) as { checks: readonly Check[] }
+  return { status, stderr, checks, of: (name: string) => checks.filter((check) => check.name === name) }
+}
+
+t.test('where there is no log it says so, and makes none', async (t) => {
+  const directory = temporaryDirectory(t)
+  for (let time = 0; time < 2; time++) {
+    const { status, stderr, of } = await doctor(directory)
+    t.equal(status, 1)
+    t.match(stderr, /1 of \d+ checks failed/)
+    t.match(of('event-store'), [{ result: 'failed', found: /there is no log/ }])
+    t.match(of('disk'), [{ result: 'unknown' }])
+  }
+})
+
+t.test('without a running service it looks at everything that lies there', async (t) => {
+  const directory = temporaryDirectory(t)
+  const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1', '--sandbox']
+  const made = await runCli(directory, ['merchants', 'create', ...shop], { PORT: '0' })
+  t.equal(made.status, 0, made.stderr)
+  const { of, checks } = await doctor(directory)
+  for (const name of [
+    'configuration',
+    'master-key',
+    'event-store',
+    'read-models',
+    'clock',
+    'version',
+    'events',
+    'sealed-secrets',
+  ])
+    t.match(of(name), [{ result: 'ok' }], name)
+  t.match(of('nodes'), [{ result: 'warning', found: 'No node gives a sign of life.' }])
+  t.ok(of('projection').some(({ result, found }) => result === 'failed' && /nobody runs it/.test(found)))
+  t.equal(of('stuck').length, 5)
+  for (const { result, advice, name } of checks)
+    if (result === 'warning' || result === 'failed') t.ok(advice, `${name} says what to do`)
+
+  const key = join(directory, 'data', 'master.key')
+  chmodSync(key, 0o644)
+  t.match((await doctor(directory)).of('master-key'), [{ result: 'warning', found: /others may read it/ }])
+  chmodSync(key, 0o600)
+  writeFileSync(key, `${'ab'.repeat(32)}\n`)
+  const other = await doctor(directory)
+  t.match(other.of('sealed-secrets'), [{ result: 'failed', advice: /restore the key/ }])
+  t.equal(other.status, 1)
+  writeFileSync(key, 'no key')
+  t.match((await doctor(directory)).of('master-key'), [{ result: 'failed' }])
+  t.notMatch(JSON.stringify((await doctor(directory)).checks), /no key/)
+})
+
+t.test('lost keys of customers are told', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.equal((await runCli(directory, ['seed'], { PORT: '0' })).status, 0)
+  t.match((await doctor(directory)).of('customer-keys'), [{ result: 'ok' }])
+  for (const file of readdirSync(join(directory, 'data')).filter((name) => name.startsWith('customer-keys.db')))
+    rmSync(join(directory, 'data', file))
+  const { of, status } = await doctor(directory)
+  const found = /^None opens transfer-\S+@0\.$/
+  t.match(of('customer-keys'), [{ result: 'failed', found, advice: /customer-keys\.db back/ }])
+  t.equal(status, 1)
+})
+
+t.test('a configuration that cannot be used is all it tells', async (t) => {
+  const { checks, status } = await doctor(temporaryDirectory(t), { PUBLIC_URL: 'nonsense' })
+  t.equal(status, 1)
+  t.match(checks, [{ name: 'configuration', result: 'failed', found: /PUBLIC_URL must be/ }])
+})
+
+t.test('people see a table with what to do', async (t) => {
+  const { stdout } = await runCli(temporaryDirectory(t), ['doctor'], { PORT: '0' })
+  t.match(stdout, /^RESULT +CHECK +FOUND\nok +configuration/)
+  t.match(stdout, /→ /)
+})
+
+t.test('a disk is told with what is free, and one that cannot be written to', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.match(await diskCheck(directory), { name: 'disk', subject: directory, found: /iB free; its files take 0 MiB/ })
+  t.match(await diskCheck(join(directory, 'none')), { result: 'unknown' })
+  t.match(await diskCheck('/proc'), { result: 'failed' })
+})
+
+t.test('a clock is behind when the log or another node is ahead of it', async (t) => {
+  t.match(clockCheck(nowMs, nowMs - 5_000, [node({})]), { result: 'ok' })
+  t.match(clockCheck(nowMs, null, []), { result: 'ok' })
+  t.match(clockCheck(nowMs, nowMs + 90_000, []), { result: 'failed', found: /in 1 minute from now/ })
+  const ahead = node({ seenAt: new Date(nowMs + 7_000).toISOString() })
+  t.match(clockCheck(nowMs, nowMs, [node({}), ahead]), { result: 'warning', found: /7 seconds ahead/ })
+})
+
+t.test('a checkpoint is behind when events have come for minutes since it was signed', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.match(await auditCheck(directory, nowMs), { name: 'audit', result: 'unknown' })
+  writeFileSync(join(directory, 'checkpoint'), 'a note')
+  utimesSync(join(directory, 'checkpoint'), nowMs / 1_000, nowMs / 1_000)
+  t.match(await auditCheck(directory, null), { result: 'ok' })
+  t.match(await auditCheck(directory, nowMs + 60_000), { result: 'ok' })
+  t.match(await auditCheck(directory, nowMs + 600_000), { result: 'warning', found: /in the 10 minutes after/ })
+})
+
+t.test('the last backup is known by what the command left behind it', async (t) => {
+  const directory = temporaryDirectory(t)
+  t.match(await backupCheck(directory, nowMs), { name: 'backup', result: 'unknown' })
+  noteBackup(directory, '2026-11-18T12:00:00.000Z')
+  t.match(await backupCheck(directory, nowMs), { result: 'warning', found: /3 days ago/ })
+  noteBackup(directory, '2026-11-21T09:00:00.000Z')
+  t.match(await backupCheck(directory, nowMs), { result: 'ok', found: /3 hours ago/ })
+  writeFileSync(join(directory, 'last-backup'), 'of somebody else')
+  t.match(await backupCheck(directory, nowMs), { result: 'unknown' })
+})
+
+t.test('other versions beside this one are an upgrade that nobody has finished', async (t) => {
+  t.match(versionCheck([node({})]), { result: 'ok' })
+  t.match(versionCheck([node({ version: '9.9.9' })]), { result: 'warning', found: /9\.9\.9/ })
+  t.match(versionCheck([node({ version: '9.9.9', isAlive: false })]), { result: 'ok' })
+})
+
+t.test('a port is the service’s, nobody’s, or another program’s', async (t) => {
+  const answers = { problems: [] as string[], status: 200 }
+  const service = createServer((_request, response) => {
+    response.writeHead(answers.status, { 'content-type': 'application/json' }).end(JSON.stringify(answers))
+  })
+  const port = await listening(t, service)
+  t.match(await portCheck({ host: '127.0.0.1', port }), { result: 'ok' })
+  Object.assign(answers, { problems: ['the event log cannot be read'], status: 503 })
+  t.match(await portCheck({ host: '0.0.0.0', port }), { result: 'failed', found: /the event log cannot be read/ })
+  await new Promise((resolve) => service.close(resolve))
+  t.match(await portCheck({ host: '127.0.0.1', port }), { result: 'warning', advice: 'transferd serve' })
+  const stranger = createServer((_request, response) => response.end('hello'))
+  const strange = await listening(t, stranger)
+  t.match(await portCheck({ host: '127.0.0.1', port: strange }), { result: 'failed', found: /Another program/ })
+  const rude = createPlainServer((socket) => socket.end('220 mail.example ESMTP\r\n'))
+  const ruder = await listening(t, rude)
+  t.match(await portCheck({ host: '127.0.0.1', port: ruder }), { result: 'failed' })
+})
+
+const certificate = makeCertificate(temporaryDirectory(t))
+const skip = certificate ? false : 'there is no openssl to make a certificate with'
+
+t.test('a certificate that nobody vouches for is none', { skip }, async (t) => {
+  if (!certificate) return
+  const server = createTlsServer({ key: readFileSync(certificate.key), cert: readFileSync(certificate.cert) })
+  const port = await listening(t, server)
+  t.match(await publicCertificateCheck(`https://localhost:${port}`, nowMs), { result: 'failed', found: /SELF_SIGNED/ })
+  t.match(await publicCertificateCheck('http://localhost', nowMs), { result: 'unknown' })
+  t.match(await publicCertificateCheck('https://localhost:1', nowMs), { result: 'failed', found: /ECONNREFUSED/ })
+})
+
+async function listening(t: Test, server: PlainServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import { checkLogAtRest, checkOtherFiles } from '../../src/operations/files/file-checks.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
+import { temporaryDirectory } from '../support/processes.js'
+
+const page = 4_096
+const { signal } = new AbortController()
+
+/** Everything in the one file, and then a page in the middle of it is what a disk has made of it. */
+function damage(path: string): void {
+  const db = new Database(path)
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+  const file = openSync(path, 'r+')
+  const middle = Math.floor(statSync(path).size / page / 2) * page
+  writeSync(file, Buffer.alloc(page, 0xa5), 0, page, middle)
+  closeSync(file)
+}
+
+t.test(
+  'a damaged page is found in the log and in every other file, which is named; sound ones say nothing',
+  async (t) => {
+    const dataDirectory = temporaryDirectory(t)
+    const place = { dataDirectory, readModels: { engine: 'embedded', directory: dataDirectory } } as const
+    t.same(await checkOtherFiles(place, signal), [], 'what is not there yet is not damaged')
+    const store = await openEmbeddedEventStore({ directory: dataDirectory })
+    const events = Array.from({ length: 400 }, () => {
+      return { id: randomUUID(), type: 'Happened', data: { text: 'x'.repeat(400) }, metadata: {} }
+    })
+    await store.append('some-1', 'no_stream', events)
+    const readModels = await openEmbeddedReadModels({ directory: dataDirectory })
+    const documents = Array.from({ length: 400 }, (_, n) => ({ _id: `${n}`, text: 'x'.repeat(400) }))
+    await readModels.collection('some').bulkWrite(documents.map((document) => ({ insertOne: { document } })))
+    t.same(await checkLogAtRest(dataDirectory, signal), [], 'beside who has it open')
+    t.same(await checkOtherFiles(place, signal), [])
+    await store.close()
+    await readModels.close()
+    damage(join(dataDirectory, 'events.db'))
+    t.match(await checkLogAtRest(dataDirectory, signal), [/^SQLite says: |^The database cannot be read: /])
+    t.same(await checkOtherFiles(place, signal), [])
+    t.same(await checkLogAtRest(dataDirectory, AbortSignal.abort()), [], 'nobody waits for it any more')
+    damage(join(dataDirectory, 'read-models.db'))
+    t.match(await checkOtherFiles(place, signal), [/read-models\.db: (SQLite says|The database cannot be read): /])
+    t.same(
+      await checkOtherFiles({ dataDirectory, readModels: { engine: 'mongodb', url: 'mongodb://none' } }, signal),
+      [],
+    )
+  },
+)

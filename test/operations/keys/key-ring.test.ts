@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { MerchantCommands } from '../../../src/commands/merchant/merchant-commands.js'
+import { digestKeyStream } from '../../../src/domain/streams.js'
+import type { EventStore } from '../../../src/event-store/event-store.js'
+import { openKeyRing } from '../../../src/operations/keys/key-ring.js'
+import type { MasterKeys } from '../../../src/operations/keys/master-key.js'
+import { createSecretBox, idOfMasterKey, keyIdOf } from '../../../src/security/secret-box.js'
+import { openTestStore } from '../../support/embedded-store.js'
+import { merchantSettings } from '../../support/test-service.js'
+
+const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
+const clock = () => '2026-03-01T09:00:00.000Z'
+const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)]
+
+function keys(...all: readonly Buffer[]): MasterKeys['keys'] {
+  const given = all.map((key) => ({ key, from: 'test' }))
+  return [...given.slice(0, -1), given.at(-1)!]
+}
+
+const digest = (box: ReturnType<typeof createSecretBox>) => box.mac('user email', 'ada@shop.example')
+
+/** A log that was begun with the first key. */
+async function begun(store: EventStore): Promise<string> {
+  const box = createSecretBox(await openKeyRing(store, keys(first)))
+  await new MerchantCommands(store, clock, box).register(merchantSettings, context)
+  return digest(box)
+}
+
+t.test('with one key there is nothing to record', async (t) => {
+  const store = await openTestStore(t)
+  t.equal(await begun(store), digest(createSecretBox(first)))
+  t.same(await store.readStream(digestKeyStream), [])
+})
+
+t.test('with a second key digests stay, and what they are made with is sealed by the new one', async (t) => {
+  const store = await openTestStore(t)
+  const before = await begun(store)
+  t.equal(digest(createSecretBox(await openKeyRing(store, keys(first, second)))), before)
+  t.equal(digest(createSecretBox(await openKeyRing(store, keys(first, second)))), before)
+  const recorded = await store.readStream(digestKeyStream)
+  t.equal(recorded.length, 1)
+  t.equal(keyIdOf(String(recorded[0]!.data.sealed)), idOfMasterKey(second))
+  t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before, 'without the first key')
+})
+
+t.test('the new key may come before the old one in the list: the log tells which was first', async (t) => {
+  const store = await openTestStore(t)
+  const before = await begun(store)
+  const ring = await openKeyRing(store, keys(second, first))
+  t.equal(digest(createSecretBox(ring)), before)
+  t.same(ring.current, first)
+})
+
+t.test('processes that meet the second key at the same moment agree', async (t) => {
+  const store = await openTestStore(t)
+  const before = await begun(store)
+  const rings = await Promise.all([1, 2, 3, 4].map(() => openKeyRing(store, keys(first, second))))
+  for (const ring of rings) t.equal(digest(createSecretBox(ring)), before)
+  t.equal((await store.readStream(digestKeyStream)).length, 1)
+})
+
+t.test('several keys without the one the log began with are refused', async (t) => {
+  const store = await openTestStore(t)
+  await begun(store)
+  const refused = { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(first)) }
+  await t.rejects(openKeyRing(store, keys(second, third)), refused)
+  t.same(await store.readStream(digestKeyStream), [])
+})
+
+t.test('keys that do not open what the log records are refused, with the id of the missing one', async (t) => {
+  const store = await openTestStore(t)
+  await begun(store)
+  await openKeyRing(store, keys(first, second))
+  for (const given of [keys(first), keys(third), keys(first, third)])
+    await t.rejects(openKeyRing(store, given), { name: 'MasterKeyError', message: new RegExp(idOfMasterKey(second)) })
+})
+
+t.test('a new log with several keys from the start', async (t) => {
+  const store = await openTestStore(t)
+  const before = digest(createSecretBox(await openKeyRing(store, keys(first, second))))
+  t.equal(digest(createSecretBox(await openKeyRing(store, keys(second)))), before)
+})

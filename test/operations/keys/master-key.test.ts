@@ -1,0 +1,129 @@
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readConfiguration } from '../../../src/operations/configuration/configuration.js'
+import { loadMasterKeys, masterKeysOf } from '../../../src/operations/keys/master-key.js'
+import { outputOfKeyCommand } from '../../../src/operations/keys/master-key-command.js'
+import { MasterKeyError } from '../../../src/operations/keys/master-key-error.js'
+import { temporaryDirectory } from '../../support/processes.js'
+
+const hexOf = (byte: number) => Buffer.alloc(32, byte).toString('hex')
+
+/** By the byte that a key repeats, the one that seals last. */
+async function bytesOf(environment: { readonly [name: string]: string }): Promise<number[]> {
+  const { keys } = await masterKeysOf(readConfiguration(environment))
+  return keys.map(({ key }) => key[0]!)
+}
+
+function keyDirectory(t: Test, files: { readonly [name: string]: string }): string {
+  const directory = temporaryDirectory(t)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text, { mode: 0o600 })
+  return directory
+}
+
+t.test('a key is generated once, for its owner only, and said so', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data')
+  const first = loadMasterKeys(directory)
+  t.equal(first.keys.length, 1)
+  t.equal(first.keys[0].key.length, 32)
+  t.match(first.notices, [/generated .*master\.key \(mode 0600\)/])
+  t.equal(statSync(join(directory, 'master.key')).mode & 0o777, 0o600)
+  t.same(loadMasterKeys(directory), { keys: first.keys, notices: [] })
+})
+
+t.test('a key is never generated beside a log that was sealed with another', async (t) => {
+  const directory = temporaryDirectory(t)
+  writeFileSync(join(directory, 'events.db'), '')
+  t.throws(() => loadMasterKeys(directory), MasterKeyError)
+  t.throws(() => readFileSync(join(directory, 'master.key')))
+})
+
+t.test('a key that others may read is used, with a warning', async (t) => {
+  const directory = temporaryDirectory(t)
+  loadMasterKeys(directory)
+  chmodSync(join(directory, 'master.key'), 0o644)
+  t.match(loadMasterKeys(directory).notices, [/mode 0644: others may read it/])
+})
+
+t.test('a file that holds no key is refused, not replaced', async (t) => {
+  const directory = temporaryDirectory(t)
+  const path = join(directory, 'master.key')
+  for (const content of ['', 'ab'.repeat(31), 'not a key', `${hexOf(1)}\nnot a key\n`]) {
+    writeFileSync(path, content)
+    t.throws(() => loadMasterKeys(directory), MasterKeyError)
+    t.equal(readFileSync(path, 'utf8'), content)
+  }
+})
+
+t.test('a directory that cannot be written is an error, not a key that is forgotten', async (t) => {
+  const parent = temporaryDirectory(t)
+  writeFileSync(join(parent, 'file'), '')
+  t.throws(() => loadMasterKeys(join(parent, 'file', 'data')))
+  mkdirSync(join(parent, 'data'))
+  rmSync(join(parent, 'file'))
+})
+
+t.test('of several keys in master.key the last line seals', async (t) => {
+  const directory = keyDirectory(t, { 'master.key': `${hexOf(1)}\n${hexOf(2)}\n` })
+  t.same(await bytesOf({ EVENT_STORE_URL: `embedded:${directory}` }), [1, 2])
+})
+
+t.test(
+  'of a directory the file whose name comes last seals; hidden files are none, and a key counts once',
+  async (t) => {
+    const directory = keyDirectory(t, {
+      '2026-02.key': hexOf(2),
+      '2025-11.key': hexOf(1),
+      '2026-10.key': `${hexOf(3)}\n`,
+      '2026-11.key': hexOf(2),
+      '.kept': 'no key',
+    })
+    t.same(await bytesOf({ TRANSFERD_MASTER_KEY_DIRECTORY: directory }), [1, 3, 2])
+  },
+)
+
+t.test('a directory without keys, with something else in it, or that is not there is refused by name', async (t) => {
+  const none = keyDirectory(t, {})
+  const foreign = keyDirectory(t, { 'a.key': hexOf(1), notes: 'what is this' })
+  for (const directory of [none, foreign, join(none, 'nowhere')]) {
+    const error = await bytesOf({ TRANSFERD_MASTER_KEY_DIRECTORY: directory }).catch((error: unknown) => error)
+    t.ok(error instanceof MasterKeyError)
+    t.match(String(error), directory)
+    t.notMatch(String(error), /what is this/)
+  }
+})
+
+t.test('a command prints the keys', async (t) => {
+  const command = `printf '%s\\n' ${hexOf(1)}; echo ${hexOf(2)}; echo to-nobody >&2`
+  t.same(await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }), [1, 2])
+})
+
+t.test(
+  'a command that fails, prints something else or too much is refused, and nothing of its output is told',
+  async (t) => {
+    const secret = 'canary-1187'
+    for (const command of [`echo ${secret}`, `echo ${secret}; echo ${secret} >&2; exit 3`, 'true', `yes ${secret}`]) {
+      const error = await bytesOf({ TRANSFERD_MASTER_KEY_COMMAND: command }).catch((error: unknown) => error)
+      t.ok(error instanceof MasterKeyError, command)
+      t.match(String(error), /TRANSFERD_MASTER_KEY_COMMAND/)
+      t.notMatch(String(error), secret)
+    }
+  },
+)
+
+t.test('a command that hangs is ended in time, and what it has started with it', async (t) => {
+  const directory = temporaryDirectory(t)
+  const pidFile = join(directory, 'pid')
+  const command = `sleep 600 & echo $! > ${pidFile}; wait`
+  await t.rejects(outputOfKeyCommand(command, 300), { name: 'MasterKeyError', message: /within 0.3 s/ })
+  const pid = Number(readFileSync(pidFile, 'utf8'))
+  // A zombie until init reaps it.
+  const state = () => {
+    try {
+      return readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[2]
+    } catch {
+      return 'gone'
+    }
+  }
+  t.ok(['Z', 'X', 'gone'].includes(state() ?? 'gone'), 'the sleep has ended')
+})

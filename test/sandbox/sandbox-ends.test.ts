@@ -1,0 +1,161 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
+import { readConfiguration } from '../../src/operations/configuration/configuration.js'
+import { openStores } from '../../src/operations/stores/stores.js'
+import { cliJson, runCli } from '../cli/in-process.js'
+import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+async function callsAs({ baseUrl, sandbox }: ServiceProcess): Promise<number> {
+  const { status } = await fetch(`${baseUrl}/v1/transfers`, { headers: { webapikey: sandbox!.webApiKey } })
+  return status
+}
+
+const outboxOf = ({ baseUrl, sandbox }: ServiceProcess) =>
+  fetch(`${baseUrl}/sandbox/outbox?token=${sandbox!.outboxToken}`)
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 3_000 && !(await condition()); i++) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (!(await condition())) throw new Error('waited in vain')
+}
+
+/** How many of those that the banner named can sign in. */
+async function signIns({ baseUrl }: ServiceProcess, { sandbox }: ServiceProcess): Promise<number> {
+  const asked = sandbox!.users.map(async ({ email, password }) => {
+    const body = JSON.stringify({ email, password })
+    const headers = { 'content-type': 'application/json', origin: baseUrl }
+    const { status } = await fetch(`${baseUrl}/dashboard/api/session`, { method: 'POST', headers, body })
+    return status === 200
+  })
+  return (await Promise.all(asked)).filter(Boolean).length
+}
+
+const credentialsFile = (directory: string) => join(directory, 'data', 'sandbox.json')
+const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
+
+/** A live merchant of a program that knows nothing of the sandbox: another node's, or one that was killed. */
+async function registerLive(directory: string): Promise<void> {
+  const data = join(directory, 'data')
+  const stores = await openStores(
+    readConfiguration({ EVENT_STORE_URL: `embedded:${data}`, READ_MODEL_URL: `embedded:${data}` }),
+  )
+  const commands = new MerchantCommands(stores.eventStore, () => new Date().toISOString(), stores.box)
+  const settings = {
+    ...defaultSettings(false),
+    name: 'Live',
+    callbackUrl: 'https://example.com/callbacks',
+    allowIps: [],
+  }
+  await commands.register(settings, { actor: 'cli:test', $correlationId: 'test', $causationId: 'test' })
+  await stores.close()
+}
+
+t.test('the first live merchant ends the sandbox beside the running service: key, file and outbox', async (t) => {
+  const directory = temporaryDirectory(t)
+  const service = await startServiceProcess(t, { directory })
+  t.equal(await callsAs(service), 200)
+  t.equal(await signIns(service, service), 6)
+  const { merchantId } = service.sandbox!
+  const refused = await runCli(directory, ['merchants', 'set', merchantId, '--no-sandbox', ...live.slice(2)])
+  t.match(refused, { status: 1, stderr: /credentials were shown/ }, 'the sandbox merchant itself does not become live')
+  await cliJson(directory, 'merchants', 'create', ...live)
+  t.notOk(existsSync(credentialsFile(directory)))
+  t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true, sandbox: true })
+  await until(async () => (await callsAs(service)) === 403)
+  t.equal((await outboxOf(service)).status, 404)
+  t.equal(await signIns(service, service), 0)
+  const [user] = await cliJson<{ userId: string }[]>(directory, 'users', 'list')
+  await cliJson(directory, 'users', 'enable', user!.userId)
+  t.match(await runCli(directory, ['outbox', 'list']), { status: 1 })
+
+  await cliJson(directory, 'merchants', 'resume', merchantId)
+  await until(async () => (await callsAs(service)) === 200)
+  await service.end('SIGTERM')
+  const again = await startServiceProcess(t, { directory })
+  t.equal(again.sandbox, undefined)
+  t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: false }, 'an operator has resumed it')
+  t.equal(await signIns(again, service), 1, 'and enabled one of its users')
+  await again.end('SIGTERM')
+})
+
+t.test(
+  'a live merchant that somebody else registered ends it too, while the service runs or at its next start',
+  async (t) => {
+    for (const running of [true, false]) {
+      const directory = temporaryDirectory(t)
+      const own = ['--sandbox', '--name', 'Own', '--callback-url', 'http://127.0.0.1:9/']
+      const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...own)
+      const service = await startServiceProcess(t, { directory })
+      if (!running) await service.end('SIGTERM')
+      await registerLive(directory)
+      const now = running ? service : await startServiceProcess(t, { directory })
+      const { merchantId } = service.sandbox!
+      await until(async () => !existsSync(credentialsFile(directory)))
+      t.match(await cliJson(directory, 'merchants', 'show', merchantId), { suspended: true })
+      t.match(await cliJson(directory, 'merchants', 'show', id), { suspended: false }, "an operator's own stays")
+      await now.end('SIGTERM')
+      t.match(now.log(), merchantId)
+    }
+  },
+)
+
+t.test('credentials of a live merchant are shown though the sandbox cannot be closed at that moment', async (t) => {
+  const directory = temporaryDirectory(t)
+  // What cannot be removed as a file is, also by who may do everything.
+  mkdirSync(credentialsFile(directory), { recursive: true })
+  const created = await runCli(directory, ['merchants', 'create', ...live, '--json'])
+  t.match(created, { status: 0, stderr: /the sandbox is not closed yet/ })
+  t.match(JSON.parse(created.stdout), { id: String, webApiKey: /^tk_/, secretKey: /^sk_/ })
+})
+
+t.test('SANDBOX=off ends it, and a sandbox after that has another merchant', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory })
+  await first.end('SIGTERM')
+  const off = await startServiceProcess(t, { directory, environment: { SANDBOX: 'off' } })
+  t.notOk(existsSync(credentialsFile(directory)))
+  t.equal((await outboxOf({ ...off, sandbox: first.sandbox! })).status, 404)
+  t.equal(await callsAs({ ...off, sandbox: first.sandbox! }), 403)
+  t.equal(await signIns(off, first), 0)
+  await off.end('SIGTERM')
+  const anew = await startServiceProcess(t, { directory })
+  t.not(anew.sandbox?.merchantId, first.sandbox?.merchantId)
+  t.equal(await callsAs(anew), 200)
+  t.equal(await signIns(anew, anew), 6)
+  await anew.end('SIGTERM')
+})
+
+t.test(
+  'a live merchant whose customers can be sent nothing is told of: at its creation, at the start, by readiness',
+  async (t) => {
+    const directory = temporaryDirectory(t)
+    const gateways = { SMS_URL: 'https://sms.example/send', SMS_TOKEN: 'x' }
+    const service = await startServiceProcess(t, { directory, environment: gateways })
+    const warnings = async ({ baseUrl }: ServiceProcess) => {
+      const answer = await fetch(`${baseUrl}/health/ready`)
+      return { status: answer.status, body: (await answer.json()) as { readonly details: readonly string[] } }
+    }
+    t.match(await warnings(service), { status: 200, body: { status: 'ok', details: [] } }, 'the sandbox has its outbox')
+    const created = await runCli(directory, ['merchants', 'create', ...live], gateways)
+    t.match(created.stderr, /no customer can be sent an e-mail: SMTP_URL is not set/)
+    t.notMatch(created.stderr, /SMS_URL/)
+    await until(async () => (await warnings(service)).body.details.length === 1)
+    t.match(await warnings(service), {
+      status: 200,
+      body: { status: 'ok', problems: [], details: [/SMTP_URL is not set/] },
+    })
+    await service.end('SIGTERM')
+    t.match(service.log(), /"level":40.*SMTP_URL is not set/)
+    const neither = await startServiceProcess(t, { directory })
+    t.match(neither.notices, [/SMS_URL is not set/, /SMTP_URL is not set/])
+    t.match(neither.log(), /SMS_URL is not set/)
+    t.match(await warnings(neither), { status: 200, body: { details: [/SMS_URL/, /SMTP_URL/] } })
+    await neither.end('SIGTERM')
+    const core = { WALLET_URL: 'https://core.example', WALLET_TOKEN: 'x' }
+    const sending = await startServiceProcess(t, { directory, environment: core })
+    t.match(await warnings(sending), { body: { details: [] } }, 'a wallet core sends by itself')
+    await sending.end('SIGTERM')
+  },
+)

@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util'
+import t from 'tap'
+import { isPayable } from '../../src/domain/currency.js'
+import { defaultSettings } from '../../src/domain/merchant/merchant-settings.js'
+import type { PaymentMethod } from '../../src/domain/payment-method.js'
+import { type Frame, planOfAnHour } from '../../src/sandbox/seed/plan.js'
+import { cliItems, cliJson, runCli } from '../cli/in-process.js'
+import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
+
+const methods: readonly PaymentMethod[] = [1, 2].map((code) => ({
+  ...{ code, name: `Method ${code}`, paidBy: 'manual', kinds: code === 1 ? ['deposit'] : ['withdrawal'] },
+  ...{ minAmountMinor: 100_00n, maxAmountMinor: 500_00n },
+}))
+const frame: Frame = {
+  ...defaultSettings(true),
+  currency: { code: 'JPY', decimals: 0 },
+  paymentMethods: methods,
+}
+
+t.test('the plan is the same for the same seed, and keeps to catalogue, bounds and currency', async (t) => {
+  const plan = planOfAnHour(1, frame)
+  t.ok(isDeepStrictEqual(planOfAnHour(1, frame), plan))
+  t.notOk(isDeepStrictEqual(planOfAnHour(2, frame), plan))
+  t.equal(new Set(plan.map(({ referenceId }) => referenceId)).size, plan.length)
+  const wrong = plan.filter(({ kind, amountMinor, paymentMethod, agoMs, steps }) => {
+    const isWithin = amountMinor >= 100_00n && amountMinor <= 500_00n && isPayable(frame.currency, amountMinor)
+    const times = [agoMs, ...steps.map((step) => step.agoMs), 0]
+    const isInOrder = times.every((each, n) => n === 0 || each < times[n - 1]!)
+    return !isWithin || !isInOrder || paymentMethod !== (kind === 'deposit' ? 1 : 2)
+  })
+  t.same(wrong, [])
+  t.same(planOfAnHour(1, { ...frame, paymentMethods: [] }), [], 'without a method there is nothing to make up')
+})
+
+interface Listed {
+  readonly id: string
+  readonly name: string
+  readonly sandbox: boolean
+  readonly suspended: boolean
+  readonly callbacksDisabled: string | null
+}
+
+interface Transfer {
+  readonly kind: string
+  readonly statusDescription: string
+}
+
+t.test('a sandbox is filled once, with transfers in every state, and nobody is sent anything', async (t) => {
+  const directory = temporaryDirectory(t)
+  const { transfers } = await cliJson<{ transfers: number }>(directory, 'seed')
+  t.equal(transfers, 400)
+  const again = await runCli(directory, ['seed'])
+  t.equal(again.status, 1)
+  t.match(again.stderr, /There are transfers already/)
+  const merchants = await cliItems<Listed>(directory, 'merchants', 'list')
+  t.same(merchants.map(({ name }) => name).sort(), ['Made-up Games', 'Made-up Shop'])
+  for (const each of merchants) t.match(each, { sandbox: true, suspended: false, callbacksDisabled: /^made up/ })
+
+  const service = await startServiceProcess(t, { directory })
+  const list = (...args: string[]) => cliItems<Transfer>(directory, 'transfers', 'list', ...args, '--limit', '1000')
+  let listed = await list()
+  // The read models follow.
+  while (listed.length < transfers) listed = await list()
+  const found = new Set(listed.map(({ kind, statusDescription }) => `${kind} ${statusDescription}`))
+  for (const status of ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed']) {
+    for (const kind of status === 'Failed' ? ['deposit'] : ['deposit', 'withdrawal']) {
+      t.ok(found.has(`${kind} ${status}`), `${kind} ${status}`)
+    }
+  }
+  t.ok((await list('--needs-attention')).length > 0)
+  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
+  t.notMatch(metrics, /transferd_callback_attempt_duration_seconds_count\{[^}]*\} [1-9]/)
+  await service.end('SIGTERM')
+
+  const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
+  await cliJson(directory, 'merchants', 'create', ...live)
+  const after = await cliItems<Listed>(directory, 'merchants', 'list')
+  for (const { name, suspended } of after) t.equal(suspended, name !== 'Live', `${name} ends with the sandbox`)
+})
+
+t.test('nothing is made up beside a live merchant, nor without a sandbox', async (t) => {
+  const off = await runCli(temporaryDirectory(t), ['seed'], { SANDBOX: 'off' })
+  t.equal(off.status, 1)
+  t.match(off.stderr, /SANDBOX is off/)
+  const directory = temporaryDirectory(t)
+  const live = ['--name', 'Live', '--callback-url', 'https://example.com/callbacks', '--allow-ip', '192.0.2.1']
+  await cliJson(directory, 'merchants', 'create', ...live)
+  const refused = await runCli(directory, ['seed'])
+  t.equal(refused.status, 1)
+  t.match(refused.stderr, /There is a live merchant/)
+  const service = await startServiceProcess(t, { directory, seed: true })
+  t.notMatch(service.notices.join(), /made-up/)
+  await service.end('SIGTERM')
+  t.same(await cliItems(directory, 'transfers', 'list'), [])
+})
+
+t.test('serve --seed answers first, says what it makes up, and does it once', async (t) => {
+  const directory = temporaryDirectory(t)
+  const first = await startServiceProcess(t, { directory, seed: true })
+  t.match(first.notices.join(), /Made-up Shop, Made-up Games/)
+  while (!first.log().includes('made-up transfers')) await new Promise((resolve) => setTimeout(resolve, 50))
+  t.match(first.log(), /"transfers":400/)
+  t.equal(await first.end('SIGTERM'), 0)
+  const second = await startServiceProcess(t, { directory, seed: true })
+  t.notMatch(second.notices.join(), /made-up/)
+  await second.end('SIGTERM')
+  t.equal((await cliItems(directory, 'merchants', 'list')).length, 3)
+})
