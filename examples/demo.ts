@@ -5,10 +5,10 @@
 import { strict as assert } from 'node:assert'
 import { randomUUID } from 'node:crypto'
 import { Customer, type Message } from './customer.js'
-import { type Answer, MerchantClient } from './merchant/client.js'
-import type { Callback } from './merchant/receiver.js'
+import { startService } from './example-service.js'
+import type { Callback } from './merchant/callback-receiver.js'
+import { type Answer, MerchantClient } from './merchant/merchant-api-client.js'
 import { startShop } from './merchant/shop.js'
-import { startService } from './service.js'
 
 const callbackWithinMs = 10_000
 

@@ -23,7 +23,7 @@ const entryPoints = {
   'file-checker': 'dist/src/operations/files/file-checker.js',
   'key-writer': 'dist/src/privacy/embedded/key-writer.js',
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
-  checkpointer: 'packages/event-log/dist/src/writer/checkpointer.js',
+  'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
 // Native, or reads files of its own.
 const external = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui']

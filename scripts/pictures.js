@@ -1,8 +1,8 @@
 // npm run docs:pictures: docs/images, from a running service. payment-page.png has three steps of a payment; dashboard-*.png are pages
 // of the dashboard over an hour of made-up transfers.
 import { mkdirSync, statSync } from 'node:fs'
-import { MerchantClient } from '../dist/examples/merchant/client.js'
-import { startService } from '../dist/examples/service.js'
+import { startService } from '../dist/examples/example-service.js'
+import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
 import { launchBrowser } from '../dist/test/browser/browser.js'
 import { giveCredentials } from '../dist/test/browser/dashboard/world.js'
 import { giveCode, logIn } from '../dist/test/browser/world.js'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { note } from './report.js'
+import { note } from './bench-report.js'
 
 const folder = fileURLToPath(new URL('../../../bench/peers/', import.meta.url))
 const lock = `${folder}package-lock.json`

@@ -1,5 +1,5 @@
-import { cpuMs, machineMs, settled } from './cpu.js'
-import { type LoadOptions, type LoadResult, runLoad } from './load.js'
+import { cpuMs, machineMs, settled } from './cpu-usage.js'
+import { type LoadOptions, type LoadResult, runLoad } from './http-load.js'
 
 /** By what they are, such as `service` and `database`. */
 export interface Processes {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AtEnd } from './part.js'
+import type { AtEnd } from './bench-part.js'
 
 export function temporaryDirectory(atEnd: AtEnd): string {
   const path = mkdtempSync(join(tmpdir(), 'transferd-bench-'))

@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { pathToFileURL } from 'node:url'
-import { MerchantClient } from './client.js'
-import { type Order, Orders } from './orders.js'
-import { frontPage, orderPage } from './pages.js'
-import { type Callback, CallbackEndpoint, type Credentials, read } from './receiver.js'
+import { type Callback, CallbackEndpoint, type Credentials, read } from './callback-receiver.js'
+import { MerchantClient } from './merchant-api-client.js'
+import { type Order, Orders } from './shop-orders.js'
+import { frontPage, orderPage } from './shop-pages.js'
 
 const ways: readonly string[] = ['hosted', 'native', 'withdrawal'] satisfies Order['way'][]
 

@@ -3,9 +3,9 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MerchantClient } from '../../dist/examples/merchant/client.js'
-import { startReceiver } from '../../dist/examples/merchant/receiver.js'
-import { startService } from '../../dist/examples/service.js'
+import { startService } from '../../dist/examples/example-service.js'
+import { startReceiver } from '../../dist/examples/merchant/callback-receiver.js'
+import { MerchantClient } from '../../dist/examples/merchant/merchant-api-client.js'
 
 const settlesWithinMs = 3_000
 const idleForMs = 15_000

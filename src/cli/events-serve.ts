@@ -58,7 +58,7 @@ async function serve(options: Options, command: Command): Promise<void> {
       advertise,
       users,
       onFault: (error) => console.error('transferd: a call failed for a reason of ours:', error),
-      onRefusedLogIn: ({ throttled, ...fields }) =>
+      onRejectedLogin: ({ throttled, ...fields }) =>
         securityLog.note(throttled ? 'security.events_throttled' : 'security.events_login_failed', fields),
     })
   const server = await (data === undefined ? start() : logged(loggingTo(data), command, start))

@@ -25,7 +25,7 @@ export function passingOver(store: EventStore): EventStore {
   return {
     append: (stream, expectedRevision, events) => store.append(stream, expectedRevision, events),
     appendInOrder: (appends) => store.appendInOrder(appends),
-    ...(store.ordersInOneMoment && { ordersInOneMoment: true }),
+    ...(store.appendsInOneTransaction && { appendsInOneTransaction: true }),
     persistentSubscriptions: store.persistentSubscriptions,
     close: () => store.close(),
     async readStream(stream, options) {

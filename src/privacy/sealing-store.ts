@@ -27,7 +27,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     append: async (stream, expectedRevision, events) =>
       raw.append(stream, expectedRevision, await sealer.sealed(stream, events)),
     appendInOrder: async (appends) => raw.appendInOrder(await sealer.sealedAppends(appends)),
-    ...(raw.ordersInOneMoment && { ordersInOneMoment: true }),
+    ...(raw.appendsInOneTransaction && { appendsInOneTransaction: true }),
     readStream: async (stream, options) => erasedInClear(await opener.opened(await raw.readStream(stream, options))),
     readAll: async (options) => opened(await raw.readAll(options)),
     async *subscribeToAll(options) {

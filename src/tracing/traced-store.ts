@@ -9,7 +9,7 @@ import { type Attributes, inSpan, installedTracer } from './tracing.js'
 export function tracedStore(store: EventStore): EventStore {
   return {
     persistentSubscriptions: store.persistentSubscriptions,
-    ...(store.ordersInOneMoment && { ordersInOneMoment: true }),
+    ...(store.appendsInOneTransaction && { appendsInOneTransaction: true }),
     readStream: (stream, options) => store.readStream(stream, options),
     readAll: (options) => store.readAll(options),
     subscribeToAll: (options) => store.subscribeToAll(options),

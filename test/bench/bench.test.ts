@@ -4,11 +4,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { cpuMs, threadsMs } from '../../bench/support/cpu.js'
-import { prepareCreates } from '../../bench/support/creates.js'
-import { runLoad } from '../../bench/support/load.js'
-import { summaryOf, tableOf } from '../../bench/support/report.js'
-import { startPeer } from '../../bench/support/service.js'
+import { summaryOf, tableOf } from '../../bench/support/bench-report.js'
+import { startPeer } from '../../bench/support/bench-service.js'
+import { cpuMs, threadsMs } from '../../bench/support/cpu-usage.js'
+import { prepareCreates } from '../../bench/support/create-load.js'
+import { runLoad } from '../../bench/support/http-load.js'
 
 const run = promisify(execFile)
 const path = '/api/services/app/TransactionRequests/CreateDeposit'
@@ -79,7 +79,7 @@ t.test('a row has the median, and what the rounds were between', async (t) => {
 })
 
 t.test('the runner tells for machines what a part has measured, and refuses what is none', async (t) => {
-  const { stdout } = await run(process.execPath, ['dist/bench/run.js', 'projections', '--json'], {
+  const { stdout } = await run(process.execPath, ['dist/bench/run-bench.js', 'projections', '--json'], {
     env: { ...process.env, BENCH_TRANSFERS: '20' },
   })
   const { parts, machine } = JSON.parse(stdout)
@@ -92,10 +92,10 @@ t.test('the runner tells for machines what a part has measured, and refuses what
         median === min && max === min && Array.isArray(values),
     ),
   )
-  const refused = await run(process.execPath, ['dist/bench/run.js', 'nothing']).catch((error) => error)
+  const refused = await run(process.execPath, ['dist/bench/run-bench.js', 'nothing']).catch((error) => error)
   t.equal(refused.code, 2)
   const [, names = ''] = /parts are (.*)/.exec(refused.stderr) ?? []
-  for (const name of names.split(', ')) t.ok(existsSync(`dist/bench/${name}.js`), name)
+  for (const name of names.split(', ')) t.ok(existsSync(`dist/bench/${name}.bench.js`), name)
 })
 
 t.test('a peer answers what transferd would, and refuses what it would', async (t) => {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'

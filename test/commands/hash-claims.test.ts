@@ -61,7 +61,7 @@ const isRepeat = { accepted: true, changed: false }
 const unclaimed = { mayHaveUnclaimed: true }
 
 /** As EventStoreDB is: its appends go one after the other, and others may come in between. */
-function inOrderOnly({ ordersInOneMoment: _, ...store }: EventStore): EventStore {
+function inOrderOnly({ appendsInOneTransaction: _, ...store }: EventStore): EventStore {
   return store
 }
 

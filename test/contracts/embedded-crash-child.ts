@@ -1,4 +1,4 @@
-import { GroupScene } from '@transferd/event-log/test/support/scene'
+import { GroupScene } from '@transferd/event-log/test/support/group-scene'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import { crashPrefix, crashRules } from './persistent/crash.js'
 

@@ -249,7 +249,7 @@ function appendRules(t: Test, store: EventStore): void {
       const expectedRevision = n < 40 ? ('no_stream' as const) : Math.floor(n / 40) - 1
       return { stream: streams[n % 40]!, expectedRevision, events: letters.events('a') }
     })
-    const results = await store.appendInOrder(appends, { atOnce: true })
+    const results = await store.appendInOrder(appends, { pipelined: true })
     t.same(
       results.map(({ revision }) => revision),
       appends.map((_, n) => Math.floor(n / 40)),
@@ -258,14 +258,14 @@ function appendRules(t: Test, store: EventStore): void {
       results.findIndex(({ position }, n) => n > 0 && comparePositions(results[n - 1]!.position, position) !== -1),
       -1,
     )
-    t.same(await store.appendInOrder(appends, { atOnce: true }), results, 'once more they are answered as before')
+    t.same(await store.appendInOrder(appends, { pipelined: true }), results, 'once more they are answered as before')
     const [x, y] = [newStream(), streams[0]!]
     const refused = [x, y, newStream()].map((stream) => ({
       stream,
       expectedRevision: 'no_stream' as const,
       events: letters.events('b'),
     }))
-    const refusal = await store.appendInOrder(refused, { atOnce: true }).catch((error: unknown) => error)
+    const refusal = await store.appendInOrder(refused, { pipelined: true }).catch((error: unknown) => error)
     t.match(refusal, { name: 'WrongExpectedRevisionError', stream: y, expected: 'no_stream', actual: 9 })
     t.equal((await store.readStream(x)).length, 1, 'what was before it stays')
   })
@@ -623,7 +623,7 @@ function readAllRules(t: Test, store: EventStore): void {
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
     const plain = await store.readAll({ after, maxCount: 10 })
-    t.strictSame(await store.readAll({ after, maxCount: 10, asStored: true }), plain)
+    t.strictSame(await store.readAll({ after, maxCount: 10, includeStored: true }), plain)
     t.equal(plain.events.length, 2)
   })
 

@@ -1,4 +1,4 @@
-import { GroupScene, type Rules } from '@transferd/event-log/test/support/scene'
+import { GroupScene, type Rules } from '@transferd/event-log/test/support/group-scene'
 import type { Test } from 'tap'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { ackRules, checkpointOurs, checkpointRules } from './persistent/ack.js'

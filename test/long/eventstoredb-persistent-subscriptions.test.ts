@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GroupScene } from '@transferd/event-log/test/support/scene'
+import { GroupScene } from '@transferd/event-log/test/support/group-scene'
 import t, { type Test } from 'tap'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { openMongodbReadModels } from '../../src/read-models/mongodb/mongodb-read-models.js'
 import { mongodbUrl, testDatabaseUrl, withoutMongodb } from '../support/mongodb.js'
 import { runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'

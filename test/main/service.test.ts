@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { runCli, type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'
 
 function clientOf({ baseUrl, sandbox }: ServiceProcess): MerchantClient {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { MerchantClient } from '../../examples/merchant/client.js'
+import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { banner } from '../../src/sandbox/banner.js'
 import { cliItems, cliJson } from '../cli/in-process.js'
 import { type ServiceProcess, startServiceProcess, temporaryDirectory } from '../support/processes.js'

@@ -15,7 +15,7 @@ import {
   streamsServices,
   users,
   usersServices,
-} from '../src/wire/generated.js'
+} from '../src/wire/generated-protocol.js'
 
 /** All that the server offers, as the official client's generated code has it. */
 export const services = [

@@ -15,7 +15,7 @@ import type { StreamStore } from '@transferd/event-log/streams'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t from 'tap'
-import { persistent, shared, streams } from '../src/wire/generated.js'
+import { persistent, shared, streams } from '../src/wire/generated-protocol.js'
 import { serve } from './support/server-fixture.js'
 
 /** Rules of the real server (23.10) that no recorded scenario of ours shows whole. */

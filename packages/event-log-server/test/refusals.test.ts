@@ -4,7 +4,7 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import type { Message } from 'google-protobuf'
 import t from 'tap'
-import { gossip, streams } from '../src/wire/generated.js'
+import { gossip, streams } from '../src/wire/generated-protocol.js'
 import { methods, paths } from './every-method.js'
 import { makeCertificate } from './support/certificate.js'
 import { serve } from './support/server-fixture.js'

@@ -5,7 +5,7 @@ import {
   START,
 } from '@eventstore/db-client'
 import { defaultPersistentSubscriptionSettings, type EventLog, openEventLog } from '@transferd/event-log'
-import { acking, Taker, until } from '@transferd/event-log/test/support/scene'
+import { acking, Taker, until } from '@transferd/event-log/test/support/group-scene'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t, { type Test } from 'tap'
 import { serve } from './support/server-fixture.js'

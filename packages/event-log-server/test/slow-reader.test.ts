@@ -8,10 +8,10 @@ import {
 } from '@eventstore/db-client'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { StreamStore } from '@transferd/event-log/streams'
-import { until } from '@transferd/event-log/test/support/scene'
+import { until } from '@transferd/event-log/test/support/group-scene'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import t from 'tap'
-import { persistent, shared, streams } from '../src/wire/generated.js'
+import { persistent, shared, streams } from '../src/wire/generated-protocol.js'
 import { ServerUnderTest } from './conformance/server-under-test.js'
 
 const logMegabytes = 200

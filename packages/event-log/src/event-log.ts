@@ -1,13 +1,13 @@
-export { type Backup, BackupFailedError, backUpLog } from './file/backup.js'
+export * from './event-log-types.js'
 export { checkLogFile } from './file/check-log-file.js'
+export { type Backup, BackupFailedError, backUpLog } from './file/log-backup.js'
 export { CannotOpenLogError, logPath } from './file/log-file.js'
-export * from './types.js'
 
 import type { MessagePort } from 'node:worker_threads'
+import type { EventLog } from './event-log-types.js'
 import { prepareLog } from './file/log-file.js'
-import { EmbeddedPersistentSubscriptions } from './groups/persistent-subscriptions.js'
+import { EmbeddedPersistentSubscriptions } from './groups/embedded-persistent-subscriptions.js'
 import { Log } from './log.js'
-import type { EventLog } from './types.js'
 import { WriterHost, type WriterPort } from './writer/writer-host.js'
 
 /** What crosses to another thread of the process. */
@@ -51,7 +51,7 @@ function withGroups(log: Log, closeWriter: () => Promise<void>): EventLog {
   return {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),
     appendInOrder: (appends) => log.appendInOrder(appends),
-    ordersInOneMoment: true,
+    appendsInOneTransaction: true,
     readStream: (stream, options) => log.readStream(stream, options),
     readAll: (options) => log.readAll(options),
     subscribeToAll: (options) => log.subscribeToAll(options),

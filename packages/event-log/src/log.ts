@@ -1,8 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { walPath } from './file/log-file.js'
-import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
-import { Commits } from './reader/commits.js'
-import { LogReader, positionAt, scanWindow } from './reader/log-reader.js'
 import type {
   Append,
   AppendResult,
@@ -14,7 +10,11 @@ import type {
   ReadStreamOptions,
   RecordedEvent,
   SubscribeToAllOptions,
-} from './types.js'
+} from './event-log-types.js'
+import { walPath } from './file/log-file.js'
+import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
+import { Commits } from './reader/commit-watcher.js'
+import { LogReader, positionAt, scanWindow } from './reader/log-reader.js'
 import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
-import { type ExpectedRevision, WrongExpectedRevisionError } from '../src/types.js'
+import { type ExpectedRevision, WrongExpectedRevisionError } from '../src/event-log-types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 /** The rules of append, as short as they can be said: a stream is a list of ids. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
+import type { Position, RecordedEvent } from '../src/event-log-types.js'
 import { RecentEvents } from '../src/reader/recent-events.js'
-import type { Position, RecordedEvent } from '../src/types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 const eventAt = (place: number): RecordedEvent => ({

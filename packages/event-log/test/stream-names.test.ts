@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { openEventLog } from '../src/event-log.js'
+import { type EventLog, WrongExpectedRevisionError } from '../src/event-log-types.js'
 import { streamHash } from '../src/file/stream-hash.js'
-import { type EventLog, WrongExpectedRevisionError } from '../src/types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
 t.test('the hash of a name is what it was in every version: it is written into logs', async (t) => {

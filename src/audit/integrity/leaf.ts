@@ -5,7 +5,7 @@ import { canonicalJson } from './canonical-json.js'
 
 /**
  * The leaf of an event: canonical JSON of all that is stored of it but its place in the log, which the leaf's own place says. Read it
- * with `asStored`: what is stored and is not just the JSON of data and metadata (bytes, white space, a name that comes twice) is in
+ * with `includeStored`: what is stored and is not just the JSON of data and metadata (bytes, white space, a name that comes twice) is in
  * the leaf as it is. docs/decisions/0029-tamper-evidence.md says what that covers.
  */
 export function leafOf({ stream, revision, id, type, data, metadata, recordedAtMs, stored }: RecordedEvent): Buffer {

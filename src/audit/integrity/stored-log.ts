@@ -20,7 +20,7 @@ export async function* storedPages(store: EventStore, after: Position | undefine
   for (;;) {
     const { events, checkpoint, atEnd } = await store.readAll({
       maxCount: pageSize,
-      asStored: true,
+      includeStored: true,
       ...(through && { after: through }),
     })
     through = checkpoint ?? through

@@ -52,7 +52,7 @@ export class MerchantCommands {
       webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
     }
     // Where one append can ask for all transfers that a hash might stand for, nothing is claimed (transfers.ts).
-    const requestsClaimed = !this.store.ordersInOneMoment
+    const requestsClaimed = !this.store.appendsInOneTransaction
     const apiKeySha256 = digestApiKey(webApiKey)
     const register = { type: 'Register', merchantId: id, settings, apiKeySha256, requestsClaimed } as const
     const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)

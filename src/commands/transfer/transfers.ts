@@ -300,7 +300,7 @@ export class TransferCommands {
     context: CommandContext,
   ): Promise<TransferResult> {
     const texts = hashedTexts(command.amountMinor, hash?.amountText)
-    if (mayHaveUnclaimed && this.store.ordersInOneMoment) {
+    if (mayHaveUnclaimed && this.store.appendsInOneTransaction) {
       const hashId = hash && hashIdOf(command.merchantId, hash.hashCode)
       return this.#createUnclaimed(hashId === undefined ? command : { ...command, hashId }, texts, context)
     }

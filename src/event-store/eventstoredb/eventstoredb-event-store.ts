@@ -36,9 +36,9 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
   return {
     append,
     /** One after the other, unless all may go at once: there is no way to have the server stop at the first refusal. */
-    async appendInOrder(appends, { atOnce = false } = {}) {
+    async appendInOrder(appends, { pipelined = false } = {}) {
       const results: AppendResult[] = []
-      if (atOnce) for (const appended of await appender.appendAll(appends)) results.push(await resultOf(appended))
+      if (pipelined) for (const appended of await appender.appendAll(appends)) results.push(await resultOf(appended))
       else
         for (const { stream, expectedRevision, events } of appends)
           results.push(await append(stream, expectedRevision, events))
@@ -56,7 +56,7 @@ export function openEventStoreDb(options: { readonly url: string; readonly deadl
 }
 
 async function readAll(connection: Connection, options: ReadAllOptions): Promise<Page> {
-  const { after, maxCount, streamPrefixes, asStored } = options
+  const { after, maxCount, streamPrefixes, includeStored } = options
   checkCount('maxCount', maxCount, 1)
   const filter = filterOf(streamPrefixes)
   return connection.use('reading the log', async (client) => {
@@ -67,7 +67,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
       const checkpoint = isBehind ? after : end
       return { events: [], atEnd: true, ...(checkpoint && { checkpoint }) }
     }
-    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount, asStored })
+    const feed = await Feed.open(client, { after, end, filter, pageSize: maxCount, includeStored })
     try {
       const page = await feed.next()
       if (page === undefined) throw new Error('the server ended the call')

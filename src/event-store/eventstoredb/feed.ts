@@ -26,7 +26,7 @@ export interface FeedOptions {
   readonly end: Position | undefined
   readonly filter: StreamFilter
   readonly pageSize: number
-  readonly asStored?: true | undefined
+  readonly includeStored?: true | undefined
 }
 
 /**
@@ -88,7 +88,7 @@ export class Feed {
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
     this.#checkpoint = position
-    const recorded = this.options.asStored ? toRecordedAsStored(event) : toRecordedEvent(event)
+    const recorded = this.options.includeStored ? toRecordedAsStored(event) : toRecordedEvent(event)
     return this.options.filter.matches(recorded.stream) ? recorded : undefined
   }
 

@@ -33,7 +33,7 @@ export function keepAuditKey(dataDirectory: string, box: SecretBox, signer: Note
  * logs never have the same. Undefined while the log is empty. @throws StoreUnavailableError
  */
 export async function firstAuditKey(rawStore: EventStore, box: SecretBox): Promise<NoteSigner | undefined> {
-  const { events } = await rawStore.readAll({ maxCount: 1, asStored: true })
+  const { events } = await rawStore.readAll({ maxCount: 1, includeStored: true })
   if (!events[0]) return undefined
   const log = createHash('sha256').update(leafOf(events[0])).digest('hex')
   const seed = Buffer.from(box.mac('audit signing key', log), 'base64url')

@@ -38,7 +38,7 @@ export function startAuditTree(parts: {
     ...(eventStore.engine === 'embedded' && {
       checkFile: (occasion, signal) =>
         occasion === 'start'
-          ? checkLogFile(eventStore.directory, 'places')
+          ? checkLogFile(eventStore.directory, 'positions')
           : checkLogAtRest(eventStore.directory, signal),
     }),
     checkOthers: (signal) => checkOtherFiles(configuration, signal),

@@ -61,7 +61,7 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
       verifier: key === undefined ? await ownKey(configuration, store) : parseVerifier(key),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
       kept: from === undefined ? older : [from, ...older],
-      ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'whole') }),
+      ...(location.engine === 'embedded' && { checkFile: () => checkLogFile(location.directory, 'full') }),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     })

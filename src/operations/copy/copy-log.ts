@@ -144,7 +144,7 @@ async function append(target: EventStore, events: readonly RecordedEvent[]): Pro
     events: [{ id, type, data, metadata }],
   }))
   try {
-    return (await target.appendInOrder(appends, { atOnce: true })).at(-1)?.position
+    return (await target.appendInOrder(appends, { pipelined: true })).at(-1)?.position
   } catch (error) {
     if (!(error instanceof WrongExpectedRevisionError)) throw error
     throw new CopyRefusedError(

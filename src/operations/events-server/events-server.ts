@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { logPath } from '@transferd/event-log'
 import { StreamStore } from '@transferd/event-log/streams'
-import type { RefusedLogIn } from '@transferd/event-log-server'
+import type { RejectedLogin } from '@transferd/event-log-server'
 import { type Endpoint, startProtocolServer } from '@transferd/event-log-server'
 import { isServiceStream } from '../../domain/streams.js'
 import { NoLogError } from '../stores/stores.js'
@@ -21,7 +21,7 @@ export interface EventsServerOptions {
   /** Who may call; undefined: those of the file in the directory, or well-known ones for a log that is gone when the server ends. */
   readonly users: EventsUsers | undefined
   readonly onFault: (error: unknown) => void
-  readonly onRefusedLogIn?: (refused: RefusedLogIn) => void
+  readonly onRejectedLogin?: (refused: RejectedLogin) => void
 }
 
 export interface EventsServer {
@@ -56,11 +56,11 @@ export async function startEventsServer(options: EventsServerOptions): Promise<E
       host,
       port: options.port,
       isWritable: options.isWritable,
-      isReserved: isServiceStream,
-      opensReserved: options.opensService,
+      isReservedStream: isServiceStream,
+      canWriteReserved: options.opensService,
       accounts: users.accounts,
       onFault: options.onFault,
-      ...(options.onRefusedLogIn && { onRefusedLogIn: options.onRefusedLogIn }),
+      ...(options.onRejectedLogin && { onRejectedLogin: options.onRejectedLogin }),
       ...(tls && { tls }),
       ...(advertise && { advertise }),
     })

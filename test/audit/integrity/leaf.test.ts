@@ -73,7 +73,7 @@ t.test('what does not fit an entry is named by its hash', async (t) => {
 async function throughBoth(t: Test, directory: string) {
   const server = await startTestEventsServer(directory)
   const stores = [openEventStoreDb({ url: server.url }), await openEmbeddedEventStore({ directory })]
-  const read = await Promise.all(stores.map((store) => store.readAll({ maxCount: 100, asStored: true })))
+  const read = await Promise.all(stores.map((store) => store.readAll({ maxCount: 100, includeStored: true })))
   for (const store of stores) await store.close()
   await server.stop()
   t.equal(read[0]!.events.length, read[1]!.events.length)
@@ -106,7 +106,7 @@ t.test('what is stored beside the JSON of an event is in its leaf', async (t) =>
   const db = new Database(logPath(t.testdirName))
   const readAnew = async () => {
     const reopened = await openEmbeddedEventStore({ directory: t.testdirName })
-    const { events } = await reopened.readAll({ maxCount: 10, asStored: true })
+    const { events } = await reopened.readAll({ maxCount: 10, includeStored: true })
     await reopened.close()
     return events.map((each) => leafOf(each).toString())
   }

@@ -81,7 +81,7 @@ export async function verifyDirectory(directory: string, options: Partial<Verify
   let store: EventStore | undefined
   try {
     store = await openEmbeddedEventStore({ directory })
-    const checkFile = () => checkLogFile(directory, 'whole')
+    const checkFile = () => checkLogFile(directory, 'full')
     return await verify({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
   } catch (error) {
     const isDamage = error instanceof CannotOpenLogError || (error as Error).name === 'StoreUnavailableError'

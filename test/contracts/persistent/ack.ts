@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { acking, each, type Rules, sleep, until } from '@transferd/event-log/test/support/scene'
+import { acking, each, type Rules, sleep, until } from '@transferd/event-log/test/support/group-scene'
 
 export const ackRules: Rules = {
   'in flight is what is not acknowledged': async (t, scene) => {

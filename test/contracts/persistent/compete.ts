@@ -1,4 +1,4 @@
-import { acking, type Rules, sleep, type Taker, until } from '@transferd/event-log/test/support/scene'
+import { acking, type Rules, sleep, type Taker, until } from '@transferd/event-log/test/support/group-scene'
 
 const total = (takers: readonly Taker[]) => takers.reduce((sum, taker) => sum + taker.got.length, 0)
 const allOf = (count: number, ...takers: Taker[]) => until(() => total(takers) >= count)

@@ -1,4 +1,4 @@
-import { acking, each, type GroupScene, never } from '@transferd/event-log/test/support/scene'
+import { acking, each, type GroupScene, never } from '@transferd/event-log/test/support/group-scene'
 import type { Test } from 'tap'
 
 /** A rule in two halves: what happens before everything is killed, and what is found afterwards. */

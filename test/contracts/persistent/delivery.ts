@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { acking, type Rules, until } from '@transferd/event-log/test/support/scene'
+import { acking, type Rules, until } from '@transferd/event-log/test/support/group-scene'
 import { MaximumSubscribersReachedError } from '../../../src/event-store/event-store.js'
 
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, i) => i + from)

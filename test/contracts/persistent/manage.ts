@@ -6,7 +6,7 @@ import {
   sleep,
   type Taker,
   until,
-} from '@transferd/event-log/test/support/scene'
+} from '@transferd/event-log/test/support/group-scene'
 import {
   ConsumerDroppedError,
   InvalidSettingsError,

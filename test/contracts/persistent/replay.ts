@@ -1,4 +1,4 @@
-import { each, type Rules, sleep } from '@transferd/event-log/test/support/scene'
+import { each, type Rules, sleep } from '@transferd/event-log/test/support/group-scene'
 import { InvalidSettingsError } from '../../../src/event-store/event-store.js'
 
 export const replayRules: Rules = {

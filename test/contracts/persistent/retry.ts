@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Rules, sleep } from '@transferd/event-log/test/support/scene'
+import { type Rules, sleep } from '@transferd/event-log/test/support/group-scene'
 
 const onlyZero = (n: number) => n === 0
 

@@ -1,7 +1,7 @@
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
 import { maxAppendBytes } from '@transferd/event-log'
 import type { EventContent } from '@transferd/event-log/streams'
-import { idOf } from '../wire/values.js'
+import { idOf } from '../wire/wire-values.js'
 
 /** Of metadata and types in one append, which do not count into the real limit. */
 const maxOtherBytes = 64 * 1024 * 1024

@@ -3,9 +3,9 @@ import type { StoredEvent, StreamStore } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
 import { unforeseen } from '../wire/call-error.js'
-import { streams } from '../wire/generated.js'
-import { placeOf } from '../wire/values.js'
-import { caughtUp, confirmation, pageEvents, type Reading } from './reading.js'
+import { streams } from '../wire/generated-protocol.js'
+import { placeOf } from '../wire/wire-values.js'
+import { caughtUp, confirmation, pageEvents, type Reading } from './read-output.js'
 
 const defaultWindow = 32
 /** Matching events of one read of the recorded server. */

@@ -1,9 +1,9 @@
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StreamStore } from '@transferd/event-log/streams'
-import { asFollowed, type StreamView } from '@transferd/event-log/streams'
+import { followerView, type StreamView } from '@transferd/event-log/streams'
 import { streamDeleted } from '../wire/call-error.js'
-import { isMaxUint64, revisionOf } from '../wire/values.js'
-import { caughtUp, confirmation, pageEvents, type Reading } from './reading.js'
+import { isMaxUint64, revisionOf } from '../wire/wire-values.js'
+import { caughtUp, confirmation, pageEvents, type Reading } from './read-output.js'
 
 /** A stream's events from behind a revision on, and then those that come, until the client goes or the stream ends. */
 export async function subscribeToStream(
@@ -25,7 +25,7 @@ export async function subscribeToStream(
   while (!signal.aborted) {
     const seen = reader.lastPosition()
     const now = reader.view(stream)
-    const shown = hasCaughtUp ? asFollowed(now) : now
+    const shown = hasCaughtUp ? followerView(now) : now
     for (;;) {
       const events = now.isMissing ? [] : reader.streamPage(shown, 'forwards', next, pageEvents)
       for (const event of events) if (!send(event) && !(await outlet.drained())) return

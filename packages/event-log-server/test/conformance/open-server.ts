@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { StreamStore } from '@transferd/event-log/streams'
-import { startProtocolServer } from '../../src/server.js'
+import { startProtocolServer } from '../../src/protocol-server.js'
 
 /**
  * The server of `transferd events serve --writable`, open where the recorded one is: without TLS nobody is asked who they are,
@@ -25,8 +25,8 @@ const server = await startProtocolServer({
   host: '127.0.0.1',
   port: Number(values.port ?? 0),
   isWritable: true,
-  opensReserved: true,
-  isOpenAsRecorded: true,
+  canWriteReserved: true,
+  usesRecordedAccess: true,
   accounts: [
     { login: 'admin', password: 'changeit', groups: ['$admins'] },
     { login: 'ops', password: 'changeit', groups: ['$ops'] },

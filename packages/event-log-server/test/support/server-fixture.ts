@@ -1,6 +1,6 @@
 import { EventStoreDBClient } from '@eventstore/db-client'
 import { StreamStore } from '@transferd/event-log/streams'
-import { startProtocolServer } from '../../src/server.js'
+import { startProtocolServer } from '../../src/protocol-server.js'
 import type { Certificate } from './certificate.js'
 
 export interface ServeOptions {
@@ -27,11 +27,11 @@ export async function serve({ directory, isWritable = true, certificate, isClose
     host: '127.0.0.1',
     port: 0,
     isWritable,
-    isReserved: (stream) => reservedPrefixes.some((prefix) => stream.startsWith(prefix)),
-    opensReserved: isClosed !== true,
+    isReservedStream: (stream) => reservedPrefixes.some((prefix) => stream.startsWith(prefix)),
+    canWriteReserved: isClosed !== true,
     accounts: [administrator],
     onFault: (error) => faults.push(error),
-    ...(!isClosed && { isOpenAsRecorded: true }),
+    ...(!isClosed && { usesRecordedAccess: true }),
     ...(certificate && { tls: { certFile: certificate.cert, keyFile: certificate.key } }),
   })
   const url = certificate

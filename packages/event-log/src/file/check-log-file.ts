@@ -5,14 +5,14 @@ const maxProblems = 20
 
 /**
  * What is wrong with the log's file itself, as sentences; none when it is whole. It says nothing of what the events are: somebody who edits
- * them with SQLite leaves a whole file. `places` looks at the order alone, which takes no time; `quick` at everything but whether indexes have each row, which is a sort of the whole
+ * them with SQLite leaves a whole file. `positions` looks at the order alone, which takes no time; `quick` at everything but whether indexes have each row, which is a sort of the whole
  * log. Others may append meanwhile.
  */
-export function checkLogFile(directory: string, how: 'whole' | 'quick' | 'places'): readonly string[] {
+export function checkLogFile(directory: string, how: 'full' | 'quick' | 'positions'): readonly string[] {
   let db: Database.Database | undefined
   try {
     db = openForReading(directory)
-    if (how === 'places') return placeProblems(db)
+    if (how === 'positions') return placeProblems(db)
     return [...fileProblems(db, how), ...schemaProblems(db), ...countProblems(db)]
   } catch (error) {
     return [`The database cannot be read: ${messageOf(error)}.`]
@@ -21,8 +21,8 @@ export function checkLogFile(directory: string, how: 'whole' | 'quick' | 'places
   }
 }
 
-function fileProblems(db: Database.Database, how: 'whole' | 'quick'): string[] {
-  const check = how === 'whole' ? 'integrity_check' : 'quick_check'
+function fileProblems(db: Database.Database, how: 'full' | 'quick'): string[] {
+  const check = how === 'full' ? 'integrity_check' : 'quick_check'
   const found = db.pragma(`${check}(${maxProblems})`) as { readonly [check]: string }[]
   return found.flatMap((row) => (row[check] === 'ok' ? [] : [`SQLite says: ${row[check]}.`]))
 }

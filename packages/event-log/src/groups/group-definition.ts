@@ -1,5 +1,5 @@
+import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../event-log-types.js'
 import type { LogReader } from '../reader/log-reader.js'
-import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../types.js'
 
 /** What a group of the whole log has for a stream. */
 export const wholeLog = '$all'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { type ExpectedRevision, StoreUnavailableError } from '../event-log-types.js'
 import type { EventContent } from '../file/event-body.js'
 import type { StreamStore } from '../stream-store.js'
-import { type ExpectedRevision, StoreUnavailableError } from '../types.js'
 
 /** How often an append is tried again when another process appends to the stream at the same moment. */
 const maxConflicts = 50

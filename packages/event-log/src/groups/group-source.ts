@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../reader/rows.js'
+import type { StoredEvent } from '../reader/event-rows.js'
 
 /** An event, and what a group's rules go by. */
 export interface Item<E> {

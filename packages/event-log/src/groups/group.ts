@@ -1,12 +1,12 @@
 import Denque from 'denque'
-import type { NackAction } from '../types.js'
+import type { NackAction } from '../event-log-types.js'
+import { type Member, type Strategy, strategyNamed } from './consumer-strategy.js'
 import type { GroupSettings } from './group-definition.js'
+import { Progress, type Unfinished } from './group-progress.js'
+import type { Rules } from './group-rules.js'
 import type { Item, SourcePage } from './group-source.js'
-import type { InFlight } from './in-flight.js'
-import { Progress, type Unfinished } from './progress.js'
+import type { InFlight } from './in-flight-events.js'
 import { ReadAhead } from './read-ahead.js'
-import type { Rules } from './rules.js'
-import { type Member, type Strategy, strategyNamed } from './strategy.js'
 
 /** A parked event that is to be delivered again. */
 export interface ReplayedEvent<E> {

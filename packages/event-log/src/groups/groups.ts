@@ -1,12 +1,12 @@
-import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
 import {
   ConsumerDroppedError,
   GroupHeldElsewhereError,
   InvalidSettingsError,
   type ParkedEvent,
   StoreUnavailableError,
-} from '../types.js'
-import { readCheckpoint } from './checkpoints.js'
+} from '../event-log-types.js'
+import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
+import { readCheckpoint } from './group-checkpoints.js'
 import {
   type GroupDefinition,
   type GroupName,
@@ -16,9 +16,9 @@ import {
   type StoredGroup,
 } from './group-definition.js'
 import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
+import { rulesOf } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
 import { ParkedEvents } from './parked-events.js'
-import { rulesOf } from './rules.js'
 import { type GroupConsumer, RunningGroup } from './running-group.js'
 import { StoredGroups } from './stored-groups.js'
 

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ParkedEvent } from '../event-log-types.js'
 import { parseObject } from '../file/event-body.js'
 import { metadataStream } from '../file/stream-metadata.js'
-import { asFollowed } from '../reader/log-reader.js'
-import type { StoredEvent } from '../reader/rows.js'
-import type { ParkedEvent } from '../types.js'
+import type { StoredEvent } from '../reader/event-rows.js'
+import { followerView } from '../reader/log-reader.js'
 import type { Park, ReplayedEvent } from './group.js'
 import { groupStream, type StoredGroup } from './group-definition.js'
 import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
+import { type Rules, rulesOf } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
-import { type Rules, rulesOf } from './rules.js'
 
 const pageSize = 500
 /** As EventStoreDB has it on a parked stream that was replayed. */
@@ -162,7 +162,7 @@ export class ParkedEvents {
   /** Hidden ones too. */
   #page(kind: 'parked' | 'replay', from: number, maxCount: number): StoredEvent[] {
     const { reader } = this.log
-    return reader.streamPage(asFollowed(reader.view(groupStream(this.stored, kind))), 'forwards', from, maxCount)
+    return reader.streamPage(followerView(reader.view(groupStream(this.stored, kind))), 'forwards', from, maxCount)
   }
 
   #foldParked(event: StoredEvent): void {

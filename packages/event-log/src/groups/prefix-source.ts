@@ -1,6 +1,6 @@
+import type { Position, RecordedEvent } from '../event-log-types.js'
 import type { Log } from '../log.js'
-import type { StoredEvent } from '../reader/rows.js'
-import type { Position, RecordedEvent } from '../types.js'
+import type { StoredEvent } from '../reader/event-rows.js'
 import type { GroupSource, SourcePage } from './group-source.js'
 
 /** What an event of the service takes, about: they are much alike, and measuring each would cost more than it tells. */

@@ -4,15 +4,15 @@ import {
   MaximumSubscribersReachedError,
   type NackAction,
   StoreUnavailableError,
-} from '../types.js'
-import { readCheckpoint, writeCheckpoint } from './checkpoints.js'
+} from '../event-log-types.js'
+import { Task } from './coalesced-task.js'
 import { type Delivered, Group } from './group.js'
+import { readCheckpoint, writeCheckpoint } from './group-checkpoints.js'
 import { placeBefore, type StoredGroup } from './group-definition.js'
 import type { GroupLog } from './group-log.js'
+import { rulesOf } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
 import type { ParkedEvents } from './parked-events.js'
-import { rulesOf } from './rules.js'
-import { Task } from './task.js'
 
 const tickMs = 1_000
 const replayPageSize = 100

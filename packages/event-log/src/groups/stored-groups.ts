@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { PersistentSubscriptionExistsError, PersistentSubscriptionMissingError } from '../event-log-types.js'
 import { parseObject } from '../file/event-body.js'
-import { PersistentSubscriptionExistsError, PersistentSubscriptionMissingError } from '../types.js'
 import {
   checkSettings,
   type GroupDefinition,
@@ -12,7 +12,7 @@ import {
   type StoredGroup,
 } from './group-definition.js'
 import { type GroupLog, jsonEvent, untilNoConflict } from './group-log.js'
-import { rulesOf } from './rules.js'
+import { rulesOf } from './group-rules.js'
 
 /** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
 export const configStream = '$persistentSubscriptionConfig'

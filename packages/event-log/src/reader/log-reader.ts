@@ -1,3 +1,4 @@
+import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
 import {
@@ -9,9 +10,6 @@ import {
   tombstoneRevision,
 } from '../file/stream-metadata.js'
 import { findStream } from '../file/stream-numbers.js'
-import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../types.js'
-import { ReadConnection } from './read-connection.js'
-import { filterOf, RecentEvents } from './recent-events.js'
 import {
   type RowPage,
   readRows,
@@ -22,7 +20,9 @@ import {
   toRecorded,
   toRecordedAsStored,
   toStored,
-} from './rows.js'
+} from './event-rows.js'
+import { ReadConnection } from './read-connection.js'
+import { filterOf, RecentEvents } from './recent-events.js'
 
 /** Events looked at for one page, matching or not: a few milliseconds, so that the thread can do other things in between. */
 export const scanWindow = 10_000
@@ -51,7 +51,7 @@ export function positionAt(position: number): Position | undefined {
 }
 
 /** As a follower sees a stream: it is given every event that comes, even if readers no longer see it by then. */
-export function asFollowed(view: StreamView): StreamView {
+export function followerView(view: StreamView): StreamView {
   return { ...view, first: 0, notBeforeMs: 0 }
 }
 
@@ -107,7 +107,7 @@ export class LogReader {
       if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
       const to = Math.min(after + scanWindow, end)
       const { maxCount } = options
-      const { events, at } = options.asStored
+      const { events, at } = options.includeStored
         ? storedBehind(statements, ranges, after, to, maxCount)
         : this.#recordedOf(options.streamPrefixes, statements, ranges, after, to, maxCount)
       return { events, atEnd: at === end, ...checkpointAt(at) }

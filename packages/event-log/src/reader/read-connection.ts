@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
+import { StoreUnavailableError } from '../event-log-types.js'
 import { messageOf, openForReading } from '../file/log-file.js'
-import { StoreUnavailableError } from '../types.js'
-import { prepareStatements, type Statements } from './rows.js'
+import { prepareStatements, type Statements } from './event-rows.js'
 
 /** A reader's connection to the log and the statements it prepared on it, opened anew by the next read after a failure. */
 export class ReadConnection {

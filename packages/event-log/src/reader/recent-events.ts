@@ -1,5 +1,5 @@
+import type { RecordedEvent } from '../event-log-types.js'
 import type { NameRange } from '../file/name-ranges.js'
-import type { RecordedEvent } from '../types.js'
 
 /** Those who follow the same streams stay within a page or two of each other. */
 const maxEvents = 2_000

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../file/log-file.js'
-import type { Batch, FromWriter, ToWriter } from './messages.js'
 import { WriterConnection } from './writer-connection.js'
+import type { Batch, FromWriter, ToWriter } from './writer-messages.js'
 
 /** The worker thread that appends everything a process appends. */
 

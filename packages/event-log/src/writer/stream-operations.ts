@@ -13,8 +13,7 @@ import {
   tombstoneRevision,
 } from '../file/stream-metadata.js'
 import type { StreamNumbers } from '../file/stream-numbers.js'
-import { answered, type Operation } from './messages.js'
-import { RecentIds } from './recent-ids.js'
+import { RecentIds } from './recent-event-ids.js'
 import {
   judgeDelete,
   judgeStreamAppend,
@@ -23,6 +22,7 @@ import {
   type StreamState,
   type Verdict,
 } from './stream-rules.js'
+import { answered, type Operation } from './writer-messages.js'
 
 /** A stream as an operation finds it. */
 interface Found extends StreamState {
@@ -32,7 +32,7 @@ interface Found extends StreamState {
   readonly metadata: StreamMetadata
 }
 
-/** What {@link answered} and {@link answerLength} in messages.ts say. */
+/** What {@link answered} and {@link answerLength} in writer-messages.ts say. */
 type Answer = readonly [kind: number, revision: number, position: number]
 
 const none = new Uint8Array(0)

@@ -9,8 +9,8 @@ import {
   type Position,
   StoreUnavailableError,
   WrongExpectedRevisionError,
-} from '../types.js'
-import { answered, answerLength, type Batch, type FromWriter, noRevision, type Operation } from './messages.js'
+} from '../event-log-types.js'
+import { answered, answerLength, type Batch, type FromWriter, noRevision, type Operation } from './writer-messages.js'
 
 /** Calls in one message. More, and the writer idles while the message is made; fewer, and it syncs too often. */
 const batchUnits = 256

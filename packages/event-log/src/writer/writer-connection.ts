@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { Database } from 'better-sqlite3'
 import { openForAppending } from '../file/log-file.js'
 import { LogTransaction } from '../file/log-transaction.js'
-import { Appender } from './appender.js'
+import { Appender } from './batch-appender.js'
 import { WriteTurn } from './write-turn.js'
 
 /** UTF-16 units or bytes of events written since the last checkpoint. */
@@ -93,7 +93,7 @@ export class WriterConnection {
   /** When it is first needed: a command that appends once is done before. */
   #startedCheckpointer(): Worker {
     const workerData = { directory: this.#directory }
-    const checkpointer = new Worker(new URL('./checkpointer.js', import.meta.url), { workerData })
+    const checkpointer = new Worker(new URL('./wal-checkpointer.js', import.meta.url), { workerData })
     checkpointer.on('message', (pagesInWal: number) => {
       this.#checkpointing = false
       // Under load the WAL always holds pages newer than the checkpoint and would grow for ever. What was written during the

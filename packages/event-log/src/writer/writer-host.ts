@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import type { ToWriter } from './messages.js'
 import type { WriterClient } from './writer-client.js'
+import type { ToWriter } from './writer-messages.js'
 
 /** Pause before a log writer that died is replaced. */
 const restartMs = 1_000

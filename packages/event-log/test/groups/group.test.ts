@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { defaultPersistentSubscriptionSettings } from '../../src/event-log-types.js'
 import { Group, type Delivered as OfGroup } from '../../src/groups/group.js'
 import type { GroupSettings, Maker } from '../../src/groups/group-definition.js'
+import { rulesOf } from '../../src/groups/group-rules.js'
 import type { Item } from '../../src/groups/group-source.js'
-import { rulesOf } from '../../src/groups/rules.js'
-import { defaultPersistentSubscriptionSettings } from '../../src/types.js'
 
 interface TestEvent {
   readonly id: string

@@ -1,0 +1,170 @@
+/**
+ * The same work on every engine, in one table. `npm run bench -- engines`; sizes by BENCH_TRANSFERS (2 events each) and
+ * BENCH_SECONDS. Real servers are measured where TEST_EVENTSTORE_URL and TEST_MONGODB_URL name them; take empty ones.
+ */
+import { randomBytes } from 'node:crypto'
+import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
+import { endOfLog } from '../src/event-store/end-of-log.js'
+import {
+  type Append,
+  defaultPersistentSubscriptionSettings,
+  type EventStore,
+  type Position,
+} from '../src/event-store/event-store.js'
+import { openEventStoreDb } from '../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { transferEventsProjection } from '../src/projections/transfer-events.js'
+import { totalsProjection } from '../src/projections/transfer-totals.js'
+import { transfersProjection } from '../src/projections/transfers.js'
+import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
+import { openMongodbReadModels } from '../src/read-models/mongodb/mongodb-read-models.js'
+import type { ReadModels } from '../src/read-models/read-models.js'
+import { startEventsServerProcess } from '../test/support/events-server.js'
+import { mongodbUrl } from '../test/support/mongodb.js'
+import { type AtEnd, part } from './support/bench-part.js'
+import { note, row, title } from './support/bench-report.js'
+import { measureProjection } from './support/measure-projection.js'
+import { temporaryDirectory } from './support/temporary-directory.js'
+import { transferAppends } from './support/transfer-log.js'
+
+const transfers = Number(process.env.BENCH_TRANSFERS ?? 20_000)
+const roundMs = Number(process.env.BENCH_SECONDS ?? 3) * 1_000
+const run = randomBytes(4).toString('hex')
+const prefix = `bench-${run}-`
+
+/** By as many callers, each with its next append when the one before was answered, for a while. */
+async function appendsPerSecond(store: EventStore, callers: number): Promise<number> {
+  const appends = transferAppends(10_000_000, 10_000_000, `other-${prefix}${callers}-`)
+  return inFlight(callers, () => {
+    const { stream, expectedRevision, events } = appends.next().value as Append
+    return store.append(stream, expectedRevision, events)
+  })
+}
+
+async function inFlight(callers: number, call: () => Promise<unknown>): Promise<number> {
+  const startedAtMs = performance.now()
+  let calls = 0
+  const caller = async () => {
+    for (; performance.now() - startedAtMs < roundMs; calls++) await call()
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return (calls / (performance.now() - startedAtMs)) * 1_000
+}
+
+/** Creations all at once, completions after them: each stream has its two events in order. */
+async function fill(store: EventStore): Promise<Append[]> {
+  const all = [...transferAppends(transfers, transfers, prefix)]
+  for (let from = 0; from < all.length; from += 1_000) {
+    await Promise.all(
+      all.slice(from, from + 1_000).map((one) => store.append(one.stream, one.expectedRevision, one.events)),
+    )
+  }
+  return all
+}
+
+async function timed(events: number, work: () => Promise<void>): Promise<number> {
+  const startedAtMs = performance.now()
+  await work()
+  return (events / (performance.now() - startedAtMs)) * 1_000
+}
+
+async function followed(store: EventStore, after: Position | undefined, events: number): Promise<void> {
+  const stopping = new AbortController()
+  let seen = 0
+  const options = { ...(after && { after }), streamPrefixes: [prefix], signal: stopping.signal }
+  for await (const page of store.subscribeToAll(options)) {
+    seen += page.events.length
+    if (seen >= events) stopping.abort()
+  }
+}
+
+async function consumed(store: EventStore, after: Position | undefined, events: number): Promise<void> {
+  const groups = store.persistentSubscriptions
+  await groups.create(`bench-${run}`, {
+    ...defaultPersistentSubscriptionSettings,
+    startFrom: after ?? 'start',
+    streamPrefixes: [prefix],
+    readBatchSize: 500,
+    historyBufferSize: 2_000,
+    liveBufferSize: 2_000,
+  })
+  const stopping = new AbortController()
+  const consumer = await groups.consume(`bench-${run}`, { bufferSize: 500, signal: stopping.signal })
+  let seen = 0
+  let acks: string[] = []
+  for await (const { ackId } of consumer) {
+    seen += 1
+    acks.push(ackId)
+    if (acks.length < 100 && seen < events) continue
+    await consumer.ack(...acks)
+    acks = []
+    if (seen === events) stopping.abort()
+  }
+  await consumer.close()
+  await groups.delete(`bench-${run}`)
+}
+
+async function measureStore(name: string, store: EventStore, atEnd: AtEnd): Promise<void> {
+  const after = await endOfLog(store)
+  const log = await fill(store)
+  for (const callers of [1, 64]) row(name, `appends, ${callers} at a time`, [await appendsPerSecond(store, callers)])
+  let next = 0
+  const readOne = () => store.readStream(log[next++ % transfers]!.stream)
+  row(name, 'streams of 2 events read, 16 at a time', [await inFlight(16, readOne)])
+  const events = transfers * 2
+  row(name, 'events of a subscription', [await timed(events, () => followed(store, after, events))])
+  row(name, 'events consumed and acknowledged in a group', [await timed(events, () => consumed(store, after, events))])
+  const readModels = await openEmbeddedReadModels({ directory: temporaryDirectory(atEnd) })
+  const projection = { ...transfersProjection, streamPrefixes: [prefix] }
+  const last = { stream: log.at(-1)!.stream, revision: 1 }
+  const { rate } = await measureProjection(store, readModels, projection, { events, last })
+  row(name, 'events projected: transfers, embedded models', [rate])
+  await readModels.close()
+}
+
+async function measureReadModels(name: string, readModels: ReadModels, store: EventStore, last: Append) {
+  for (const projection of [transfersProjection, totalsProjection, transferEventsProjection]) {
+    const log = { events: transfers * 2, last: { stream: last.stream, revision: 1 } }
+    const { rate } = await measureProjection(store, readModels, { ...projection, streamPrefixes: [prefix] }, log)
+    row(name, `events projected: ${projection.name}`, [rate])
+  }
+}
+
+async function eventStores(atEnd: AtEnd): Promise<void> {
+  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory(atEnd) })
+  await measureStore('embedded', embedded, atEnd)
+  await embedded.close()
+  const server = await startEventsServerProcess({ teardown: (work) => atEnd(work) }, temporaryDirectory(atEnd))
+  const served = openEventStoreDb({ url: server.url })
+  await measureStore('adapter on events serve', served, atEnd)
+  await served.close()
+  await server.end('SIGTERM')
+  const url = process.env.TEST_EVENTSTORE_URL?.trim()
+  if (url) {
+    const real = openEventStoreDb({ url })
+    await measureStore('EventStoreDB', real, atEnd)
+    await real.close()
+  } else note('NOT RUN: EventStoreDB: TEST_EVENTSTORE_URL names no server')
+}
+
+async function readModelStores(atEnd: AtEnd): Promise<void> {
+  const directory = temporaryDirectory(atEnd)
+  const store = await openEmbeddedEventStore({ directory })
+  const last = (await fill(store)).at(-1)!
+  const embedded = await openEmbeddedReadModels({ directory })
+  await measureReadModels('embedded', embedded, store, last)
+  await embedded.close()
+  const url = process.env.TEST_MONGODB_URL?.trim()
+  if (url) {
+    const mongodb = openMongodbReadModels({ url: mongodbUrl(url, `transferd_bench_${run}`) })
+    await measureReadModels('MongoDB', mongodb, store, last)
+    for (const name of await mongodb.listCollections()) await mongodb.drop(name)
+    await mongodb.close()
+  } else note('NOT RUN: MongoDB: TEST_MONGODB_URL names no server')
+  await store.close()
+}
+
+await part(async (atEnd) => {
+  title(`engines, per second; ${transfers.toLocaleString('en')} transfers of two events`)
+  await eventStores(atEnd)
+  await readModelStores(atEnd)
+})

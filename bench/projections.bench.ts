@@ -1,0 +1,32 @@
+/**
+ * Each projection alone, from the start of a log of transfers that are created and, a thousand transfers later, completed; log and read
+ * models on disk. Sizes by BENCH_TRANSFERS (2 events each).
+ */
+import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
+import { allProjections } from '../src/projections/all.js'
+import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
+import { part } from './support/bench-part.js'
+import { row, title } from './support/bench-report.js'
+import { fillLog } from './support/fill-log.js'
+import { measureProjection } from './support/measure-projection.js'
+import { temporaryDirectory } from './support/temporary-directory.js'
+import { merchantCount } from './support/transfer-log.js'
+
+const transfers = Number(process.env.BENCH_TRANSFERS ?? 100_000)
+
+await part(async (atEnd) => {
+  const directory = temporaryDirectory(atEnd)
+  title(`each projection alone, ${(transfers * 2).toLocaleString('en')} events of ${merchantCount} merchants`)
+  const stream = fillLog(directory, transfers)
+  const store = await openEmbeddedEventStore({ directory })
+  atEnd(() => store.close())
+  const readModels = await openEmbeddedReadModels({ directory })
+  atEnd(() => readModels.close())
+  for (const projection of allProjections) {
+    if (!projection.streamPrefixes.includes('transfer-')) continue
+    const log = { events: transfers * 2, last: { stream, revision: 1 } }
+    const { rate, cpuUs } = await measureProjection(store, readModels, projection, log)
+    row(projection.name, 'events per second', [rate])
+    row(projection.name, 'us of CPU per event', [cpuUs])
+  }
+})

@@ -1,0 +1,53 @@
+/** `npm run bench`: see bench/README.md. Each part runs in a process of its own, so that none is measured with what another left in memory. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { collect, type PartReport, summaryOf, type Told, tableOf } from './support/bench-report.js'
+
+const parts = ['engine', 'projections', 'rebuild', 'creates', 'callbacks', 'engines', 'live-view']
+/** Minutes to hours: only where they are named. */
+const onRequest = ['growth']
+
+const args = process.argv.slice(2)
+const asJson = args.includes('--json')
+const asked = args.filter((name) => name !== '--json')
+const unknown = asked.filter((name) => ![...parts, ...onRequest].includes(name))
+if (unknown.length > 0) {
+  console.error(`there is no ${unknown.join(', ')}; parts are ${[...parts, ...onRequest].join(', ')}`)
+  process.exit(2)
+}
+
+async function runPart(name: string): Promise<PartReport | undefined> {
+  const report: PartReport = { name, title: name, rows: [], notes: [] }
+  const file = fileURLToPath(new URL(`${name}.bench.js`, import.meta.url))
+  const child = fork(file, { stdio: ['ignore', 2, 2, 'ipc'] })
+  child.on('message', (told: Told) => collect(report, told))
+  const [status] = await once(child, 'close')
+  return status === 0 ? report : undefined
+}
+
+function print({ title, rows, notes }: PartReport): void {
+  console.log([title, tableOf(rows), ...notes, ''].join('\n'))
+}
+
+const machine = { node: process.version, cores: cpus().length, processor: cpus()[0]?.model ?? 'unknown' }
+const startedAt = new Date().toISOString()
+const reports: PartReport[] = []
+for (const name of asked.length > 0 ? asked : parts) {
+  const report = await runPart(name)
+  if (report === undefined) {
+    console.error(`${name} failed`)
+    process.exitCode = 1
+    continue
+  }
+  reports.push(report)
+  if (!asJson) print(report)
+}
+if (asJson) {
+  const summed = reports.map(({ rows, ...report }) => ({
+    ...report,
+    rows: rows.map((row) => ({ ...row, ...summaryOf(row.values) })),
+  }))
+  console.log(JSON.stringify({ startedAt, machine, parts: summed }, null, 2))
+}

@@ -1,0 +1,58 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Credentials } from './merchant/callback-receiver.js'
+
+const transferd = fileURLToPath(new URL('../bin/transferd.js', import.meta.url))
+
+/** What `transferd serve --json` prints, as far as it is used here. */
+interface Announced {
+  readonly baseUrl: string
+  readonly sandbox: Credentials & {
+    readonly merchantId: string
+    readonly wallet: { readonly email: string; readonly password: string; readonly balance: number }
+    /** One for each role of the dashboard. */
+    readonly users: readonly { readonly role: string; readonly email: string; readonly password: string }[]
+  }
+}
+
+/** A service of our own on a free port and in a directory of its own, and its command line. */
+export async function startService(program = transferd) {
+  const directory = mkdtempSync(join(tmpdir(), 'transferd-demo-'))
+  const env = {
+    ...process.env,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    PUBLIC_URL: '',
+    LOG_LEVEL: 'error',
+    SANDBOX: 'auto',
+    EVENT_STORE_URL: `embedded:${directory}`,
+    READ_MODEL_URL: `embedded:${directory}`,
+  }
+  const service = spawn(process.execPath, [program, 'serve', '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(service, 'exit')
+  const [announced] = await Promise.race([once(service.stdout, 'data'), exited])
+  if (service.exitCode !== null) throw new Error(`the service did not start: exit status ${service.exitCode}`)
+  return {
+    ...(JSON.parse(String(announced)) as Announced),
+    /** Runs a command beside the service and reads its one JSON document. */
+    async cli<Answer>(...args: string[]): Promise<Answer> {
+      const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, '--json'], { env })
+      return JSON.parse(stdout) as Answer
+    },
+    /** Its exit status, 0 when it went as it should. */
+    async stop(): Promise<number | null> {
+      service.kill('SIGTERM')
+      await exited
+      rmSync(directory, { recursive: true, force: true })
+      return service.exitCode
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monitoring_pb.js'
+import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
+import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
+import { admins, operators } from '../access/access-control.js'
+import type { Asking } from '../access/authenticator.js'
+import { CallError } from '../wire/call-error.js'
+import {
+  features,
+  featuresServices,
+  gossip,
+  gossipServices,
+  monitoring,
+  monitoringServices,
+  operations,
+  operationsServices,
+  persistentServices,
+  streamsServices,
+  usersServices,
+} from '../wire/generated-protocol.js'
+import { empty, uuidOf } from '../wire/wire-values.js'
+import { type ServerContext, streaming, unary } from './call-handlers.js'
+
+/** The server whose answers these are; clients decide by it what they may ask. */
+const followedVersion = '23.10.6'
+/** 100 ns since the year 1, as .NET counts. */
+const ticksPerMs = 10_000n
+const ticksAt1970 = 621_355_968_000_000_000n
+const dayMs = 86_400_000
+
+type StatsCall = ServerWritableStream<StatsReq, StatsResp>
+
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+/** What a node says of itself: its features, its cluster of one, its statistics, and the operations that make sense. */
+export function addNodeServices(
+  server: Server,
+  context: ServerContext,
+  endpoint: () => Endpoint,
+  restartSubscriptions: () => Promise<void>,
+): void {
+  const instance = randomUUID()
+  server.addService(featuresServices.ServerFeaturesService, {
+    getSupportedMethods: unary(context, async () => supportedMethods()),
+  })
+  server.addService(gossipServices.GossipService, {
+    read: unary(context, async () => clusterOfOne(instance, endpoint(), context.isWritable)),
+  })
+  server.addService(monitoringServices.MonitoringService, {
+    stats: streaming(context, (call: StatsCall, signal) => sendStats(context, call, signal)),
+  })
+  server.addService(operationsServices.OperationsService, operationHandlers(context, restartSubscriptions) as never)
+}
+
+function supportedMethods() {
+  const supported = new features.SupportedMethods().setEventStoreServerVersion(followedVersion)
+  for (const service of [
+    streamsServices.StreamsService,
+    persistentServices.PersistentSubscriptionsService,
+    operationsServices.OperationsService,
+    usersServices.UsersService,
+    gossipServices.GossipService,
+    monitoringServices.MonitoringService,
+    featuresServices.ServerFeaturesService,
+  ] as unknown as ServiceDefinition[]) {
+    for (const { path } of Object.values(service)) {
+      const [, serviceName = '', methodName = ''] = path.split('/')
+      const method = new features.SupportedMethod()
+      method.setServiceName(serviceName.toLowerCase()).setMethodName(methodName.toLowerCase())
+      if (serviceName.endsWith('.PersistentSubscriptions')) method.setFeaturesList(['stream', 'all'])
+      if (serviceName.endsWith('.Streams') && methodName === 'Read') method.setFeaturesList(['position', 'events'])
+      if (serviceName.endsWith('.Streams') && methodName === 'BatchAppend')
+        method.setFeaturesList(['deadline_duration'])
+      supported.addMethods(method)
+    }
+  }
+  return supported
+}
+
+function clusterOfOne(instance: string, { host, port }: Endpoint, isWritable: boolean) {
+  const { MemberInfo, EndPoint, ClusterInfo } = gossip
+  const { LEADER, READONLYREPLICA } = MemberInfo.VNodeState
+  const member = new MemberInfo()
+    .setInstanceId(uuidOf(instance, false))
+    .setTimeStamp(`${BigInt(Date.now()) * ticksPerMs + ticksAt1970}`)
+    .setState(isWritable ? LEADER : READONLYREPLICA)
+    .setIsAlive(true)
+    .setHttpEndPoint(new EndPoint().setAddress(host).setPort(port))
+  return new ClusterInfo().setMembersList([member])
+}
+
+async function sendStats({ access, store }: ServerContext, call: StatsCall, signal: AbortSignal): Promise<void> {
+  access.mayLook(await access.caller(call))
+  // A timer of more than 24 days fires at once.
+  const everyMs = Math.min(dayMs, Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs())))
+  while (!signal.aborted) {
+    const stats = new monitoring.StatsResp()
+    const map = stats.getStatsMap()
+    map.set('proc-id', `${process.pid}`)
+    map.set('proc-mem', `${process.memoryUsage.rss()}`)
+    map.set('es-writer-lastPosition', `${store.reader.lastPosition()}`)
+    call.write(stats)
+    await sleep(everyMs, undefined, { signal }).catch(() => {})
+  }
+}
+
+function operationHandlers(context: ServerContext, restartSubscriptions: () => Promise<void>) {
+  const asOperator = (run: () => unknown) =>
+    unary(context, async (_request: unknown, asking: Asking) => {
+      const { access } = context
+      access.mustBeIn(await access.caller(asking), [admins, operators])
+      return run()
+    })
+  const notOffered = () => {
+    throw new CallError(status.UNIMPLEMENTED, 'This log is one file of one node: there is nothing of the kind to do.')
+  }
+  return {
+    // Nothing is ever removed from the log: a scavenge has nothing to do and is done.
+    startScavenge: asOperator(() => {
+      const { STARTED } = operations.ScavengeResp.ScavengeResult
+      return new operations.ScavengeResp().setScavengeId(randomUUID()).setScavengeResult(STARTED)
+    }),
+    stopScavenge: asOperator(() => {
+      const { STOPPED } = operations.ScavengeResp.ScavengeResult
+      return new operations.ScavengeResp().setScavengeResult(STOPPED)
+    }),
+    mergeIndexes: asOperator((): Empty => empty()),
+    restartPersistentSubscriptions: asOperator(async () => {
+      await restartSubscriptions()
+      return empty()
+    }),
+    shutdown: asOperator(notOffered),
+    resignNode: asOperator(notOffered),
+    setNodePriority: asOperator(notOffered),
+  }
+}

@@ -1,0 +1,160 @@
+import type { GroupSource, Item, SourcePage } from '@transferd/event-log/groups'
+import { configStream, type StoredGroup, wholeLog } from '@transferd/event-log/groups'
+import type { StreamStore } from '@transferd/event-log/streams'
+import { followerView, parseObject, type StoredEvent, tombstoneRevision } from '@transferd/event-log/streams'
+import { epochStream } from '../access/server-streams.js'
+import { type Matcher, matcherOf } from '../filters/event-filter.js'
+import type { MatchingBudget } from '../filters/matching-budget.js'
+import { placeOfResolved, type ResolvedEvent, resolve } from '../wire/event-messages.js'
+
+/** Events looked at in one go, matching or not. */
+const scanEvents = 500
+/** Written by groups of the whole log; another such group is never given them. */
+const ownStreams = `$persistentsubscription-${wholeLog}::`
+
+function isNeverGiven({ stream }: StoredEvent): boolean {
+  return stream.startsWith(ownStreams) || stream.startsWith(`$$${ownStreams}`) || stream === epochStream
+}
+
+export function sourceOf(store: StreamStore, stored: StoredGroup, budget: MatchingBudget): GroupSource<ResolvedEvent> {
+  return stored.source === wholeLog ? new WholeLogSource(store, stored, budget) : new StreamSource(store, stored)
+}
+
+/** What groups of streams and of the whole log have in common. */
+abstract class Source implements GroupSource<ResolvedEvent> {
+  abstract readonly isOver: boolean
+
+  constructor(
+    protected readonly store: StreamStore,
+    protected readonly stored: StoredGroup,
+  ) {}
+
+  abstract read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>>
+  abstract listen(wake: () => void, signal: AbortSignal): Promise<void>
+
+  parkedAs(resolved: ResolvedEvent): { link: string; number: number } {
+    const { event, link } = resolved
+    const number = placeOfResolved(resolved).revision
+    // Of a link that leads nowhere its own text.
+    if (event === undefined) return { link: Buffer.from(placeOfResolved(resolved).data).toString(), number }
+    return { link: `${event.revision}@${event.stream}`, number: (link ?? event).revision }
+  }
+
+  async original(parked: StoredEvent): Promise<ResolvedEvent> {
+    return resolve(parked, this.store.reader)
+  }
+
+  laneOf(resolved: ResolvedEvent): string {
+    const event = resolved.event ?? placeOfResolved(resolved)
+    if (this.stored.settings.strategy !== 'PinnedByCorrelation') return event.stream
+    const correlation = parseObject(event.metadata)?.$correlationId
+    return typeof correlation === 'string' ? correlation : event.stream
+  }
+
+  protected itemOf(event: StoredEvent, place: number): Item<ResolvedEvent> {
+    const resolved = this.stored.settings.resolveLinks ? resolve(event, this.store.reader) : { event }
+    const size = event.data.length + event.metadata.length + (resolved.event?.data.length ?? 0)
+    return { event: resolved, id: event.id, place, lane: this.laneOf(resolved), size }
+  }
+}
+
+interface Ahead {
+  readonly from: number
+  readonly events: readonly StoredEvent[]
+}
+
+class WholeLogSource extends Source {
+  readonly isOver = false
+  readonly #matches: Matcher
+  /** Read already, as a group that fills up takes less than a page. */
+  #ahead: Ahead | undefined
+
+  constructor(store: StreamStore, stored: StoredGroup, budget: MatchingBudget) {
+    super(store, stored)
+    const { filter, madeBy } = stored
+    if (filter) this.#matches = matcherOf(filter, budget)
+    // The service's groups are never given system events.
+    else this.#matches = async (events) => events.map(({ stream }) => madeBy === 'protocol' || !stream.startsWith('$'))
+  }
+
+  async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
+    await new Promise(setImmediate) // a page may hold nothing that matches: others have their turn
+    const { events } = this.#from(after + 1)
+    const wanted = await this.#matches(events)
+    const items: Item<ResolvedEvent>[] = []
+    let through = after
+    let unmatched = 0
+    for (const [i, event] of events.entries()) {
+      if (!isNeverGiven(event) && wanted[i]) {
+        if (items.length === maxCount) {
+          this.#ahead = { from: event.position, events: events.slice(i) }
+          return { items, through, unmatched, atEnd: false }
+        }
+        items.push({ ...this.itemOf(event, event.position), unmatchedBefore: { count: unmatched, through } })
+      } else if (!isNeverGiven(event) && event.stream !== configStream) {
+        unmatched += 1 // what groups cause must not count, or it would go round for ever
+      }
+      through = event.position
+    }
+    return { items, through, unmatched, atEnd: through >= this.store.reader.lastPosition() }
+  }
+
+  #from(from: number): Ahead {
+    const ahead = this.#ahead
+    this.#ahead = undefined
+    return ahead?.from === from ? ahead : { from, events: this.store.reader.allPage('forwards', from, scanEvents) }
+  }
+
+  async listen(wake: () => void, signal: AbortSignal): Promise<void> {
+    let seen = 0
+    while (!signal.aborted) {
+      await this.store.waitForCommit(seen, signal)
+      seen = this.store.reader.lastPosition()
+      wake()
+    }
+  }
+}
+
+class StreamSource extends Source {
+  readonly isOver: boolean
+  #isCaughtUp = false
+
+  constructor(store: StreamStore, stored: StoredGroup) {
+    super(store, stored)
+    this.isOver = store.reader.view(stored.source).isTombstoned
+  }
+
+  async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
+    await new Promise(setImmediate)
+    const { reader } = this.store
+    const { source } = this.stored
+    const view = reader.view(source)
+    if (this.isOver) return { items: [], through: after, unmatched: 0, atEnd: true }
+    if (view.isTombstoned) return this.#tombstone(after)
+    // What is hidden when the group comes to it stays so; once it follows the stream it is given everything.
+    const shown = this.#isCaughtUp ? followerView(view) : view
+    const events = view.isMissing ? [] : reader.streamPage(shown, 'forwards', after + 1, maxCount)
+    const items = events.map((event) => this.itemOf(event, event.revision))
+    const through = items.length > 0 ? items.at(-1)!.place : Math.max(after, view.current)
+    const atEnd = items.length === 0 || through >= view.current
+    this.#isCaughtUp ||= atEnd
+    return { items, through, unmatched: 0, atEnd }
+  }
+
+  /** The event that ended the stream is the last that comes. */
+  #tombstone(after: number): SourcePage<ResolvedEvent> {
+    const end = after < tombstoneRevision ? this.store.reader.tombstone(this.stored.source) : undefined
+    const items = end ? [this.itemOf(end, tombstoneRevision)] : []
+    return { items, through: tombstoneRevision, unmatched: 0, atEnd: true }
+  }
+
+  listen(wake: () => void, signal: AbortSignal): Promise<void> {
+    const stop = this.store.activity.listen(this.stored.source, wake)
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+}

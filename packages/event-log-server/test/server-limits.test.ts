@@ -1,0 +1,257 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import {
+  ANY,
+  binaryEvent,
+  eventTypeFilter,
+  jsonEvent,
+  NO_STREAM,
+  persistentSubscriptionToAllSettingsFromDefaults,
+  persistentSubscriptionToStreamSettingsFromDefaults,
+  START,
+  streamNameFilter,
+} from '@eventstore/db-client'
+import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { until } from '@transferd/event-log/test/support/group-scene'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import t from 'tap'
+import { MatchingBudget } from '../src/filters/matching-budget.js'
+import { shared, streams } from '../src/wire/generated-protocol.js'
+import { makeCertificate } from './support/certificate.js'
+import { administrator, serve } from './support/server-fixture.js'
+
+const waitMs = 60_000
+const certificate = makeCertificate(tempDirectory(t))
+const plain = {}
+const transports = [
+  { transport: 'plain text', options: plain, skip: false },
+  {
+    transport: 'TLS',
+    options: certificate ? { certificate } : {},
+    skip: certificate ? false : 'there is no openssl to make a certificate with',
+  },
+]
+/** Named on a call the client appends by a call of its own; otherwise by one it keeps open for all appends. */
+const ways = [
+  { way: 'Append', call: { credentials: { username: administrator.login, password: administrator.password } } },
+  { way: 'BatchAppend', call: {} },
+]
+
+async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = []
+  for await (const item of iterable) items.push(item)
+  return items
+}
+
+function subscribeToAllRequest() {
+  const { Options } = streams.ReadReq
+  const empty = () => new shared.Empty()
+  const options = new Options().setAll(new Options.AllOptions().setStart(empty())).setNoFilter(empty())
+  options.setSubscription(new Options.SubscriptionOptions()).setUuidOption(new Options.UUIDOption().setString(empty()))
+  return new streams.ReadReq().setOptions(options)
+}
+
+for (const { transport, options, skip } of transports) {
+  t.test(`over ${transport}`, { skip }, async (t) => {
+    const { client, port, stop, faults } = await serve(options)
+
+    t.test('an event of 1 MiB comes back byte for byte, one byte more is refused', async (t) => {
+      const data = randomBytes(1_048_576)
+      for (const { way, call } of ways) {
+        const stream = `big-${way}`
+        await client.createPersistentSubscriptionToStream(
+          stream,
+          'g',
+          persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: START }),
+        )
+        await client.appendToStream(stream, binaryEvent({ type: 'Big', data }), call)
+        const tooLarge = { type: 'maximum-append-size-exceeded' } as unknown as Error
+        const more = binaryEvent({ type: 'Big', data: Buffer.concat([data, Buffer.alloc(1)]) })
+        await t.rejects(client.appendToStream(stream, more, call), tooLarge)
+        const [read, ...others] = await all(client.readStream(stream))
+        t.ok(data.equals((read?.event?.data ?? []) as Uint8Array), `read, ${way}`)
+        t.equal(others.length, 0)
+        for await (const { event } of client.subscribeToStream(stream, { fromRevision: START })) {
+          t.ok(data.equals((event?.data ?? []) as Uint8Array), 'subscribed to')
+          break
+        }
+        const group = client.subscribeToPersistentSubscriptionToStream(stream, 'g')
+        for await (const { event } of group) {
+          t.ok(data.equals((event?.data ?? []) as Uint8Array), 'from a group')
+          break
+        }
+      }
+    })
+
+    t.test('10,000 events of one append are stored all or none, and read in order', async (t) => {
+      const events = Array.from({ length: 10_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
+      for (const { way, call } of ways) {
+        const stream = `many-${way}`
+        const { nextExpectedRevision } = await client.appendToStream(stream, events, {
+          expectedRevision: NO_STREAM,
+          ...call,
+        })
+        t.equal(nextExpectedRevision, 9_999n)
+        const read = await all(client.readStream<{ type: 'T'; data: { n: number } }>(stream))
+        t.ok(read.every(({ event }, n) => event?.revision === BigInt(n) && event.data.n === n))
+        t.equal(read.length, 10_000, way)
+      }
+      const again = await client.appendToStream('many-BatchAppend', events, { expectedRevision: NO_STREAM })
+      t.equal(again.nextExpectedRevision, 9_999n, 'repeated')
+    })
+
+    t.test('a call ends at its deadline, and the connection serves the next', async (t) => {
+      const trusted = certificate && readFileSync(certificate.cert)
+      const raw = new Client(
+        `localhost:${port}`,
+        options === plain ? credentials.createInsecure() : credentials.createSsl(trusted),
+      )
+      const metadata = new Metadata()
+      const { login, password } = administrator
+      metadata.set('authorization', `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`)
+      const code = await new Promise((resolve) => {
+        const pass = (bytes: Buffer) => bytes
+        const request = Buffer.from(subscribeToAllRequest().serializeBinary())
+        const path = '/event_store.client.streams.Streams/Read'
+        const call = raw.makeServerStreamRequest(path, pass, pass, request, metadata, { deadline: Date.now() + 500 })
+        call.on('data', () => {})
+        call.on('error', (error: ServiceError) => resolve(error.code))
+        call.on('end', () => resolve(status.OK))
+      })
+      t.equal(code, status.DEADLINE_EXCEEDED)
+      raw.close()
+      await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))
+      t.equal((await all(client.readStream('s'))).length, 1)
+    })
+
+    await t.test('no fault of the server', async (t) => t.strictSame(faults, []))
+    await stop()
+  })
+}
+
+t.test('what a client has cancelled is worked on no longer', async (t) => {
+  const { client, store, stop, faults } = await serve()
+  const events = Array.from({ length: 5_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
+  await client.appendToStream('s', events)
+  let pages = 0
+  const { reader } = store
+  const allPage = reader.allPage.bind(reader)
+  reader.allPage = (...of) => {
+    pages += 1
+    return allPage(...of)
+  }
+  const nothing = eventTypeFilter({ prefixes: ['never'] })
+  const subscriptions = [client.subscribeToAll({ filter: nothing }), client.subscribeToAll(), client.subscribeToAll()]
+  for (const subscription of subscriptions) subscription.on('error', () => {}).resume()
+  await until(() => pages > 50, waitMs)
+  await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()))
+  for (let i = 0; i < 3; i += 1) {
+    for await (const _ of client.readAll({ maxCount: 100_000 })) break
+  }
+  // Whatever was under way has come to its end when two looks at it agree.
+  let before = -1
+  await until(async () => {
+    if (pages === before) return true
+    before = pages
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    return false
+  }, waitMs)
+  t.equal(pages, before)
+  await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  t.equal(pages, before, 'a new event wakes nobody')
+  t.strictSame(faults, [])
+  await stop()
+})
+
+t.test('an expression that backtracks for ever ends its own call only', async (t) => {
+  const { client, stop, faults } = await serve()
+  const stream = `${'a'.repeat(40)}b`
+  await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
+  const endless = streamNameFilter({ regex: '^(a+)+$' })
+  const start = performance.now()
+  await t.rejects(all(client.subscribeToAll({ filter: endless, fromPosition: START })), /takes too long/)
+  const group = `g-${randomUUID()}`
+  const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: START })
+  await client.createPersistentSubscriptionToAll(group, settings, { filter: endless })
+  const dropped = { type: 'persistent-subscription-dropped' } as unknown as Error
+  await t.rejects(all(client.subscribeToPersistentSubscriptionToAll(group)), dropped)
+  t.ok(performance.now() - start < waitMs, 'none of them held the server up for ever')
+  await client.deletePersistentSubscriptionToAll(group)
+
+  const harmless = streamNameFilter({ regex: '^a{3,}b$|^(?:x|y)+z$' })
+  const found: (string | undefined)[] = []
+  const subscription = client.subscribeToAll({ filter: harmless, fromPosition: START })
+  subscription.on('data', ({ event }) => found.push(event?.streamId))
+  await until(() => found.length > 0, waitMs)
+  await subscription.unsubscribe()
+  t.strictSame(found, [stream], 'expressions with repetitions work')
+  t.ok((await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }), { expectedRevision: ANY })).success)
+  t.ok(faults.length > 0, 'whoever runs the server is told of the group that cannot go on')
+  await stop()
+})
+
+t.test('many expressions on one connection take no more than one does; other connections are served', async (t) => {
+  const { client, port, stop, faults } = await serve()
+  const stream = `${'a'.repeat(40)}b`
+  await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
+  const hostile = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const path = '/event_store.client.streams.Streams/Read'
+  const pass = (bytes: Buffer) => bytes
+  const endless = new streams.ReadReq.Options.FilterOptions.Expression().setRegex('^(a+)+$')
+  const filter = new streams.ReadReq.Options.FilterOptions().setStreamIdentifier(endless).setMax(32)
+  const request = subscribeToAllRequest()
+  request.getOptions()?.setFilter(filter.setCheckpointintervalmultiplier(1))
+  const bytes = Buffer.from(request.serializeBinary())
+  let ended = 0
+  const calls = Array.from({ length: 40 }, () => {
+    const call = hostile.makeServerStreamRequest(path, pass, pass, bytes)
+    call.on('data', () => {})
+    call.on('error', ({ code }: ServiceError) => {
+      if (code === status.RESOURCE_EXHAUSTED) ended += 1
+    })
+    return call
+  })
+  await until(() => ended > 0, waitMs)
+  const busyAtFirst = performance.eventLoopUtilization()
+  const slowest = { ms: 0 }
+  for (let i = 0; i < 30; i += 1) {
+    const startedAtMs = performance.now()
+    await all(client.readStream(stream))
+    slowest.ms = Math.max(slowest.ms, performance.now() - startedAtMs)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.comment(`slowest read ${slowest.ms.toFixed(0)} ms, ${ended} of 40 expressions ended`)
+  t.comment(`busy for ${(performance.eventLoopUtilization(busyAtFirst).utilization * 100).toFixed(0)} %`)
+  t.ok(ended < 10, 'the others wait for the time of their connection')
+  for (const call of calls) call.cancel()
+  hostile.close()
+  t.strictSame(faults, [])
+  await stop()
+})
+
+t.test(
+  'a connection has a tenth of the time for expressions, and what is broken off for want of it is tried again',
+  async (t) => {
+    let nowMs = 0
+    const budget = new MatchingBudget(
+      () => nowMs,
+      async (ms) => {
+        nowMs += ms
+      },
+    )
+    const allowed: number[] = []
+    const takes = (ms: number) => (withinMs: number) => {
+      allowed.push(withinMs)
+      nowMs += Math.min(ms, withinMs)
+      return ms <= withinMs ? 'done' : undefined
+    }
+    t.equal(await budget.spend(takes(240)), 'done')
+    t.equal(await budget.spend(takes(100)), 'done', 'broken off after 25 ms, then with all there is')
+    t.equal(await budget.spend(takes(10_000)), undefined, 'with all there is it is not done either')
+    t.strictSame(allowed, [250, 25, 250, 150, 250])
+    const before = nowMs
+    for (let i = 0; i < 1_000; i += 1) await budget.spend(takes(1))
+    t.ok(nowMs - before > 9_000, `${nowMs - before} ms for 1,000 ms of matching`)
+  },
+)

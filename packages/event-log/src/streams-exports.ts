@@ -1,0 +1,11 @@
+/** Streams with metadata, deletion, access lists and system events, as EventStoreDB has them: what its protocol stands on. */
+
+export type { Direction } from './event-log-types.js'
+export { decodeBody, type EventContent, encodeBody, parseObject } from './file/event-body.js'
+export { positionAtOrAfter, positionScale, positionText } from './file/protocol-position.js'
+export { isMetadataStream, tombstoneRevision } from './file/stream-metadata.js'
+export type { StoredEvent } from './reader/event-rows.js'
+export { followerView, type LogReader, type StreamView } from './reader/log-reader.js'
+export { StreamStore } from './stream-store.js'
+export type { Expected } from './writer/stream-rules.js'
+export type { Outcome } from './writer/writer-client.js'

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { openEventLog } from '../../src/event-log.js'
+import { GroupScene, type Taker } from '../support/group-scene.js'
+
+/** Appends, and handles what is delivered in every way there is, until it is killed. Says which events it finished. */
+const [directory, prefix, put] = process.argv.slice(2) as [string, string, string]
+const store = await openEventLog({ directory })
+const scene = new GroupScene(store, prefix)
+
+function finished(id: string): void {
+  writeSync(1, `${id}\n`) // before the ack: whatever was said has been handled, also if the process dies now
+}
+
+async function handle({ event, ackId }: Taker['got'][number], { consumer }: Taker): Promise<void> {
+  const choice = Math.random()
+  if (choice < 0.5) {
+    finished(event.id)
+    await consumer.ack(ackId)
+  } else if (choice < 0.6) {
+    finished(event.id)
+    await consumer.nack('skip', '', ackId)
+  } else if (choice < 0.75) {
+    await consumer.nack('park', 'chosen', ackId)
+  } else if (choice < 0.9) {
+    await consumer.nack('retry', '', ackId)
+  }
+  if (Math.random() < 0.02) await scene.replay()
+}
+
+const takers: Taker[] = []
+setInterval(async () => {
+  takers.push(await scene.consume(20, handle))
+  if (takers.length > 3) await takers.shift()?.consumer.close()
+}, 150)
+
+for (let i = 0; i < Number(put); i += 1) {
+  const events = [0, 1, 2].map((n) => ({ id: randomUUID(), type: 'T', data: { n }, metadata: {} }))
+  await store.append(`${prefix}${randomUUID()}`, 'no_stream', events)
+}

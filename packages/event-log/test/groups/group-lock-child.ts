@@ -1,0 +1,11 @@
+import { openEventLog } from '../../src/event-log.js'
+import { GroupScene, numberOf } from '../support/group-scene.js'
+
+/** Consumes the group of a scene until it is killed; acknowledges even numbers. */
+const [directory, prefix] = process.argv.slice(2) as [string, string]
+const scene = new GroupScene(await openEventLog({ directory }), prefix)
+await scene.consume(10, async (delivery, taker) => {
+  process.stdout.write(`got ${numberOf(delivery)}\n`)
+  if (numberOf(delivery) % 2 === 0) await taker.consumer.ack(delivery.ackId)
+})
+process.stdout.write('consuming\n')

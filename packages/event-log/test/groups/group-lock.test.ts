@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { openEventLog } from '../../src/event-log.js'
+import { acking, each, GroupScene, sleep, until } from '../support/group-scene.js'
+
+const child = fileURLToPath(new URL('./group-lock-child.js', import.meta.url))
+
+function directoryOf(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'holding-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+/** A process that consumes the group, acknowledging only even numbers, and says what it got. */
+async function holder(t: Test, directory: string, scene: GroupScene) {
+  const { NODE_OPTIONS: _instrumentation, ...env } = process.env
+  const process_ = spawn(process.execPath, [child, directory, scene.prefix], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env,
+  })
+  t.teardown(() => process_.kill('SIGKILL'))
+  let output = ''
+  process_.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+  })
+  const lines = () => output.split('\n').filter((line) => line !== '')
+  await until(() => lines().includes('consuming'), 60_000)
+  return {
+    lines,
+    async kill() {
+      const ended = once(process_, 'exit')
+      process_.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+async function open(t: Test, directory: string): Promise<GroupScene> {
+  const store = await openEventLog({ directory })
+  t.teardown(() => store.close())
+  return new GroupScene(store)
+}
+
+t.jobs = 4
+
+t.test('a group is held by one process, and free at once when that is killed', { buffered: true }, async (t) => {
+  const directory = directoryOf(t)
+  const scene = await open(t, directory)
+  await scene.put(6)
+  await scene.create(each)
+  const other = await holder(t, directory, scene)
+  await until(() => other.lines().includes('got 5'), 60_000)
+  await t.rejects(scene.consume(), { name: 'GroupHeldElsewhereError' })
+  t.equal(await scene.untilCovered(1), 1, 'what it wrote is seen from here')
+  await other.kill()
+  const taker = await scene.consume()
+  t.same((await taker.count(5)).tries, [
+    [1, 0],
+    [2, 0],
+    [3, 0],
+    [4, 0],
+    [5, 0],
+  ])
+})
+
+t.test('updates, replays and deletion from elsewhere reach the holder', { buffered: true }, async (t) => {
+  const directory = directoryOf(t)
+  const here = await open(t, directory)
+  const elsewhere = await open(t, directory)
+  const there = new GroupScene(elsewhere.store, here.prefix)
+  await here.put(3)
+  await here.create(each)
+  const taker = await here.consume()
+  await taker.count(3)
+  await taker.nack('park', 1)
+  await here.untilParked(1)
+  t.equal(await there.parkedCount(), 1)
+  await there.replay()
+  t.same((await taker.count(4)).tries.at(-1), [1, 0])
+  t.equal(await there.parkedCount(), 0)
+  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' })
+  await there.update({ ...each, maxRetryCount: 1 })
+  await until(() => taker.error !== undefined)
+  t.equal(taker.error?.name, 'ConsumerDroppedError')
+  const second = await here.consume()
+  t.equal((await second.count(3)).got.length, 3)
+  await there.groups.delete(there.group)
+  await until(() => second.error !== undefined)
+  t.equal(second.error?.name, 'ConsumerDroppedError')
+  await t.rejects(here.consume(), { name: 'PersistentSubscriptionMissingError' })
+})
+
+t.test('a group without consumers is given free, and taken up as it was', { buffered: true }, async (t) => {
+  const directory = directoryOf(t)
+  const here = await open(t, directory)
+  const there = new GroupScene((await open(t, directory)).store, here.prefix)
+  await here.put(3)
+  await here.create()
+  const one = await here.consume()
+  await one.count(3)
+  await one.ack(0)
+  await one.consumer.close()
+  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' }, 'not at once')
+  await sleep(7_500)
+  t.equal(await here.covered(), 1, 'with a checkpoint, whatever the counts')
+  const again = await here.consume()
+  t.same((await again.count(2)).tries, [
+    [1, 1],
+    [2, 1],
+  ])
+  await again.consumer.close()
+  await sleep(7_500)
+  const two = await there.consume(10, acking)
+  t.same((await two.count(2)).tries, [
+    [1, 0],
+    [2, 0],
+  ])
+  await two.consumer.close()
+  await there.store.close()
+  const three = await here.consume()
+  await here.put(1)
+  t.same((await three.count(1)).tries, [[3, 0]], 'what somebody else did is not forgotten')
+})
+
+t.test('processes that create groups at the same time lose none', { buffered: true }, async (t) => {
+  const directory = directoryOf(t)
+  const scenes = [await open(t, directory), await open(t, directory)]
+  const names = Array.from({ length: 20 }, () => randomUUID())
+  await Promise.all(names.map((name, i) => scenes[i % 2]!.create({}, name)))
+  for (const name of names) for (const scene of scenes) t.equal((await scene.groups.info(name)).group, name)
+})
