@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { CDPSession } from 'playwright-core'
 import { startService } from '../examples/example-service.js'
 import { MerchantClient } from '../examples/merchant/merchant-api-client.js'
-import { launchBrowser } from '../test/browser/browser.js'
+import { launchBrowser } from '../test/browser/launch-browser.js'
 import { part } from './support/bench-part.js'
 import { note, row, title } from './support/bench-report.js'
 

@@ -3,9 +3,9 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
 import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
-import { launchBrowser } from '../dist/test/browser/browser.js'
-import { giveCredentials } from '../dist/test/browser/dashboard/world.js'
-import { giveCode, logIn } from '../dist/test/browser/world.js'
+import { launchBrowser } from '../dist/test/browser/launch-browser.js'
+import { giveCredentials } from '../dist/test/browser/dashboard/dashboard-service.js'
+import { giveCode, logIn } from '../dist/test/browser/payment-page-service.js'
 
 const folder = 'docs/images'
 const maxBytes = 150_000
@@ -81,7 +81,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await auditor.getByRole('heading', { name: /^Deposit / }).waitFor()
   await take(auditor, 'transfer')
   const trackingId = auditor.url().split('/').at(-1)
-  await go(auditor, `/audit?view=story&id=${trackingId}`, 'Audit')
+  await go(auditor, `/audit?view=transfer&id=${trackingId}`, 'Audit')
   await auditor
     .getByRole('listitem')
     .filter({ hasText: 'Deposit requested' })

@@ -21,7 +21,7 @@ const { fieldWords, detailWords, nameWords } = await pageModule<{
   detailWords(sentence: string): readonly Words[] | undefined
 }>('api/server-words.ts')
 
-const texts = JSON.parse(readFileSync('web/dashboard/texts/en/errors.json', 'utf8')) as Record<string, string>
+const texts = JSON.parse(readFileSync('web/dashboard/texts/errors.en.json', 'utf8')) as Record<string, string>
 
 function inWords(words: Words | undefined): string | undefined {
   const key = words?.id.replace(/^errors\./, '')

@@ -2,7 +2,7 @@ import { setSecondsLeft, startClock, stopClock } from './clock.js'
 import { data, duration, element, locale, type PageState, type Phase, text } from './page-data.js'
 import { tellParent } from './parent-page.js'
 import { type Next, type Refused, readState, take } from './requests.js'
-import { savedProgress, saveProgress } from './session.js'
+import { savedProgress, saveProgress } from './saved-progress.js'
 import { StepForm } from './step-form.js'
 
 type Step = 'login' | 'code' | 'device'

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
-import { launchBrowser } from '../browser.js'
-import { emailOf, giveCredentials, startDashboard } from './world.js'
+import { launchBrowser } from '../launch-browser.js'
+import { emailOf, giveCredentials, startDashboard } from './dashboard-service.js'
 
 const browser = await launchBrowser()
 if (!browser) t.plan(0, 'NOT RUN: no chromium')

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { useAction } from '../api/action'
-import { api } from '../api/api'
+import { api } from '../api/api-client'
 import type { ChangePasswordRequest, Session } from '../api/contract'
+import { useAction } from '../api/use-action'
 import { Form } from '../components/Form'
 import { TextField } from '../components/TextField'
-import { setSession, useSession } from './session'
+import { setSession, useSession } from './current-session'
 import { useText } from './texts'
 
 interface ChangePasswordProps {

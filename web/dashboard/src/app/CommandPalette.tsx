@@ -13,7 +13,7 @@ import {
   ModalOverlay,
   TextField,
 } from 'react-aria-components'
-import { api } from '../api/api'
+import { api } from '../api/api-client'
 import type { SearchAnswer } from '../api/contract'
 import { useChosenLanguage } from './language'
 import { useDestinations } from './navigation'
@@ -159,7 +159,7 @@ function useResultEntries(items: SearchAnswer['items']): readonly Entry[] {
   const go = {
     transfer: (trackingId: string) => navigate({ to: '/transfers/$trackingId', params: { trackingId } }),
     merchant: (merchantId: string) => navigate({ to: '/merchants/$merchantId', params: { merchantId } }),
-    user: (userId: string) => navigate({ to: '/people/$userId', params: { userId } }),
+    user: (userId: string) => navigate({ to: '/users/$userId', params: { userId } }),
   }
   return items.map(({ type, id, title, subtitle }) => ({
     id: `${type}-${id}`,

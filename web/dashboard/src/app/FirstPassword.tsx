@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { ChangePassword } from './ChangePassword'
-import { Door } from './Door'
+import { EntryLayout } from './EntryLayout'
 import { SignOut } from './SignOut'
 import { useText } from './texts'
 
@@ -11,11 +11,11 @@ export function FirstPassword() {
     document.title = text('shell.titleOf', { page: text('shell.firstPassword') })
   }, [text])
   return (
-    <Door>
+    <EntryLayout>
       <h1>{text('shell.firstPassword')}</h1>
       <p>{text('shell.firstPasswordHelp')}</p>
       <ChangePassword currentLabel={text('shell.givenPassword')} />
       <SignOut />
-    </Door>
+    </EntryLayout>
   )
 }

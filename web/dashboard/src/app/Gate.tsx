@@ -3,11 +3,11 @@ import { type ReactNode, useState } from 'react'
 import { Loading } from '../components/Loaded'
 import { Problem } from '../components/Problem'
 import { Toasts } from '../components/Toasts'
-import { Door } from './Door'
+import { SessionContext, sessionQuery } from './current-session'
+import { EntryLayout } from './EntryLayout'
 import { FirstPassword } from './FirstPassword'
-import { linkedSession } from './linked-session'
 import { ConfirmSignIn, SignIn } from './SignIn'
-import { SessionContext, sessionQuery } from './session'
+import { linkedSession } from './session-link'
 
 linkedSession()
 
@@ -18,7 +18,7 @@ export function Gate({ children }: { readonly children: ReactNode }) {
   if (session && !hadSession) setHadSession(true)
   const inside = () => {
     if (session === undefined)
-      return error ? <Door>{<Problem error={error} retry={() => void refetch()} />}</Door> : <Loading />
+      return error ? <EntryLayout>{<Problem error={error} retry={() => void refetch()} />}</EntryLayout> : <Loading />
     if (session === null) return <SignIn wasSignedOut={hadSession} />
     return (
       <SessionContext key={session.user.userId} value={session}>

@@ -1,6 +1,6 @@
 import { ButtonLink } from '../components/Button'
-import { usePayoutsStopped } from './payouts'
-import { useMay } from './session'
+import { useMay } from './current-session'
+import { usePayoutsStopped } from './payouts-stopped-query'
 import { useText } from './texts'
 import './PayoutsStopped.css'
 

@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'react'
-import { useAction } from '../api/action'
-import { api } from '../api/api'
+import { api } from '../api/api-client'
 import type { ConfirmRequest, Session, SignInRequest } from '../api/contract'
+import { useAction } from '../api/use-action'
 import { Dialog } from '../components/Dialog'
 import { Form } from '../components/Form'
 import { TextField } from '../components/TextField'
-import { Door } from './Door'
-import { onConfirmationNeeded } from './linked-session'
-import { setSession } from './session'
+import { setSession } from './current-session'
+import { EntryLayout } from './EntryLayout'
+import { onConfirmationNeeded } from './session-link'
 import { useText } from './texts'
 
 export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
@@ -22,7 +22,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
   }, [text])
   const submit = (data: FormData) => start({ email: textOf(data, 'email'), ...proofOf(data) })
   return (
-    <Door>
+    <EntryLayout>
       <h1>{text('shell.signIn')}</h1>
       {wasSignedOut && <p>{text('shell.signedOut')}</p>}
       <Form onSubmit={submit} error={error} submit={text('shell.signIn')} pending={pending}>
@@ -45,7 +45,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
         />
         {asksForCode && <CodeField autoFocus />}
       </Form>
-    </Door>
+    </EntryLayout>
   )
 }
 

@@ -1,8 +1,8 @@
-import { useAction } from '../api/action'
-import { api } from '../api/api'
+import { api } from '../api/api-client'
+import { useAction } from '../api/use-action'
 import { Button } from '../components/Button'
 import { notify } from '../components/Toasts'
-import { setSession } from './session'
+import { setSession } from './current-session'
 import { useText } from './texts'
 
 export function useSignOut() {

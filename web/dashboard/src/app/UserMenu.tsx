@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Header, type Key, Menu, MenuItem, MenuSection, MenuTrigger, Popover } from 'react-aria-components'
 import { Button } from '../components/Button'
+import { useSession } from './current-session'
 import { type Language, languages, useChosenLanguage } from './language'
 import { useSignOut } from './SignOut'
-import { useSession } from './session'
 import { useText } from './texts'
 import { type Theme, themes, useTheme } from './theme'
 

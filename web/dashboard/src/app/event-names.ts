@@ -2,7 +2,7 @@ import { useCallback } from 'react'
 import { useKnownText } from './texts'
 
 /** Where events have words: those of transfers, of merchants and people, and of the rest. */
-const areas = ['transfer', 'people', 'audit'] as const
+const areas = ['transfer', 'users', 'audit'] as const
 
 export const eventTextForm = new RegExp(`^(?:${areas.join('|')})\\.event\\.(.+)$`)
 

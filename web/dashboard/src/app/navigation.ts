@@ -1,5 +1,5 @@
 import { useRouter } from '@tanstack/react-router'
-import { useSession } from './session'
+import { useSession } from './current-session'
 
 /** What people get to by the navigation and the command palette, in this order. */
 const destinations = [
@@ -9,7 +9,7 @@ const destinations = [
   { to: '/pay', label: 'shell.pay' },
   { to: '/callbacks', label: 'shell.callbacks' },
   { to: '/merchants', label: 'shell.merchants' },
-  { to: '/people', label: 'shell.people' },
+  { to: '/users', label: 'shell.people' },
   { to: '/statement', label: 'shell.statement' },
   { to: '/operations', label: 'shell.operations' },
   { to: '/audit', label: 'shell.audit' },

@@ -1,11 +1,11 @@
 import { createRootRoute, createRoute, Outlet, retainSearchParams } from '@tanstack/react-router'
 import type { Permission } from '../api/contract'
-import { Allowed } from './Allowed'
-import { Crashed } from './Crashed'
 import { Gate } from './Gate'
 import { Layout } from './Layout'
 import { NotFound } from './NotFound'
-import { picked } from './search'
+import { PageError } from './PageError'
+import { RequirePermission } from './RequirePermission'
+import { picked } from './search-params'
 
 export interface PagesSearch {
   readonly merchantId?: string | undefined
@@ -28,7 +28,7 @@ export const rootRoute = createRootRoute({
     </Gate>
   ),
   notFoundComponent: NotFound,
-  errorComponent: Crashed,
+  errorComponent: PageError,
 })
 
 /** Above every page: the chosen merchant goes along from one to the next. */
@@ -39,9 +39,9 @@ export const pagesRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): PagesSearch => picked(search, ['merchantId']),
   search: { middlewares: [retainSearchParams<PagesSearch>(['merchantId'])] },
   component: () => (
-    <Allowed>
+    <RequirePermission>
       <Outlet />
-    </Allowed>
+    </RequirePermission>
   ),
-  errorComponent: Crashed,
+  errorComponent: PageError,
 })

@@ -1,19 +1,19 @@
 import { createRouter } from '@tanstack/react-router'
-import { accountRoute } from '../pages/account/route'
-import { auditRoute } from '../pages/audit/route'
-import { callbacksRoute } from '../pages/callbacks/route'
-import { merchantRoute, merchantsRoute } from '../pages/merchants/route'
-import { operationsRoute } from '../pages/operations/route'
-import { overviewRoute } from '../pages/overview/route'
-import { payingRoute } from '../pages/paying/route'
-import { peopleRoute, personRoute } from '../pages/people/route'
-import { privacyRoute } from '../pages/privacy/route'
-import { statementRoute } from '../pages/statement/route'
-import { transferRoute } from '../pages/transfer/route'
-import { depositsRoute, withdrawalsRoute } from '../pages/transfers/route'
+import { accountRoute } from '../pages/account/account-route'
+import { auditRoute } from '../pages/audit/audit-route'
+import { callbacksRoute } from '../pages/callbacks/callbacks-route'
+import { merchantRoute, merchantsRoute } from '../pages/merchants/merchants-route'
+import { operationsRoute } from '../pages/operations/operations-route'
+import { overviewRoute } from '../pages/overview/overview-route'
+import { payingRoute } from '../pages/paying/paying-route'
+import { privacyRoute } from '../pages/privacy/privacy-route'
+import { statementRoute } from '../pages/statement/statement-route'
+import { transferRoute } from '../pages/transfer/transfer-route'
+import { depositsRoute, withdrawalsRoute } from '../pages/transfers/transfers-route'
+import { userRoute, usersRoute } from '../pages/users/users-route'
 import { basePath } from './base-path'
 import { pagesRoute, rootRoute } from './root'
-import { parseSearch, stringifySearch } from './search'
+import { parseSearch, stringifySearch } from './search-params'
 
 const routeTree = rootRoute.addChildren([
   pagesRoute.addChildren([
@@ -25,8 +25,8 @@ const routeTree = rootRoute.addChildren([
     callbacksRoute,
     merchantsRoute,
     merchantRoute,
-    peopleRoute,
-    personRoute,
+    usersRoute,
+    userRoute,
     statementRoute,
     operationsRoute,
     auditRoute,

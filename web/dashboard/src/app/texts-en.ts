@@ -1,4 +1,4 @@
-export const files = import.meta.glob<Record<string, string>>('../../texts/en/*.json', {
+export const files = import.meta.glob<Record<string, string>>('../../texts/*.en.json', {
   eager: true,
   import: 'default',
 })

@@ -1,4 +1,4 @@
-export const files = import.meta.glob<Record<string, string>>('../../texts/tr/*.json', {
+export const files = import.meta.glob<Record<string, string>>('../../texts/*.tr.json', {
   eager: true,
   import: 'default',
 })

@@ -1,21 +1,21 @@
 import { useCallback } from 'react'
 import { useIntl } from 'react-intl'
-import type account from '../../texts/en/account.json'
-import type audit from '../../texts/en/audit.json'
-import type callbacks from '../../texts/en/callbacks.json'
-import type common from '../../texts/en/common.json'
-import type errors from '../../texts/en/errors.json'
-import type live from '../../texts/en/live.json'
-import type merchants from '../../texts/en/merchants.json'
-import type operations from '../../texts/en/operations.json'
-import type overview from '../../texts/en/overview.json'
-import type paying from '../../texts/en/paying.json'
-import type people from '../../texts/en/people.json'
-import type privacy from '../../texts/en/privacy.json'
-import type shell from '../../texts/en/shell.json'
-import type statement from '../../texts/en/statement.json'
-import type transfer from '../../texts/en/transfer.json'
-import type transfers from '../../texts/en/transfers.json'
+import type account from '../../texts/account.en.json'
+import type audit from '../../texts/audit.en.json'
+import type callbacks from '../../texts/callbacks.en.json'
+import type common from '../../texts/common.en.json'
+import type errors from '../../texts/errors.en.json'
+import type live from '../../texts/live.en.json'
+import type merchants from '../../texts/merchants.en.json'
+import type operations from '../../texts/operations.en.json'
+import type overview from '../../texts/overview.en.json'
+import type paying from '../../texts/paying.en.json'
+import type privacy from '../../texts/privacy.en.json'
+import type shell from '../../texts/shell.en.json'
+import type statement from '../../texts/statement.en.json'
+import type transfer from '../../texts/transfer.en.json'
+import type transfers from '../../texts/transfers.en.json'
+import type users from '../../texts/users.en.json'
 
 interface Areas {
   readonly account: typeof account
@@ -28,7 +28,7 @@ interface Areas {
   readonly operations: typeof operations
   readonly overview: typeof overview
   readonly paying: typeof paying
-  readonly people: typeof people
+  readonly users: typeof users
   readonly privacy: typeof privacy
   readonly shell: typeof shell
   readonly statement: typeof statement
@@ -46,7 +46,7 @@ export async function loadTexts(language: 'en' | 'tr'): Promise<Messages> {
   const { files } = language === 'en' ? await import('./texts-en') : await import('./texts-tr')
   const messages: Messages = {}
   for (const [path, texts] of Object.entries(files)) {
-    const [, area] = /(\w+)\.json$/.exec(path) ?? []
+    const [, area] = /(\w+)\.\w+\.json$/.exec(path) ?? []
     for (const [key, message] of Object.entries(texts)) messages[`${area}.${key}`] = message
   }
   return messages

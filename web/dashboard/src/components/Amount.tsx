@@ -1,4 +1,4 @@
-import { useAmounts } from './amounts'
+import { useAmounts } from './use-amounts'
 import './Amount.css'
 
 interface AmountProps {

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { TextField as AriaTextField, Input } from 'react-aria-components'
 import { useText } from '../app/texts'
-import { useAmounts } from './amounts'
 import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { useAmounts } from './use-amounts'
 
 interface AmountFieldProps extends FieldWords {
   readonly name: string

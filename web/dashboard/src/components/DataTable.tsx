@@ -3,7 +3,7 @@ import { type MouseEvent, type ReactNode, useMemo } from 'react'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { ColumnChoice, useColumnChoice } from './ColumnChoice'
-import { useRowKeys } from './row-keys'
+import { useRowKeys } from './use-row-keys'
 import './DataTable.css'
 
 export interface Column<Row> {

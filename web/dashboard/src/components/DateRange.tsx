@@ -1,6 +1,6 @@
 import { useText } from '../app/texts'
 import { DateField } from './DateField'
-import { dayOf, lastDays, type Period, startOf, thisMonth } from './days'
+import { dayOf, lastDays, type Period, startOf, thisMonth } from './local-days'
 import { Menu } from './Menu'
 import './DateRange.css'
 

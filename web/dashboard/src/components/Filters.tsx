@@ -1,10 +1,10 @@
 import { useEffect, useEffectEvent, useState } from 'react'
 import { useText } from '../app/texts'
-import { useAmounts } from './amounts'
 import { Button } from './Button'
 import { DateRange } from './DateRange'
 import { Select } from './Select'
 import { TextField } from './TextField'
+import { useAmounts } from './use-amounts'
 import './Filters.css'
 
 export type FilterField =

@@ -1,6 +1,6 @@
 import type { QueryKey } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useAction } from '../api/action'
+import { useAction } from '../api/use-action'
 import { useText } from '../app/texts'
 import { Dialog } from './Dialog'
 import { Form } from './Form'

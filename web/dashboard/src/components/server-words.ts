@@ -1,7 +1,7 @@
 import { useContext, useMemo } from 'react'
 import { useIntl } from 'react-intl'
 import { detailWords, fieldWords, itemWords, nameWords, type Words } from '../api/server-words'
-import { SessionContext } from '../app/session'
+import { SessionContext } from '../app/current-session'
 import { useKnownText } from '../app/texts'
 import { amountsIn } from './amount-format'
 import { exactTime } from './Time'

@@ -1,6 +1,6 @@
 import { ChangePassword } from '../../app/ChangePassword'
-import { useMerchantName } from '../../app/merchants'
-import { useSession } from '../../app/session'
+import { useSession } from '../../app/current-session'
+import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'

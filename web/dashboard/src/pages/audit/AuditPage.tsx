@@ -2,33 +2,33 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useText } from '../../app/texts'
 import { Page } from '../../components/Page'
 import { Tabs } from '../../components/Tabs'
-import { Actions } from './Actions'
-import { Export } from './Export'
-import { Integrity } from './Integrity'
-import { MomentView } from './MomentView'
+import { AuditActionList } from './AuditActionList'
+import { AuditExport } from './AuditExport'
+import { IntegrityView } from './IntegrityView'
+import { MerchantHistory } from './MerchantHistory'
 import { TransferHistory } from './TransferHistory'
-import './audit.css'
+import './AuditPage.css'
 
 const route = getRouteApi('/pages/audit')
 
 /** What happened, who did it, what it was like then, and whether the log is still what it was. */
 export function AuditPage() {
   const text = useText()
-  const { view = 'story' } = route.useSearch()
+  const { view = 'transfer' } = route.useSearch()
   const navigate = route.useNavigate()
   const views = [
-    { id: 'story', label: text('audit.view.story'), content: <TransferHistory /> },
-    { id: 'moment', label: text('audit.view.moment'), content: <MomentView /> },
-    { id: 'actions', label: text('audit.view.actions'), content: <Actions /> },
-    { id: 'integrity', label: text('audit.view.integrity'), content: <Integrity /> },
-    { id: 'export', label: text('audit.view.export'), content: <Export /> },
+    { id: 'transfer', label: text('audit.view.transfer'), content: <TransferHistory /> },
+    { id: 'merchant', label: text('audit.view.merchant'), content: <MerchantHistory /> },
+    { id: 'actions', label: text('audit.view.actions'), content: <AuditActionList /> },
+    { id: 'integrity', label: text('audit.view.integrity'), content: <IntegrityView /> },
+    { id: 'export', label: text('audit.view.export'), content: <AuditExport /> },
   ]
   return (
     <Page title={text('audit.title')}>
       <Tabs
         label={text('audit.views')}
         items={views}
-        selected={views.some(({ id }) => id === view) ? view : 'story'}
+        selected={views.some(({ id }) => id === view) ? view : 'transfer'}
         onSelect={(id) => {
           if (id !== view) void navigate({ search: ({ merchantId }) => ({ merchantId, view: id }) })
         }}

@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { AuditStory } from '../../api/contract'
-import { filled } from '../../api/settling'
+import { filled } from '../../api/settlement-form'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { TextField } from '../../components/TextField'
-import { MomentField } from './MomentField'
-import { Proof } from './Proof'
-import { StateAt } from './StateAt'
-import { Timeline } from './Timeline'
+import { AuditTimeline } from './AuditTimeline'
+import { PointInTimeField } from './PointInTimeField'
+import { ProofDownload } from './ProofDownload'
+import { StateAtTime } from './StateAtTime'
 
 const route = getRouteApi('/pages/audit')
 
@@ -39,7 +39,7 @@ export function TransferHistory() {
             {text('audit.show')}
           </Button>
         </form>
-        {id !== undefined && <MomentField at={at} onChange={(next) => go({ at: next })} />}
+        {id !== undefined && <PointInTimeField at={at} onChange={(next) => go({ at: next })} />}
       </div>
       {id === undefined ? (
         <Empty title={text('audit.whichTransfer')}>{text('audit.whichTransferHelp')}</Empty>
@@ -65,10 +65,10 @@ function History({ id, at, onMoment }: HistoryProps) {
   })
   return (
     <div className="Audit-columns">
-      <Card title={text('audit.story')} actions={<Proof trackingId={id} />}>
-        <Loaded query={query}>{({ items }) => <Timeline items={items} at={at} onMoment={onMoment} />}</Loaded>
+      <Card title={text('audit.story')} actions={<ProofDownload trackingId={id} />}>
+        <Loaded query={query}>{({ items }) => <AuditTimeline items={items} at={at} onMoment={onMoment} />}</Loaded>
       </Card>
-      <StateAt of="transfer" id={id} at={at} />
+      <StateAtTime of="transfer" id={id} at={at} />
     </div>
   )
 }

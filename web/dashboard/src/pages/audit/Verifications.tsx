@@ -3,7 +3,7 @@ import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Empty } from '../../components/Empty'
 import { Time } from '../../components/Time'
-import { Findings } from './Findings'
+import { IntegrityFindings } from './IntegrityFindings'
 
 export function Verifications({ verifications }: { readonly verifications: readonly AuditVerification[] }) {
   const text = useText()
@@ -45,7 +45,7 @@ function Verification({ verification }: { readonly verification: AuditVerificati
         />
       )}
       <span className="muted small">{text('audit.verified', { verified, treeSize })}</span>
-      {findings.length > 0 && <Findings findings={findings} />}
+      {findings.length > 0 && <IntegrityFindings findings={findings} />}
     </>
   )
 }

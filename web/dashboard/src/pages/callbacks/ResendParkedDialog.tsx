@@ -1,6 +1,6 @@
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { EndpointItem, ResendAnswer, ResendRequest } from '../../api/contract'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'

@@ -1,16 +1,16 @@
 import { useState } from 'react'
 import { scopes } from '../../../../../src/domain/merchant/api-key'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { CreateKeyRequest, IssuedSecret } from '../../api/contract'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { CheckboxGroup } from '../../components/Checkbox'
 import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
-import { oneLine } from './form-values'
 import { IssuedDialog } from './IssuedDialog'
+import { oneLine } from './merchant-form'
 
 interface CreateKeyDialogProps {
   readonly merchantId: string

@@ -1,7 +1,7 @@
 import { useState } from 'react'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { CreateMerchantRequest, IssuedMerchant } from '../../api/contract'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Checkbox } from '../../components/Checkbox'
@@ -9,7 +9,7 @@ import { SecretOnce } from '../../components/Copyable'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
-import { lines, oneLine } from './form-values'
+import { lines, oneLine } from './merchant-form'
 
 interface CreateMerchantDialogProps {
   readonly onClose: () => void

@@ -1,13 +1,13 @@
 import { useState } from 'react'
 import type { MerchantItem } from '../../api/contract'
-import { useMay } from '../../app/session'
+import { useMay } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'
-import { EnableConfirm } from '../callbacks/EnableConfirm'
-import { TestDialog } from '../callbacks/TestDialog'
+import { EnableEndpointDialog } from '../callbacks/EnableEndpointDialog'
+import { TestEndpointDialog } from '../callbacks/TestEndpointDialog'
 
 export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
@@ -44,8 +44,8 @@ export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
           )}
         </div>
       )}
-      {opened === 'test' && <TestDialog {...dialog} />}
-      {opened === 'enable' && <EnableConfirm {...dialog} />}
+      {opened === 'test' && <TestEndpointDialog {...dialog} />}
+      {opened === 'enable' && <EnableEndpointDialog {...dialog} />}
     </Card>
   )
 }

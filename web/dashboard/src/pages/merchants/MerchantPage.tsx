@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { MerchantItem } from '../../api/contract'
-import { useMay } from '../../app/session'
+import { useMay } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { CopyableId } from '../../components/Copyable'
@@ -11,14 +11,14 @@ import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { Tabs } from '../../components/Tabs'
 import { Time } from '../../components/Time'
-import { Changes } from '../people/Changes'
+import { ChangeHistory } from '../users/ChangeHistory'
 import { EndpointTab } from './EndpointTab'
 import { KeysTab } from './KeysTab'
 import { MerchantState } from './MerchantState'
 import { SettingsFacts } from './SettingsFacts'
 import { SettingsForm } from './SettingsForm'
-import { SuspendConfirm } from './SuspendConfirm'
-import './merchants.css'
+import { SuspendDialog } from './SuspendDialog'
+import './MerchantsPage.css'
 
 const route = getRouteApi('/pages/merchants/$merchantId')
 
@@ -45,7 +45,7 @@ export function MerchantPage() {
       }
     >
       <Loaded query={query}>{(item) => <Merchant merchant={item} />}</Loaded>
-      {merchant && asking && <SuspendConfirm merchant={merchant} onClose={() => setAsking(false)} />}
+      {merchant && asking && <SuspendDialog merchant={merchant} onClose={() => setAsking(false)} />}
     </Page>
   )
 }
@@ -59,7 +59,7 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
   const changes = {
     id: 'changes',
     label: text('merchants.changes'),
-    content: <Changes subject={merchantId} />,
+    content: <ChangeHistory subject={merchantId} />,
   }
   return (
     <>

@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { overlapMinutes } from '../../../../../src/domain/merchant/merchant-settings'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { IssuedSecret, RotateRequest } from '../../api/contract'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
-import { oneLine } from './form-values'
 import { IssuedDialog } from './IssuedDialog'
+import { oneLine } from './merchant-form'
 
 interface RotateDialogProps {
   readonly merchantId: string

@@ -1,5 +1,5 @@
 import type { MerchantItem } from '../../api/contract'
-import { usePaymentMethodName } from '../../app/merchants'
+import { usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'

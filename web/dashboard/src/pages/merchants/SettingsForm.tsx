@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { MerchantItem } from '../../api/contract'
-import { useSession } from '../../app/session'
+import { useAction } from '../../api/use-action'
+import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Card } from '../../components/Card'
@@ -11,7 +11,7 @@ import { Form } from '../../components/Form'
 import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
-import { changedSettings, instructionsField } from './settings'
+import { changedSettings, instructionsField } from './changed-settings'
 
 interface SettingsProps {
   readonly merchant: MerchantItem

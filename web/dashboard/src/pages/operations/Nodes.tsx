@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { LeaseItem, NodeItem, NodesAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'

@@ -1,28 +1,28 @@
 import { useText } from '../../app/texts'
 import { Page } from '../../components/Page'
-import { Checks } from './Checks'
+import { DoctorChecks } from './DoctorChecks'
 import { Nodes } from './Nodes'
-import { Parked } from './Parked'
-import { Problems } from './Problems'
-import { Projections } from './Projections'
-import { Stuck } from './Stuck'
-import './operations.css'
+import { ParkedCallbacks } from './ParkedCallbacks'
+import { ProjectionList } from './ProjectionList'
+import { StuckTransfers } from './StuckTransfers'
+import { UnreadableEvents } from './UnreadableEvents'
+import './OperationsPage.css'
 
 /** What stands still first, then what should go on by itself. */
 export function OperationsPage() {
   const text = useText()
   return (
     <Page title={text('operations.title')}>
-      <Problems />
+      <UnreadableEvents />
       <div className="Operations-columns">
         <div className="stack">
-          <Projections />
+          <ProjectionList />
           <Nodes />
         </div>
         <div className="stack">
-          <Stuck />
-          <Parked />
-          <Checks />
+          <StuckTransfers />
+          <ParkedCallbacks />
+          <DoctorChecks />
         </div>
       </div>
     </Page>

@@ -1,11 +1,11 @@
 import type { ProjectionComparison, ProjectionItem, ProjectionTask } from '../../api/contract'
-import { useActorName } from '../../app/actors'
+import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
 import { CopyableId } from '../../components/Copyable'
 import { Duration } from '../../components/Duration'
 import { Time } from '../../components/Time'
-import { isUnderWay } from './projection'
+import { isUnderWay } from './projection-tasks'
 
 const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
   current: 'good',
@@ -105,7 +105,7 @@ function Comparison({ comparison }: { readonly comparison: ProjectionComparison 
 }
 
 /** Documents that wait for a switch, and those that can be gone back to. */
-export function Beside({ projection: { built, previous, task } }: { readonly projection: ProjectionItem }) {
+export function OtherVersions({ projection: { built, previous, task } }: { readonly projection: ProjectionItem }) {
   const text = useText()
   return (
     <>

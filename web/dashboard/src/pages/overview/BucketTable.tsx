@@ -3,8 +3,8 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
-import { type Measure, shownStatuses, type TimeSeries } from './figures'
 import type { Axes } from './line-chart'
+import { type Measure, shownStatuses, type TimeSeries } from './overview-totals'
 
 interface BucketTableProps {
   readonly label: string

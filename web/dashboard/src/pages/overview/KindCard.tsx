@@ -3,12 +3,12 @@ import type { Bucket, Kind, OverviewAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { BucketTable } from './BucketTable'
-import { completionRate, type Measure, shownStatuses, talliesOf, timeSeries } from './figures'
+import { useAxes } from './chart-axes'
 import { KindFacts } from './KindFacts'
-import { lineStyles } from './lines'
-import type { Range } from './range'
-import { Tallies } from './Tallies'
-import { useAxes } from './useAxes'
+import { lineStyles } from './line-styles'
+import type { Range } from './overview-range'
+import { completionRate, type Measure, shownStatuses, talliesOf, timeSeries } from './overview-totals'
+import { StatusTotals } from './StatusTotals'
 
 const VolumeChart = lazy(async () => ({ default: (await import('./VolumeChart')).VolumeChart }))
 
@@ -49,7 +49,7 @@ export function KindCard({ kind, answer, buckets, range, measure, asTable }: Kin
         </Suspense>
       )}
       {axes.inUtc && <p className="muted small">{text('overview.daysInUtc')}</p>}
-      <Tallies tallies={tallies} series={series} pointed={asTable ? null : pointed} axes={axes} />
+      <StatusTotals tallies={tallies} series={series} pointed={asTable ? null : pointed} axes={axes} />
     </Card>
   )
 }

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import type { TransferRow } from '../../api/contract'
-import { useMerchantName } from '../../app/merchants'
+import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'

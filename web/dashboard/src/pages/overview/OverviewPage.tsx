@@ -1,19 +1,19 @@
 import './OverviewPage.css'
 import { getRouteApi } from '@tanstack/react-router'
-import { useMerchant } from '../../app/merchants'
+import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { DateRange } from '../../components/DateRange'
-import { LiveMark } from '../../components/LiveMark'
+import { LiveBadge } from '../../components/LiveBadge'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
-import type { Measure } from './figures'
 import { KindCard } from './KindCard'
 import { OldestPending } from './OldestPending'
-import { useOverview } from './overview'
-import { Projections } from './Projections'
-import { type Range, rangeOf } from './range'
+import { type Range, rangeOf } from './overview-range'
+import type { Measure } from './overview-totals'
+import { ProjectionLag } from './ProjectionLag'
 import { ShowAs } from './ShowAs'
 import { ToDo } from './ToDo'
+import { useOverview } from './use-overview'
 
 const route = getRouteApi('/pages/')
 
@@ -47,7 +47,7 @@ function Figures({ range, merchantId }: { range: Range; merchantId: string | und
   return (
     <div className="stack">
       <div className="spread">
-        <LiveMark state={live} />
+        <LiveBadge state={live} />
         <ShowAs measure={shown} asTable={view === 'table'} />
       </div>
       <Loaded query={query}>
@@ -68,7 +68,7 @@ function Figures({ range, merchantId }: { range: Range; merchantId: string | und
               ))}
             </div>
             <OldestPending rows={answer.oldestPending} />
-            <Projections items={answer.projections} />
+            <ProjectionLag items={answer.projections} />
           </>
         )}
       </Loaded>

@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useText } from '../../app/texts'
 import { Segments } from '../../components/Segments'
-import type { Measure } from './figures'
+import type { Measure } from './overview-totals'
 
 const route = getRouteApi('/pages/')
 

@@ -3,7 +3,7 @@ import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { useServerWords } from '../../components/server-words'
 import { minutesAndSeconds, standing } from './claim-time'
-import { useNow } from './claims'
+import { useNow } from './claim-timers'
 
 /** Who has it and for how long still; nothing once the time is over. */
 export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {

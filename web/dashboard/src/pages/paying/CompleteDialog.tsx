@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { TransferDetail } from '../../api/contract'
-import { completionOf } from '../../api/settling'
+import { completionOf } from '../../api/settlement-form'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { AmountField } from '../../components/AmountField'
@@ -12,7 +12,7 @@ import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
 import { ClaimChip } from './ClaimChip'
 import { AccountNumber } from './CopyLine'
-import { Meanwhile } from './Meanwhile'
+import { WithdrawalChanged } from './WithdrawalChanged'
 
 export interface ActionDialogProps {
   /** As it was when the dialog opened. */
@@ -52,7 +52,7 @@ export function CompleteDialog({ seen, now, onClose, onDone, onFailed }: ActionD
           <CompleteFields seen={seen} now={now} />
         </Form>
       ) : (
-        <Meanwhile now={now} error={action.error} onClose={onClose} />
+        <WithdrawalChanged now={now} error={action.error} onClose={onClose} />
       )}
     </Dialog>
   )

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { notify } from '../../components/Toasts'
-import { inFours } from './account'
+import { inFours } from './account-number'
 
 interface CopyLineProps {
   readonly label: string

@@ -5,12 +5,12 @@ import { Loaded } from '../../components/Loaded'
 import { useServerWords } from '../../components/server-words'
 import { notify } from '../../components/Toasts'
 import { CompleteDialog } from './CompleteDialog'
-import type { KeyedAction, PayingKey } from './keys'
 import { MessageDialog } from './MessageDialog'
 import { PayPanel } from './PayPanel'
-import { useWithdrawal } from './queue'
+import type { KeyedAction, PayingKey } from './paying-keys'
+import { isWaiting } from './payment-queue'
+import { useWithdrawal } from './use-payment-queue'
 import { type DirectAction, useRefetch, useSettling } from './use-settling'
-import { isWaiting } from './waiting'
 
 interface CurrentWithdrawalProps {
   readonly trackingId: string

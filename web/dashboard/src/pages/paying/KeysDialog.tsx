@@ -1,7 +1,7 @@
 import { useText } from '../../app/texts'
 import { Checkbox } from '../../components/Checkbox'
 import { Dialog } from '../../components/Dialog'
-import { actionKeys } from './keys'
+import { actionKeys } from './paying-keys'
 
 interface KeysDialogProps {
   readonly open: boolean

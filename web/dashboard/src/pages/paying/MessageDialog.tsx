@@ -1,14 +1,14 @@
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { TransferDetail } from '../../api/contract'
-import { filled } from '../../api/settling'
+import { filled } from '../../api/settlement-form'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { TextField } from '../../components/TextField'
 import type { ActionDialogProps } from './CompleteDialog'
-import { Meanwhile } from './Meanwhile'
+import { WithdrawalChanged } from './WithdrawalChanged'
 
 interface MessageDialogProps extends ActionDialogProps {
   readonly action: 'cancel' | 'manual-control'
@@ -48,7 +48,7 @@ export function MessageDialog({ action: name, seen, now, onClose, onDone, onFail
           <TextField name="message" label={text('paying.reason')} description={text('paying.reasonHelp')} required />
         </Form>
       ) : (
-        <Meanwhile now={now} error={action.error} onClose={onClose} />
+        <WithdrawalChanged now={now} error={action.error} onClose={onClose} />
       )}
     </Dialog>
   )

@@ -1,9 +1,8 @@
 import type { ApiError } from '../../api/api-error'
 import type { TransferDetail } from '../../api/contract'
-import { useMerchantName, usePaymentMethodName } from '../../app/merchants'
+import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
-import { useAmounts } from '../../components/amounts'
 import { StatusBadge } from '../../components/Badge'
 import { Button, ButtonLink } from '../../components/Button'
 import { CopyableId } from '../../components/Copyable'
@@ -11,9 +10,10 @@ import { Facts } from '../../components/Facts'
 import { Problem } from '../../components/Problem'
 import { useServerWords } from '../../components/server-words'
 import { Time } from '../../components/Time'
+import { useAmounts } from '../../components/use-amounts'
 import { ClaimChip } from './ClaimChip'
 import { AccountNumber, CopyLine } from './CopyLine'
-import { actionKeys, type KeyedAction } from './keys'
+import { actionKeys, type KeyedAction } from './paying-keys'
 
 interface PayPanelProps {
   readonly transfer: TransferDetail

@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { useAction } from '../../api/action'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { TransferDetail } from '../../api/contract'
-import { transferKey } from './queue'
+import { useAction } from '../../api/use-action'
+import { transferKey } from './use-payment-queue'
 
 export type DirectAction = 'claim' | 'release' | 'approve'
 

@@ -1,9 +1,9 @@
-import { useMay } from '../../app/session'
+import { useMay } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Page } from '../../components/Page'
-import { Customer } from './Customer'
-import { Status } from './Status'
-import './privacy.css'
+import { CustomerRequests } from './CustomerRequests'
+import { PrivacyStatusCard } from './PrivacyStatusCard'
+import './PrivacyPage.css'
 
 /** What is kept of customers, what one of them may ask for, and how it is forgotten. */
 export function PrivacyPage() {
@@ -12,8 +12,8 @@ export function PrivacyPage() {
   return (
     <Page title={text('privacy.title')}>
       <div className="Privacy-columns">
-        <Status />
-        {mayManage && <Customer />}
+        <PrivacyStatusCard />
+        {mayManage && <CustomerRequests />}
       </div>
     </Page>
   )

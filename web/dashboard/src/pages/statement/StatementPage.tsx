@@ -1,20 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api/api'
+import { api } from '../../api/api-client'
 import type { StatementAnswer } from '../../api/contract'
-import { useMerchant, useMerchantName } from '../../app/merchants'
-import { useSession } from '../../app/session'
+import { useSession } from '../../app/current-session'
+import { useMerchant, useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
 import { Select } from '../../components/Select'
-import { type Days, daysOf, momentsOf } from './days'
-import { Period } from './Period'
+import { StatementPeriod } from './StatementPeriod'
 import { StatementTable } from './StatementTable'
-import './statement.css'
+import { type Days, daysOf, momentsOf } from './statement-days'
+import './StatementPage.css'
 
 const route = getRouteApi('/pages/statement')
 
@@ -67,7 +67,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
         </div>
       }
     >
-      <Period days={days} nowMs={openedMs} onChange={change} />
+      <StatementPeriod days={days} nowMs={openedMs} onChange={change} />
       <p className="print-only">{text('statement.printed', { ...days, now: new Date() })}</p>
       <h2 className="Statement-of">
         <bdi>{merchantName(merchantId)}</bdi>

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { FormattedDate } from 'react-intl'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
-import { columns, type Line, type StatementRow, totalsOf } from './totals'
+import { columns, type Line, type StatementRow, totalsOf } from './statement-totals'
 
 export function StatementTable({ items }: { readonly items: readonly StatementRow[] }) {
   const text = useText()

@@ -1,12 +1,12 @@
 import { useState } from 'react'
-import { useAction } from '../../api/action'
 import type { StoryItem, TransferDetail } from '../../api/contract'
+import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { ActionFields } from './ActionFields'
-import { act, type DialogAction } from './actions'
-import { Meanwhile } from './Meanwhile'
+import { TransferChanged } from './TransferChanged'
+import { act, type DialogAction } from './transfer-actions'
 
 interface ActionDialogProps {
   readonly action: DialogAction
@@ -36,7 +36,7 @@ export function ActionDialog({ action, detail, story, onDone, onFailed, onClose 
   const isChanged = detail.revision !== seen.revision && !submission.pending
   const isPossible = detail.actions.includes(action)
   const meanwhile = isChanged && (
-    <Meanwhile
+    <TransferChanged
       seen={seen}
       now={detail}
       story={story}

@@ -5,9 +5,9 @@ import { Amount } from '../../components/Amount'
 import { AmountField } from '../../components/AmountField'
 import { Facts } from '../../components/Facts'
 import { TextField } from '../../components/TextField'
-import type { DialogAction } from './actions'
-import { expectedMinor } from './money'
 import { ReceiptFields } from './ReceiptFields'
+import type { DialogAction } from './transfer-actions'
+import { expectedMinor } from './transfer-amounts'
 
 interface ActionFieldsProps {
   readonly action: DialogAction

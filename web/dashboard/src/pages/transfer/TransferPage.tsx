@@ -1,7 +1,7 @@
 import './TransferPage.css'
 import { getRouteApi } from '@tanstack/react-router'
 import type { TransferDetail } from '../../api/contract'
-import { useMay } from '../../app/session'
+import { useMay } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge, StatusBadge } from '../../components/Badge'
@@ -9,12 +9,12 @@ import { Button, ButtonLink } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Loaded } from '../../components/Loaded'
 import { Page } from '../../components/Page'
-import { Actions } from './Actions'
-import { Callbacks } from './Callbacks'
-import { Details } from './Details'
-import { Money } from './Money'
-import { Story } from './Story'
-import { useStory, useTransfer } from './transfer'
+import { TransferActions } from './TransferActions'
+import { TransferCallbacks } from './TransferCallbacks'
+import { TransferDetails } from './TransferDetails'
+import { TransferMoney } from './TransferMoney'
+import { TransferTimeline } from './TransferTimeline'
+import { useStory, useTransfer } from './use-transfer'
 
 const route = getRouteApi('/pages/transfers/$trackingId')
 
@@ -33,7 +33,7 @@ export function TransferPage() {
         query.data && (
           <>
             {mayAudit && (
-              <ButtonLink to="/audit" search={{ view: 'story', id: trackingId }}>
+              <ButtonLink to="/audit" search={{ view: 'transfer', id: trackingId }}>
                 {text('transfer.audit')}
               </ButtonLink>
             )}
@@ -59,18 +59,18 @@ function Transfer({ detail }: { detail: TransferDetail }) {
         </strong>
         {detail.hasAmountMismatch && <Badge tone="bad">{text('transfer.differs')}</Badge>}
         {detail.needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
-        <Actions detail={detail} story={story.data?.items ?? []} />
+        <TransferActions detail={detail} story={story.data?.items ?? []} />
       </div>
       <div className="TransferPage-columns">
         <div className="stack">
-          <Money detail={detail} />
-          <Details detail={detail} />
+          <TransferMoney detail={detail} />
+          <TransferDetails detail={detail} />
         </div>
         <div className="stack TransferPage-happened">
           <Card title={text('transfer.story')}>
-            <Loaded query={story}>{({ items }) => <Story items={items} />}</Loaded>
+            <Loaded query={story}>{({ items }) => <TransferTimeline items={items} />}</Loaded>
           </Card>
-          <Callbacks trackingId={detail.trackingId} />
+          <TransferCallbacks trackingId={detail.trackingId} />
         </div>
       </div>
     </div>

@@ -1,6 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { changed } from './search'
-import { Transfers } from './Transfers'
+import { changed } from './list-search'
+import { TransferList } from './TransferList'
 
 const deposits = getRouteApi('/pages/deposits')
 const withdrawals = getRouteApi('/pages/withdrawals')
@@ -8,7 +8,7 @@ const withdrawals = getRouteApi('/pages/withdrawals')
 export function DepositsPage() {
   const navigate = deposits.useNavigate()
   return (
-    <Transfers
+    <TransferList
       kind="deposit"
       search={deposits.useSearch()}
       onSearch={(changes) => void navigate({ search: (before) => ({ ...before, ...changed(before, changes) }) })}
@@ -19,7 +19,7 @@ export function DepositsPage() {
 export function WithdrawalsPage() {
   const navigate = withdrawals.useNavigate()
   return (
-    <Transfers
+    <TransferList
       kind="withdrawal"
       search={withdrawals.useSearch()}
       onSearch={(changes) => void navigate({ search: (before) => ({ ...before, ...changed(before, changes) }) })}

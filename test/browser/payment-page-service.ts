@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer } from 'node:net'
+import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
+import type { HttpDependencies } from '../../src/http/app.js'
+import type { OutboxMessage } from '../../src/wallet/messages.js'
+import { MemoryWallet } from '../support/memory-wallet.js'
+import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
+import { openContext, type Watched } from './watched-page.js'
+
+export const customer = { email: 'ada@example.com', password: '246813' }
+/** Of live merchants: an account of the sandbox pays nothing to them. */
+export const liveCustomer = { email: 'grace@example.com', password: '135792' }
+export const phone = { width: 390, height: 844 }
+export const desktop = { width: 1280, height: 800 }
+
+/** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
+export async function startWorld(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
+  const { port, release } = await reservePort()
+  const publicUrl = `http://127.0.0.1:${port}`
+  const wallet = new MemoryWallet()
+  const outbox: OutboxMessage[] = []
+  const time = { aheadMs: 0 }
+  const clock = () => new Date(Date.now() + time.aheadMs).toISOString()
+  const service = await startTestService({
+    wallet,
+    clock,
+    overrides: { publicUrl, outbox: async () => outbox, ...overrides },
+  })
+  t.teardown(() => destroyTestService(service))
+  await release()
+  await service.app.listen({ port, host: '127.0.0.1' })
+  wallet.open(customer.email, customer.password, 10_000_00n)
+  wallet.open(liveCustomer.email, liveCustomer.password, 10_000_00n, false)
+  const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
+
+  /** Its `url`, and what the log knows of it. */
+  async function deposit(amount = '1234.5', settings: Partial<MerchantSettings> = {}, fields: object = {}) {
+    const key = JSON.stringify(settings)
+    const merchant = merchants.get(key) ?? (await service.merchant({ name: 'Blue Shop', ...settings }))
+    merchants.set(key, merchant)
+    const body = createBody('hosted', merchant.secretKey, { ...fields }, amount)
+    const answer = (await post(service.app, paths.hosted, body, { key: merchant.webApiKey })).json()
+    const { url, trackingId, referenceId } = answer as { url: string; trackingId: string; referenceId: string }
+    const status = async () => (await service.transfers.find(trackingId))!.transfer.status
+    return { url, trackingId, referenceId, status }
+  }
+
+  /** A page in a browser of its own; `problems` are gathered as they come. */
+  async function open(url: string, options: BrowserContextOptions = {}): Promise<Watched> {
+    const problems: string[] = []
+    const context = await openContext(t, browser, problems, { viewport: phone, ...options })
+    const page = await context.newPage()
+    await page.goto(url)
+    return { page, problems }
+  }
+
+  /** The customer's device is known already, for every merchant there is. */
+  function trustEverything() {
+    wallet.isTrusted = async () => true
+  }
+
+  return { service, wallet, outbox, time, publicUrl, deposit, open, trustEverything }
+}
+
+export type World = Awaited<ReturnType<typeof startWorld>>
+
+export async function logIn(page: Page | FrameLocator, { email, password } = customer) {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Continue' }).click()
+}
+
+/** Logs in and waits until the code was sent. */
+export async function logInToCode(page: Page | FrameLocator, who = customer) {
+  await logIn(page, who)
+  await page.getByLabel('Code', { exact: true }).waitFor()
+}
+
+export async function giveCode(page: Page | FrameLocator, code: string) {
+  await page.getByLabel('Code', { exact: true }).fill(code)
+  await page.getByRole('button', { name: /^Pay / }).click()
+}
+
+const frameOfQuery = `<iframe title="Payment" width="400" height="800"></iframe><script>
+  window.messages = []
+  addEventListener('message', ({ data, origin }) => window.messages.push({ data, origin }))
+  document.querySelector('iframe').src = new URLSearchParams(location.search).get('frame')</script>`
+
+/** A page of a shop on another origin: it frames the address in its query, and `window.messages` is what it was told. */
+export async function startShop(t: Test, body: () => string = () => frameOfQuery): Promise<string> {
+  const server = createHttpServer((request, response) => {
+    response.setHeader('content-type', 'text/html')
+    response.end(
+      `<!doctype html><html lang="en"><title>Shop</title><body>${request.url?.startsWith('/orders/') ? 'Thank you' : body()}`,
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://localhost:${(server.address() as { port: number }).port}`
+}
+
+/** Held until it is released: a free port may be another's a moment later. */
+export async function reservePort(): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
+  const holder = createServer().listen(0, '127.0.0.1')
+  await once(holder, 'listening')
+  const { port } = holder.address() as { port: number }
+  return {
+    port,
+    release: async () => {
+      holder.close()
+      await once(holder, 'close')
+    },
+  }
+}

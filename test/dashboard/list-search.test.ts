@@ -1,0 +1,128 @@
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import t from 'tap'
+import type { Status } from '../../src/domain/transfer/transfer.js'
+import { SearchError, searchTransfers, type TransferSearch } from '../../src/queries/transfer-search.js'
+import { openWatchedReadModels } from '../queries/listed-rows.js'
+import { pageModule } from './page-module.js'
+
+type Search = Readonly<Record<string, string | undefined>>
+
+const { changed, facetsIn, offeredFacets, offeredOrders, orderOf } = await pageModule<{
+  changed(search: Search, changes: Search): Search
+  facetsIn(search: Search): readonly string[]
+  offeredFacets(search: Search, ofAll: boolean): readonly string[]
+  offeredOrders(search: Search, ofAll: boolean): { readonly byTime: boolean; readonly byAmount: boolean }
+  orderOf(search: Search): string | undefined
+}>('pages/transfers/list-search.ts')
+
+const values: Readonly<Record<string, Search>> = {
+  status: { status: 'Pending' },
+  dates: { from: '2026-11-01T00:00:00.000Z' },
+  attention: { attention: 'open' },
+  method: { method: '1' },
+  amount: { minAmount: '100' },
+  text: { text: 'ORD' },
+}
+
+/** Whatever can be chosen on the page by adding one filter after the other, and any order that it then offers. */
+function reachable(ofAll: boolean): readonly Search[] {
+  const found = new Map<string, Search>()
+  const visit = (search: Search) => {
+    const key = JSON.stringify(Object.entries(search).sort())
+    if (found.has(key)) return
+    found.set(key, search)
+    for (const facet of offeredFacets(search, ofAll)) visit(changed(search, values[facet]!))
+    const { byTime, byAmount } = offeredOrders(search, ofAll)
+    if (byTime) for (const sort of ['newest', 'oldest']) visit(changed(search, { sort }))
+    if (byAmount) for (const sort of ['largest', 'smallest']) visit(changed(search, { sort }))
+  }
+  visit({})
+  return [...found.values()]
+}
+
+function asked(search: Search, ofAll: boolean): TransferSearch {
+  const { status, from, to, attention, method, minAmount, maxAmount, text, sort } = search
+  const number = (value: string | undefined) => (value === undefined ? undefined : Number(value))
+  return {
+    merchantIds: ofAll ? undefined : ['8c0c2fa0-5a0c-4b6c-9a5f-1f1f7a1f0001'],
+    kind: 'deposit',
+    status: status as Status | undefined,
+    from,
+    to,
+    attention: attention as 'open' | undefined,
+    method: number(method),
+    minAmountMinor: number(minAmount),
+    maxAmountMinor: number(maxAmount),
+    text,
+    sort: sort as TransferSearch['sort'],
+    limit: 10,
+    cursor: undefined,
+  }
+}
+
+t.test('nothing that the lists offer is refused by the server', async (t) => {
+  const readModels = openWatchedReadModels(tempDirectory(t))
+  t.teardown(() => readModels.close())
+  for (const ofAll of [false, true]) {
+    const searches = reachable(ofAll)
+    t.ok(searches.length > 10)
+    for (const search of searches) {
+      await t.resolves(async () => searchTransfers(readModels, () => [], asked(search, ofAll)), JSON.stringify(search))
+    }
+  }
+})
+
+t.test('what is not offered is refused by the server: no filter is kept back that it would serve', async (t) => {
+  const readModels = openWatchedReadModels(tempDirectory(t))
+  t.teardown(() => readModels.close())
+  for (const ofAll of [false, true]) {
+    for (const search of reachable(ofAll)) {
+      for (const [facet, value] of Object.entries(values)) {
+        if (offeredFacets(search, ofAll).includes(facet)) continue
+        const refused = async () => searchTransfers(readModels, () => [], asked({ ...search, ...value }, ofAll))
+        await t.rejects(refused, SearchError, `${JSON.stringify(search)} and ${facet}`)
+      }
+    }
+  }
+})
+
+t.test('a filter in use is always there to be taken away', async (t) => {
+  for (const search of reachable(false)) {
+    for (const facet of facetsIn(search)) t.ok(offeredFacets(search, true).includes(facet))
+  }
+  t.equal(orderOf({}), 'newest')
+  t.equal(orderOf({ minAmount: '5' }), 'largest')
+  t.equal(orderOf({ text: 'a' }), undefined)
+  t.equal(orderOf({ sort: 'oldest' }), 'oldest')
+})
+
+interface Row {
+  readonly trackingId: string
+  readonly revision: number
+  readonly status: string
+}
+
+interface Pages {
+  readonly pages: readonly { readonly items: readonly Row[]; readonly nextCursor: string | null }[]
+  readonly pageParams: readonly (string | undefined)[]
+}
+
+t.test('rows change where they stand, and only to something newer', async (t) => {
+  const { withChanges } = await pageModule<{
+    withChanges(pages: Pages, message: { readonly transfers: readonly Row[] }): Pages
+  }>('pages/transfers/live-rows.ts')
+  const row = (trackingId: string, revision: number, status = 'Pending'): Row => ({ trackingId, revision, status })
+  const pages: Pages = {
+    pages: [
+      { items: [row('a', 0), row('b', 3)], nextCursor: 'x' },
+      { items: [row('c', 1)], nextCursor: null },
+    ],
+    pageParams: [undefined, 'x'],
+  }
+  const changed = withChanges(pages, { transfers: [row('c', 2, 'Completed'), row('new', 0), row('b', 2, 'Cancelled')] })
+  t.strictSame(
+    changed.pages.map(({ items }) => items),
+    [[row('a', 0), row('b', 3)], [row('c', 2, 'Completed')]],
+  )
+  t.equal(withChanges(pages, { transfers: [row('new', 0), row('b', 3)] }), pages, 'nothing to draw again')
+})

@@ -1,0 +1,150 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Status } from '../../src/domain/transfer/transfer.js'
+import { pageModule } from './page-module.js'
+
+interface Bucket {
+  readonly start: string
+  readonly kind: 'deposit' | 'withdrawal'
+  readonly status: Status
+  readonly count: number
+  readonly amountMinor: number
+  readonly transactionAmountMinor: number
+}
+
+interface LiveChanges {
+  add(message: { readonly changes: readonly Bucket[]; readonly transfers: readonly never[] }): void
+  asking(): void
+  answered(): void
+  list(): readonly Bucket[]
+}
+
+type ByStatus<Value> = Readonly<Record<Status, Value>>
+
+interface Question {
+  readonly kind: Bucket['kind']
+  readonly measure: 'count' | 'amount'
+  readonly bucketMs: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+const figures = await pageModule<{
+  LiveChanges: new () => LiveChanges
+  talliesOf(buckets: readonly Bucket[], kind: Bucket['kind']): ByStatus<{ readonly count: number }>
+  completionRate(tallies: ByStatus<{ readonly count: number }>): number | null
+  timeSeries(
+    buckets: readonly Bucket[],
+    question: Question,
+  ): { readonly times: readonly number[]; readonly values: ByStatus<readonly number[]> }
+}>('pages/overview/overview-totals.ts')
+
+const hourMs = 3_600_000
+const begin = Date.parse('2026-11-21T00:00:00.000Z')
+const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
+
+const bucket = fc.record<Bucket>({
+  start: fc.integer({ min: 0, max: 23 }).map((hour) => new Date(begin + hour * hourMs).toISOString()),
+  kind: fc.constantFrom('deposit', 'withdrawal'),
+  status: fc.constantFrom(...statuses),
+  count: fc.nat(500),
+  amountMinor: fc.nat(1e9),
+  transactionAmountMinor: fc.nat(1e9),
+})
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+t.test('what was told live adds up, and needs no more room however much is told', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.array(bucket, { maxLength: 20 }), { maxLength: 50 }), (messages) => {
+      const changes = new figures.LiveChanges()
+      for (const each of messages) changes.add({ changes: each, transfers: [] })
+      const list = changes.list()
+      t.equal(sum(list.map(({ count }) => count)), sum(messages.flat().map(({ count }) => count)))
+      t.equal(sum(list.map((each) => each.amountMinor)), sum(messages.flat().map((each) => each.amountMinor)))
+      return list.length <= 24 * 2 * statuses.length
+    }),
+  )
+})
+
+t.test('an answer takes the place of what was told before it was asked for, and of nothing else', async (t) => {
+  const told = (count: number): Bucket => ({
+    ...{ start: new Date(begin).toISOString(), kind: 'deposit', status: 'Completed' },
+    ...{ count, amountMinor: count, transactionAmountMinor: count },
+  })
+  const counted = (changes: LiveChanges) => sum(changes.list().map(({ count }) => count))
+  const changes = new figures.LiveChanges()
+  changes.add({ changes: [told(1)], transfers: [] })
+  changes.asking()
+  changes.add({ changes: [told(10)], transfers: [] })
+  t.equal(counted(changes), 11, 'nothing is forgotten while it is asked')
+  changes.answered()
+  t.equal(counted(changes), 10, 'what came meanwhile may not be in the answer')
+  changes.asking()
+  changes.add({ changes: [told(100)], transfers: [] })
+  changes.asking()
+  t.equal(counted(changes), 110, 'what failed and is asked again has lost nothing')
+  changes.answered()
+  t.equal(counted(changes), 0)
+})
+
+t.test('a series has a value for every bucket, and in all what the tallies have', async (t) => {
+  fc.assert(
+    fc.property(fc.array(bucket, { maxLength: 200 }), fc.constantFrom(1, 24), (buckets, hours) => {
+      const bucketMs = hours * hourMs
+      const range = { bucketMs, fromMs: begin, toMs: begin + 24 * hourMs }
+      for (const kind of ['deposit', 'withdrawal'] as const) {
+        const { times, values } = figures.timeSeries(buckets, { ...range, kind, measure: 'count' })
+        t.equal(times.length, 24 / hours)
+        const tallies = figures.talliesOf(buckets, kind)
+        for (const status of statuses) t.equal(sum(values[status]), tallies[status].count)
+      }
+    }),
+    { numRuns: 30 },
+  )
+  const completed: Bucket = {
+    ...{ start: new Date(begin + hourMs).toISOString(), kind: 'deposit', status: 'Completed' },
+    ...{ count: 2, amountMinor: 1000, transactionAmountMinor: 900 },
+  }
+  const question = { bucketMs: hourMs, fromMs: begin, toMs: begin + 2 * hourMs + 1, kind: 'deposit' } as const
+  const { values } = figures.timeSeries([completed, { ...completed, status: 'Failed' }], {
+    ...question,
+    measure: 'amount',
+  })
+  t.strictSame(values.Completed, [0, 900, 0], 'what was booked')
+  t.strictSame(values.Failed, [0, 1000, 0], 'what was asked for')
+  const outside = { ...completed, start: new Date(begin + 9 * hourMs).toISOString() }
+  t.equal(sum(figures.timeSeries([outside], { ...question, measure: 'count' }).values.Completed), 0)
+})
+
+t.test('the completion rate is of those that ended', async (t) => {
+  const of = (counts: Partial<ByStatus<number>>) =>
+    figures.completionRate(
+      Object.fromEntries(statuses.map((status) => [status, { count: counts[status] ?? 0 }])) as ByStatus<{
+        readonly count: number
+      }>,
+    )
+  t.equal(of({ Pending: 5, ManualControl: 3 }), null, 'none has')
+  t.equal(of({ Pending: 90, Completed: 3, Cancelled: 1 }), 0.75)
+  t.equal(of({ Failed: 2 }), 0)
+})
+
+t.test('without a range in the address it is the viewer’s today, in whole hours', async (t) => {
+  const before = process.env.TZ
+  t.teardown(() => {
+    process.env.TZ = before ?? 'UTC'
+  })
+  const { rangeOf } = await pageModule<{
+    rangeOf(range: { from?: string; to?: string }, now: Date): { readonly from: string; readonly to: string }
+  }>('pages/overview/overview-range.ts')
+  const now = new Date('2026-11-21T22:30:00.000Z')
+  process.env.TZ = 'Europe/Istanbul'
+  t.strictSame(rangeOf({}, now), { from: '2026-11-21T21:00:00.000Z', to: '2026-11-22T21:00:00.000Z' })
+  process.env.TZ = 'Asia/Kolkata'
+  const kolkata = rangeOf({}, now)
+  t.strictSame(kolkata, { from: '2026-11-21T18:00:00.000Z', to: '2026-11-22T19:00:00.000Z' }, 'none of it is left out')
+  t.strictSame(rangeOf({ from: 'yesterday', to: '2026-11-25T10:20:00Z' }, now), {
+    from: kolkata.from,
+    to: '2026-11-25T11:00:00.000Z',
+  })
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { pageModule } from './page-module.js'
+
+interface Days {
+  readonly from: string
+  readonly to: string
+}
+
+const { daysOf, momentsOf, lastMonth, lastDays } = await pageModule<{
+  daysOf(search: Partial<Days>, nowMs: number): Days
+  momentsOf(days: Days): Days
+  lastMonth(nowMs: number): Days
+  lastDays(count: number, nowMs: number): Days
+}>('pages/statement/statement-days.ts')
+const { totalsOf } = await pageModule<{ totalsOf(rows: readonly object[]): readonly object[] }>(
+  'pages/statement/statement-totals.ts',
+)
+
+const nowMs = Date.parse('2026-03-01T00:30:00.000Z')
+
+t.test('a statement is of whole days in UTC', async (t) => {
+  t.strictSame(daysOf({ from: '2026-02-27', to: '2026-02-28' }, nowMs), { from: '2026-02-27', to: '2026-02-28' })
+  t.strictSame(momentsOf({ from: '2026-02-27', to: '2026-02-28' }), {
+    from: '2026-02-27T00:00:00.000Z',
+    to: '2026-03-01T00:00:00.000Z',
+  })
+  t.strictSame(lastMonth(nowMs), { from: '2026-02-01', to: '2026-02-28' })
+  t.strictSame(lastDays(7, nowMs), { from: '2026-02-23', to: '2026-03-01' })
+})
+
+t.test('an address that says no period means this month', async (t) => {
+  const thisMonth = { from: '2026-03-01', to: '2026-03-01' }
+  t.strictSame(daysOf({}, nowMs), thisMonth)
+  t.strictSame(daysOf({ from: '2026-02-28', to: 'yesterday' }, nowMs), thisMonth)
+  t.strictSame(daysOf({ from: '2026-02-30', to: '2026-03-31' }, nowMs), thisMonth)
+  t.strictSame(daysOf({ from: '2026-02-28', to: '2026-02-01' }, nowMs), thisMonth)
+})
+
+t.test('what moved adds up over the days, what is open is that of the last, and no amount is rounded', async (t) => {
+  const day = { requestedCount: 2, completedCount: 1, mismatchMinor: -5, returnedMinor: 7, openCount: 3 }
+  const large = 9_007_199_254_740_991
+  const rows = [
+    { ...day, day: '2026-02-28', kind: 'deposit', requestedMinor: large, completedMinor: 40, openMinor: 60 },
+    {
+      ...day,
+      day: '2026-02-27',
+      kind: 'deposit',
+      requestedMinor: large,
+      completedMinor: 2,
+      openMinor: 9,
+      openCount: 1,
+    },
+  ]
+  t.strictSame(totalsOf(rows), [
+    {
+      kind: 'deposit',
+      requestedCount: 4,
+      requestedMinor: 18_014_398_509_481_982n,
+      completedCount: 2,
+      completedMinor: 42n,
+      mismatchMinor: -10n,
+      returnedMinor: 14n,
+      openCount: 3,
+      openMinor: 60,
+    },
+  ])
+})

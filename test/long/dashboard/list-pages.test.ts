@@ -1,0 +1,102 @@
+import t from 'tap'
+import { startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
+import { until } from '../../browser/watched-page.js'
+
+const browser = await launchBrowser()
+if (!browser) t.plan(0, 'NOT RUN: no chromium')
+else {
+  t.teardown(() => browser.close())
+  const { openAs, create, problems } = await startDashboard(t, browser)
+  const first = await create('native', '10.00')
+  const second = await create('native', '20.00')
+  const third = await create('native', '30.00')
+  const list = '/dashboard/deposits'
+  const active = 'document.activeElement'
+
+  t.test('what is typed into a filter stays as it is typed, and the address follows', async (t) => {
+    const page = await openAs('operator', list)
+    const search = page.getByLabel('Search', { exact: true })
+    await page.getByRole('row').nth(3).waitFor()
+    await search.pressSequentially('Ada')
+    await page.waitForURL(/[?&]text=Ada(&|$)/)
+    await search.pressSequentially(' ')
+    await search.pressSequentially('Love')
+    await page.waitForURL(/[?&]text=Ada(\+|%20)Love(&|$)/)
+    t.equal(await search.inputValue(), 'Ada Love', 'the space is still there')
+    await page.goBack()
+    await until(page, `new URLSearchParams(location.search).get('text') !== 'Ada Love'`)
+    t.equal(
+      await search.inputValue(),
+      new URL(page.url()).searchParams.get('text') ?? '',
+      'going back is seen in the field',
+    )
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.waitForURL((url) => !url.searchParams.has('text'))
+    t.equal(await search.inputValue(), '')
+    await page.close()
+  })
+
+  t.test('rows are moved through with the keyboard, and Enter opens one', async (t) => {
+    const page = await openAs('operator', list)
+    const rows = page.getByRole('grid').locator('tbody tr')
+    await rows.nth(2).waitFor()
+    const isAt = (index: number) => until(page, `${active} === document.querySelectorAll('tbody tr')[${index}]`)
+    await rows.nth(0).focus()
+    for (const [key, index] of [
+      ['j', 1],
+      ['ArrowDown', 2],
+      ['j', 2],
+      ['k', 1],
+      ['ArrowUp', 0],
+      ['End', 2],
+      ['Home', 0],
+    ] as const) {
+      await page.keyboard.press(key)
+      await isAt(index)
+    }
+    t.equal(await page.locator('tbody tr[tabindex="0"]').count(), 1, 'one row is a stop of the Tab key')
+    await page.keyboard.press('Control+End')
+    await isAt(0)
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(`/transfers/${second}`))
+    t.pass('the second of the newest three')
+    await page.close()
+  })
+
+  t.test('the newest come first, until the heading is pressed; the address says so', async (t) => {
+    const page = await openAs('operator', list)
+    const addresses = page.getByRole('grid').locator('tbody a')
+    const order = async () => {
+      const found: string[] = await page.evaluate("[...document.querySelectorAll('tbody a')].map(({ href }) => href)")
+      return [first, second, third].map((id) => found.findIndex((href) => href.includes(id)))
+    }
+    await addresses.nth(2).waitFor()
+    t.strictSame(await order(), [2, 1, 0])
+    await page.getByRole('columnheader').filter({ hasText: 'Requested' }).getByRole('button').click()
+    await page.waitForURL(/sort=oldest/)
+    await until(page, `document.querySelector('tbody a')?.href.includes('${first}')`)
+    t.strictSame(await order(), [0, 1, 2])
+    await page.reload()
+    await addresses.nth(2).waitFor()
+    t.strictSame(await order(), [0, 1, 2], 'so does whoever gets the address')
+    await page.close()
+  })
+
+  t.test('the choice of columns is kept in this browser', async (t) => {
+    const page = await openAs('operator', list)
+    const heading = page.getByRole('columnheader', { name: 'Status' })
+    await heading.waitFor()
+    await page.getByRole('button', { name: 'Columns' }).click()
+    await page.getByRole('menuitemcheckbox', { name: 'Status' }).click()
+    await heading.waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await page.reload()
+    await page.getByRole('columnheader', { name: 'Reference' }).waitFor()
+    t.equal(await heading.count(), 0)
+    await page.close()
+  })
+
+  t.test('no page did anything that it must not', async (t) => t.strictSame(problems, []))
+}

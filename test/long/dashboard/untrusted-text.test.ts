@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { isVisible } from '../../../src/kernel/text.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
+import { Person } from '../../browser/dashboard/dashboard-client.js'
+import { context, emailOf, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+
+const attacks = [
+  '<img src=x onerror="window.hit=1">',
+  '"><svg/onload=window.hit=1>',
+  '<script>window.hit=1</script>',
+  '</title></textarea><iframe srcdoc="<script>parent.hit=1</script>">',
+  "javascript:window.hit=1//'",
+  '{{constructor.constructor("window.hit=1")()}}',
+  '=HYPERLINK("http://evil.example","x")',
+  'שלום <b>עולם</b> مرحبا',
+  '&lt;b&gt;&amp;#x3c;',
+]
+/** What a merchant or a customer may be called: 1 to 128 characters that can be seen. */
+const text = fc
+  .oneof(
+    fc.constantFrom(...attacks),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
+    fc.tuple(fc.constantFrom(...attacks), fc.string({ maxLength: 20 })).map(([attack, more]) => attack + more),
+    fc.constant('W'.repeat(128)),
+  )
+  .map((each) => each.trim())
+  .filter((each) => each !== '' && each.length <= 128 && isVisible(each))
+
+t.setTimeout(120_000)
+const browser = await launchBrowser()
+if (!browser) t.plan(0, 'NOT RUN: no chromium')
+else {
+  t.teardown(() => browser.close())
+  const world = await startDashboard(t, browser)
+  const { openAs, create, listed, service, problems, baseUrl } = world
+
+  /** As people see it: white space is one blank. */
+  const shownOn = async (page: Page) => plain(await page.evaluate<string>('document.body.innerText'))
+  const plain = (words: string) => words.replace(/\s+/g, ' ').trim()
+  const hit = (page: Page) =>
+    page.evaluate('window.hit === undefined && !document.querySelector("main script, main iframe, main b, main img")')
+
+  t.test('what merchants and customers write is shown as they wrote it, and is never markup', async (t) => {
+    const page = await openAs('approver', '/dashboard')
+    await fc.assert(
+      fc.asyncProperty(text, text, text, text, async (name, username, userId, message) => {
+        const trackingId = await create('native', '12.34', { name, username, userId })
+        await service.transfers.changeStatus(trackingId, 'SendToManualControl', message, context)
+        await listed(trackingId)
+        for (const path of [`/deposits?text=${trackingId}`, `/transfers/${trackingId}`]) {
+          await page.goto(`${baseUrl}/dashboard${path}`)
+          await page.getByText('12.34').first().waitFor()
+          await page.getByText(plain(name)).first().waitFor()
+          t.ok(await hit(page), path)
+        }
+        const shown = await shownOn(page)
+        for (const each of [name, username, userId, message]) t.ok(shown.includes(plain(each)), each)
+        t.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'and breaks no page')
+      }),
+      { numRuns: 12, examples: attacks.slice(0, 4).map((attack) => [attack, attack, attack, attack]) },
+    )
+  })
+
+  t.test('so are names of merchants and people, reasons, and browsers', async (t) => {
+    const name = attacks[0]!
+    const userAgent = 'Mozilla/5.0 <img src=x onerror="window.hit=1">'
+    await service.merchant({ name })
+    const userName = attacks[1]!
+    await service.users.create({ email: 'm@blue.example', name: userName, role: 'auditor', merchantIds: null }, context)
+    await Person.signIn(baseUrl, emailOf('administrator'), { 'user-agent': userAgent })
+    const admin = await openAs('administrator', '/dashboard/merchants')
+    for (const [path, expected] of [
+      ['/merchants', name],
+      ['/people', userName],
+      ['/account', 'Where you are signed in'],
+      ['/callbacks', name],
+    ] as const) {
+      await admin.goto(`${baseUrl}/dashboard${path}`)
+      await admin.getByRole('main').getByText(expected).first().waitFor()
+      t.ok(await hit(admin), path)
+    }
+  })
+
+  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+}

@@ -1,0 +1,138 @@
+import t from 'tap'
+import { context, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
+
+t.setTimeout(120_000)
+const browser = await launchBrowser()
+if (!browser) t.plan(0, 'NOT RUN: no chromium')
+else {
+  t.teardown(() => browser.close())
+  const world = await startDashboard(t, browser)
+  const { service, create, listed, openAs, problems, baseUrl } = world
+
+  const trackingIds: string[] = []
+  for (const [n, name] of ['Ada Lovelace', 'Grace Hopper', 'Barbara Liskov', 'Grace Murray'].entries())
+    trackingIds.push(await create('native', `${n + 1}00.25`, { name, referenceId: `order-${n}` }))
+  await service.transfers.complete(trackingIds[1]!, { transactionAmountMinor: 150_25n, reason: 'so it came' }, context)
+  await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'not wanted', context)
+  for (const trackingId of trackingIds) await listed(trackingId)
+  const other = await service.merchant({ name: 'Green Shop' })
+  const othersTransfer = await create('native', '5', { referenceId: 'others-1' }, other)
+
+  t.test('a deposit is found by a filter, the address keeps it, and going back undoes it', async (t) => {
+    const page = await openAs('viewer', '/dashboard/deposits')
+    await page.getByText('order-3').first().waitFor()
+    await page.getByLabel('Search').fill('grace')
+    await page.getByText('order-0').waitFor({ state: 'detached' })
+    t.match(new URL(page.url()).search, /text=grace/i)
+    await page.getByText('order-3').first().waitFor()
+    const shared = await openAs('approver', new URL(page.url()).pathname + new URL(page.url()).search)
+    await shared.getByText('order-1').first().waitFor()
+    t.equal(await shared.getByText('order-0').count(), 0)
+    await page.goBack()
+    await page.getByText('order-0').first().waitFor()
+    await page.goto(`${baseUrl}/dashboard/deposits?status=Cancelled`)
+    await page.getByText('order-2').first().waitFor()
+    t.equal(await page.getByText('order-3').count(), 0)
+  })
+
+  t.test('what is downloaded is what is on the screen', async (t) => {
+    const page = await openAs('viewer', '/dashboard/deposits?text=grace')
+    await page.getByText('order-3').first().waitFor()
+    const link = page.getByRole('link', { name: 'Download as CSV' })
+    const saved = page.waitForEvent('download')
+    await link.click()
+    const csv = await (await saved).createReadStream()
+    let text = ''
+    for await (const chunk of csv) text += String(chunk)
+    const [head = '', ...lines] = text.trim().split(/\r?\n/)
+    const column = head.split(',').indexOf('referenceId')
+    t.ok(column >= 0, head)
+    const onScreen = (await page.locator('tbody tr').allInnerTexts()).map((row) => /order-\d/.exec(row)?.[0])
+    t.same([...onScreen].sort(), ['order-1', 'order-3'])
+    t.same(
+      lines.map((line) => line.split(',')[column]),
+      onScreen,
+    )
+    t.match(text, /150\.25/, 'amounts as money, not in minor units')
+  })
+
+  t.test('Ctrl-K jumps to a reference, and to nothing of another merchant', async (t) => {
+    const page = await openAs('viewer', '/dashboard/deposits')
+    await page.getByText('order-3').first().waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('order-1')
+    await page.getByRole('menuitem').filter({ hasText: 'order-1' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Deposit order-1' }).waitFor()
+    t.match(page.url(), new RegExp(trackingIds[1]!))
+    const text = await page.getByRole('main').innerText()
+    t.match(text, /200\.25[\s\S]*150\.25/, 'requested and received')
+    t.match(text, /Less than requested/, 'the difference stands out')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('others-1')
+    await page.getByText('Nothing found for “others-1”.').waitFor()
+    await page.goto(`${baseUrl}/dashboard/transfers/${othersTransfer}`)
+    await page.getByText('There is no such transfer, or it is not yours to see.').waitFor()
+  })
+
+  t.test('the statement adds up with the log', async (t) => {
+    const page = await openAs('viewer', '/dashboard/statement')
+    const total = page.getByRole('row', { name: /^Total/ }).first()
+    await total.waitFor()
+    const events = await service.log()
+    const sum = (type: string, field: string) =>
+      events
+        .filter((event) => event.type === type && trackingIds.includes(event.stream.slice('transfer-'.length)))
+        .reduce((sum, { data }) => sum + Number(data[field]), 0)
+    const shown = (await total.innerText()).replaceAll(',', '')
+    t.match(shown, `${(sum('DepositCreated', 'amountMinor') / 100).toFixed(2)}`)
+    t.match(shown, `${(sum('TransferCompleted', 'transactionAmountMinor') / 100).toFixed(2)}`)
+    t.match(await page.getByRole('main').innerText(), /50\.00/, 'the difference of the one that was paid in part')
+  })
+
+  t.test('the overview follows what happens', async (t) => {
+    const page = await openAs('viewer', '/dashboard')
+    await page.getByText(/Live$/).first().waitFor()
+    const card = page
+      .getByRole('region', { name: 'Deposits' })
+      .or(page.locator('section', { hasText: 'Deposits' }))
+      .first()
+    const before = await card.innerText()
+    await create('native', '7.77')
+    const deadline = Date.now() + 60_000
+    while ((await card.innerText()) === before && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    t.not(await card.innerText(), before, 'without being loaded again')
+  })
+
+  t.test('every role sees the pages it may use, and no others', async (t) => {
+    const everybody = ['Overview', 'Deposits', 'Withdrawals', 'Callbacks', 'Merchants', 'Statement', 'Your account']
+    const more = {
+      viewer: [],
+      operator: ['Pay withdrawals'],
+      approver: ['Pay withdrawals'],
+      auditor: ['People', 'Operations', 'Audit', 'Privacy'],
+      operations: ['Operations'],
+      administrator: ['People', 'Operations', 'Audit', 'Privacy'],
+    } as const
+    for (const [role, own] of Object.entries(more) as [keyof typeof more, readonly string[]][]) {
+      const page = await openAs(role, '/dashboard/account')
+      await page.getByRole('heading', { name: 'Your account' }).waitFor()
+      const names = await page.getByRole('navigation').getByRole('link').allInnerTexts()
+      t.same(names.map((name) => name.trim()).sort(), [...everybody, ...own].sort(), role)
+      for (const [path, title] of [
+        ['/people', 'People'],
+        ['/pay', 'Pay withdrawals'],
+      ] as const) {
+        await page.goto(`${baseUrl}/dashboard${path}`)
+        const expected = own.includes(title) ? title : 'Your role does not have this page'
+        await page.getByRole('heading', { name: expected, exact: true, level: 1 }).waitFor()
+      }
+      await page.close()
+    }
+  })
+
+  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+}

@@ -1,0 +1,45 @@
+import { createContext, useContext } from 'react'
+import { api } from '../api/api-client'
+import { ApiError } from '../api/api-error'
+import type { Permission, Session } from '../api/contract'
+import { queryClient } from './query-client'
+
+export const sessionQuery = {
+  queryKey: ['session'],
+  staleTime: Number.POSITIVE_INFINITY,
+  gcTime: Number.POSITIVE_INFINITY,
+  /** Null when nobody is signed in. */
+  queryFn: async (): Promise<Session | null> => {
+    try {
+      return await api.get<Session>('/session')
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null
+      throw error
+    }
+  },
+}
+
+/** What was fetched was somebody's: with them it goes. */
+export function setSession(session: Session | null): void {
+  if (session === null || currentSession()?.user.userId !== session.user.userId) {
+    queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
+  }
+  queryClient.setQueryData(sessionQuery.queryKey, session)
+}
+
+export function currentSession(): Session | null {
+  return queryClient.getQueryData<Session | null>(sessionQuery.queryKey) ?? null
+}
+
+export const SessionContext = createContext<Session | null>(null)
+
+/** Who is signed in: pages are shown to nobody else. */
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (!session) throw new Error('a page is shown without a session')
+  return session
+}
+
+export function useMay(permission: Permission): boolean {
+  return useSession().permissions.includes(permission)
+}

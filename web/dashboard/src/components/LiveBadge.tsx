@@ -1,0 +1,15 @@
+import type { LiveState } from '../api/live-updates'
+import { useText } from '../app/texts'
+import { Badge, type Tone } from './Badge'
+
+const tones: { readonly [state in LiveState]: Tone } = { connecting: 'wait', live: 'good', paused: 'off', lost: 'bad' }
+
+/** Whether what is shown follows what happens. */
+export function LiveBadge({ state }: { readonly state: LiveState }) {
+  const text = useText()
+  return (
+    <output className="screen-only">
+      <Badge tone={tones[state]}>{text(`live.${state}`)}</Badge>
+    </output>
+  )
+}

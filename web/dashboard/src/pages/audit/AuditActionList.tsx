@@ -1,0 +1,130 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { api } from '../../api/api-client'
+import type { ApiError } from '../../api/api-error'
+import type { AuditAction, AuditActions } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
+import { useEventName } from '../../app/event-names'
+import { useMerchantName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Card } from '../../components/Card'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Filters } from '../../components/Filters'
+import { Loaded } from '../../components/Loaded'
+import { Time } from '../../components/Time'
+import { useActors, useEventTypes } from './action-filters'
+
+const route = getRouteApi('/pages/audit')
+
+/** Who did what, oldest first, by actor, kind of action and time. */
+export function AuditActionList() {
+  const text = useText()
+  const { actor, type, from, to } = route.useSearch()
+  const navigate = route.useNavigate()
+  const asked = { actor, type, from, to }
+  const query = useActions(asked)
+  const columns = useColumns()
+  const actors = useActors()
+  const types = useEventTypes()
+  return (
+    <Card title={text('audit.view.actions')}>
+      <Filters
+        values={asked}
+        onChange={(values) => void navigate({ search: (before) => ({ ...before, ...values }) })}
+        fields={[
+          { name: 'actor', label: text('audit.who'), type: 'select', options: actors },
+          { name: 'type', label: text('audit.what'), type: 'select', options: types },
+          { type: 'dates', from: 'from', to: 'to' },
+        ]}
+      />
+      <Loaded query={query}>
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items)
+          const lookedUpTo = pages.at(-1)?.lookedUpTo ?? null
+          return (
+            <>
+              {query.hasNextPage && lookedUpTo !== null && (
+                <output className="muted small">
+                  {text('audit.lookedUpTo')} <Time at={lookedUpTo} exact />
+                </output>
+              )}
+              <DataTable
+                label={text('audit.view.actions')}
+                columns={columns}
+                rows={items}
+                rowId={({ stream, revision }) => `${stream}@${revision}`}
+                columnsKey="audit-actions"
+                {...(query.hasNextPage && {
+                  more: { onMore: () => void query.fetchNextPage(), pending: query.isFetchingNextPage },
+                })}
+                empty={<Empty title={text('audit.noActions')}>{text('audit.noActionsHelp')}</Empty>}
+              />
+            </>
+          )
+        }}
+      </Loaded>
+    </Card>
+  )
+}
+
+type Asked = { readonly [name in 'actor' | 'type' | 'from' | 'to']: string | undefined }
+
+function useActions(asked: Asked) {
+  return useInfiniteQuery<AuditActions, ApiError, { readonly pages: AuditActions[] }, readonly unknown[], string>({
+    queryKey: ['audit-actions', asked],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) =>
+      api.get<AuditActions>('/audit/actions', { ...asked, cursor: pageParam }, signal),
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    refetchOnWindowFocus: false,
+  })
+}
+
+function useColumns(): readonly Column<AuditAction>[] {
+  const text = useText()
+  const eventName = useEventName()
+  const actorName = useActorName()
+  const merchantName = useMerchantName()
+  return [
+    { id: 'at', header: text('audit.when'), cell: ({ recordedAt }) => <Time at={recordedAt} exact /> },
+    { id: 'who', header: text('audit.who'), wide: true, cell: (row) => <bdi>{actorName(row.actorName)}</bdi> },
+    {
+      id: 'what',
+      header: text('audit.what'),
+      wide: true,
+      cell: ({ type }) => eventName(type),
+    },
+    {
+      id: 'about',
+      header: text('audit.about'),
+      cell: ({ trackingId, stream }) =>
+        trackingId === null ? (
+          <code>{stream}</code>
+        ) : (
+          <Link to="/audit" search={{ view: 'transfer', id: trackingId }}>
+            <code>{trackingId}</code>
+          </Link>
+        ),
+    },
+    {
+      id: 'merchant',
+      header: text('audit.merchant'),
+      cell: ({ merchantId }) => merchantId !== null && <bdi>{merchantName(merchantId)}</bdi>,
+    },
+    {
+      id: 'event',
+      header: text('audit.event'),
+      optional: true,
+      cell: ({ stream, revision }) => <code>{`${stream}@${revision}`}</code>,
+    },
+    { id: 'actor', header: text('audit.actor'), optional: true, cell: ({ actor }) => <code>{actor}</code> },
+    { id: 'position', header: text('audit.position'), optional: true, cell: (row) => <code>{row.position}</code> },
+    {
+      id: 'correlation',
+      header: text('audit.correlation'),
+      optional: true,
+      cell: ({ correlationId }) => <code>{correlationId}</code>,
+    },
+  ]
+}

@@ -1,0 +1,103 @@
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { AuditManifest } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useMerchant, useMerchantName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { CopyableId } from '../../components/Copyable'
+import { DateRange } from '../../components/DateRange'
+import { Facts } from '../../components/Facts'
+import { Problem } from '../../components/Problem'
+import { Segments } from '../../components/Segments'
+import { Time } from '../../components/Time'
+
+const formats = ['ndjson', 'csv'] as const
+type Format = AuditManifest['format']
+
+/** The manifest first: it says up to where, so that the file that is fetched afterwards has exactly what it lists. */
+export function AuditExport() {
+  const text = useText()
+  const merchantId = useMerchant()
+  const merchantName = useMerchantName()
+  const [period, setPeriod] = useState<{ readonly from?: string; readonly to?: string }>({})
+  const [format, setFormat] = useState<Format>('ndjson')
+  const [manifest, setManifest] = useState<AuditManifest>()
+  const prepare = useAction<void, AuditManifest>({
+    run: () => api.get<AuditManifest>('/audit/manifest', { merchantId, ...period, format }),
+    done: setManifest,
+  })
+  return (
+    <div className="Audit-columns">
+      <Card title={text('audit.export')}>
+        <p>{text('audit.exportHelp')}</p>
+        <p>
+          {merchantId === undefined
+            ? text('audit.exportAllMerchants')
+            : text('audit.exportMerchant', { merchant: merchantName(merchantId) })}
+        </p>
+        <DateRange {...period} onChange={setPeriod} />
+        <Segments
+          label={text('audit.format')}
+          options={formats.map((value) => ({ value, label: text(`audit.format.${value}`) }))}
+          value={format}
+          onChange={(next) => setFormat(next === 'csv' ? 'csv' : 'ndjson')}
+        />
+        <Problem error={prepare.error} reading />
+        <div className="row">
+          <Button look="primary" pending={prepare.pending} onPress={() => prepare.start()}>
+            {text('audit.prepare')}
+          </Button>
+        </div>
+      </Card>
+      {manifest && <Manifest manifest={manifest} />}
+    </div>
+  )
+}
+
+function Manifest({ manifest }: { readonly manifest: AuditManifest }) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const { format, merchantId, from, to, until, events, firstPosition, lastPosition, files } = manifest
+  const asked = {
+    format,
+    merchantId: merchantId ?? undefined,
+    from: from ?? undefined,
+    to: to ?? undefined,
+    until: until ?? undefined,
+  }
+  return (
+    <Card title={text('audit.manifest')}>
+      <Facts
+        items={[
+          { label: text('audit.merchant'), value: merchantId === null ? text('common.all') : merchantName(merchantId) },
+          { label: text('common.from'), value: from && <Time at={from} exact /> },
+          { label: text('audit.before'), value: to && <Time at={to} exact /> },
+          { label: text('audit.events'), value: text('audit.count', { count: events }) },
+          {
+            label: text('audit.positions'),
+            value: firstPosition && <code>{`${firstPosition} – ${lastPosition}`}</code>,
+          },
+        ]}
+      />
+      <ul className="Audit-files">
+        {files.map((file) => (
+          <li key={file.name}>
+            <strong>{file.name}</strong>
+            <span className="muted">{text('audit.fileHolds', { events: file.events, bytes: file.bytes })}</span>
+            <CopyableId value={file.sha256} label={text('audit.sha256', { file: file.name })} />
+          </li>
+        ))}
+      </ul>
+      <div className="row">
+        <a className="Button Button-primary" href={api.href('/audit/export', asked)} download>
+          {text('audit.download')}
+        </a>
+        <a className="Button Button-plain" href={api.href('/audit/manifest', asked)} download="manifest.json">
+          {text('audit.saveManifest')}
+        </a>
+      </div>
+    </Card>
+  )
+}

@@ -1,0 +1,56 @@
+import type { AuditIntegrity } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Card } from '../../components/Card'
+import { CopyableId, CopyButton } from '../../components/Copyable'
+import { Empty } from '../../components/Empty'
+import { Facts } from '../../components/Facts'
+import { Time } from '../../components/Time'
+
+/** What the log was last signed as. Whoever keeps it elsewhere finds out that the log was cut back later. */
+export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegrity }) {
+  const text = useText()
+  const { checkpoint, verifierKey, troubles } = integrity
+  return (
+    <Card title={text('audit.checkpoint')}>
+      {troubles.length > 0 && (
+        <ul className="Audit-findings Audit-troubles">
+          {troubles.map((trouble) => (
+            <li key={trouble}>
+              <Badge tone="check">{text('audit.trouble')}</Badge>
+              <bdi lang="en">{trouble}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
+      {checkpoint ? (
+        <>
+          <Facts
+            items={[
+              { label: text('audit.signedAt'), value: <Time at={checkpoint.signedAt} exact /> },
+              { label: text('audit.events'), value: text('audit.count', { count: checkpoint.treeSize }) },
+              { label: text('audit.origin'), value: <code>{checkpoint.origin}</code> },
+              {
+                label: text('audit.witnesses'),
+                value: checkpoint.witnesses.length === 0 ? text('common.none') : checkpoint.witnesses.join(', '),
+              },
+              { label: text('audit.root'), value: <CopyableId value={checkpoint.root} label={text('audit.root')} /> },
+              {
+                label: text('audit.verifierKey'),
+                value: verifierKey && <CopyableId value={verifierKey} label={text('audit.verifierKey')} />,
+              },
+            ]}
+          />
+          <p>{text('audit.checkpointHelp')}</p>
+          <div className="spread">
+            <h3>{text('audit.note')}</h3>
+            <CopyButton value={checkpoint.note} label={text('audit.note')} />
+          </div>
+          <pre className="Audit-note">{checkpoint.note}</pre>
+        </>
+      ) : (
+        <Empty title={text('audit.noCheckpoint')}>{text('audit.noCheckpointHelp')}</Empty>
+      )}
+    </Card>
+  )
+}

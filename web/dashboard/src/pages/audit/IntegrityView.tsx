@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { AuditIntegrity, AuditVerify, PayoutsAnswer } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useMay } from '../../app/current-session'
+import { payoutsQuery } from '../../app/payouts-stopped-query'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Loaded } from '../../components/Loaded'
+import { Problem } from '../../components/Problem'
+import { Time } from '../../components/Time'
+import { notify } from '../../components/Toasts'
+import { CheckpointCard } from './CheckpointCard'
+import { IntegrityFindings } from './IntegrityFindings'
+import { ResumePayoutsDialog } from './ResumePayoutsDialog'
+import { Verifications } from './Verifications'
+
+const busyMs = 2_000
+const quietMs = 15_000
+
+const integrityKey = ['audit-integrity']
+
+/** Whether the log is still what it was. */
+export function IntegrityView() {
+  const text = useText()
+  const mayVerify = useMay('audit:verify')
+  /** The newest that had been asked for when another one was: until that one is there, look often. */
+  const [before, setBefore] = useState<string>()
+  const query = useQuery({
+    queryKey: integrityKey,
+    queryFn: async ({ signal, client }) => {
+      const integrity = await api.get<AuditIntegrity>('/audit/integrity', {}, signal)
+      const payouts: PayoutsAnswer = { stopped: integrity.payoutsStopped !== null }
+      client.setQueryData(payoutsQuery.queryKey, payouts)
+      return integrity
+    },
+    refetchInterval: ({ state: { data } }) =>
+      isVerifying(data) || (before !== undefined && newestAsked(data) === before) ? busyMs : quietMs,
+  })
+  const verify = useAction<void, AuditVerify>({
+    run: () => api.send<AuditVerify>('POST', '/audit/verify'),
+    refresh: [integrityKey],
+    done: ({ started }) => {
+      if (started) setBefore(newestAsked(query.data))
+      notify(text(started ? 'audit.verifyStarted' : 'audit.verifyUnderWay'))
+    },
+  })
+  return (
+    <Loaded query={query}>
+      {(integrity) => (
+        <div className="Audit-columns">
+          <div className="stack">
+            <Stopped integrity={integrity} />
+            <Card
+              title={text('audit.verifications')}
+              actions={
+                mayVerify && (
+                  <Button look="primary" pending={verify.pending} onPress={() => verify.start()}>
+                    {text('audit.verify')}
+                  </Button>
+                )
+              }
+            >
+              <Problem error={verify.error} />
+              <Verifications verifications={integrity.verifications} />
+            </Card>
+          </div>
+          <CheckpointCard integrity={integrity} />
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function isVerifying(integrity: AuditIntegrity | undefined): boolean {
+  return integrity?.verifications.some(({ finishedAt }) => finishedAt === null) ?? false
+}
+
+/** When it began; empty where none was asked for. */
+function newestAsked(integrity: AuditIntegrity | undefined): string {
+  return integrity?.verifications.find(({ occasion }) => occasion === 'asked')?.startedAt ?? ''
+}
+
+function Stopped({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrity }) {
+  const text = useText()
+  const mayResume = useMay('integrity:resume')
+  const [asking, setAsking] = useState(false)
+  return (
+    <Card
+      title={text('audit.payouts')}
+      actions={
+        payoutsStopped &&
+        mayResume && (
+          <Button look="danger" onPress={() => setAsking(true)}>
+            {text('audit.resume')}
+          </Button>
+        )
+      }
+    >
+      {payoutsStopped ? (
+        <>
+          <p className="row">
+            <Badge tone="bad">{text('audit.stopped')}</Badge>
+            <span>
+              {text('audit.stoppedSince')} <Time at={payoutsStopped.since} exact />
+            </span>
+          </p>
+          <p>{text('audit.stoppedHelp')}</p>
+          <IntegrityFindings findings={payoutsStopped.findings} />
+        </>
+      ) : (
+        <p>
+          <Badge tone="good">{text('audit.notStopped')}</Badge>
+        </p>
+      )}
+      {resumed && (
+        <p className="muted">
+          {text('audit.resumedBy', { name: resumed.byName })} <Time at={resumed.at} exact />
+          <bdi className="Audit-reason">{resumed.reason}</bdi>
+        </p>
+      )}
+      {asking && (
+        <ResumePayoutsDialog refresh={[integrityKey, payoutsQuery.queryKey]} onClose={() => setAsking(false)} />
+      )}
+    </Card>
+  )
+}

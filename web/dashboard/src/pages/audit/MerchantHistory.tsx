@@ -1,0 +1,49 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useSession } from '../../app/current-session'
+import { useMerchant } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Empty } from '../../components/Empty'
+import { Segments } from '../../components/Segments'
+import { Select } from '../../components/Select'
+import { PointInTimeField } from './PointInTimeField'
+import { StateAtTime } from './StateAtTime'
+
+const route = getRouteApi('/pages/audit')
+
+const kinds = ['merchant', 'statement'] as const
+
+/** A merchant's settings, keys and endpoint, or its statement, as they were. */
+export function MerchantHistory() {
+  const text = useText()
+  const { merchants } = useSession()
+  const merchantId = useMerchant()
+  const { of = 'merchant', at } = route.useSearch()
+  const navigate = route.useNavigate()
+  const go = (changes: object) => void navigate({ search: (before) => ({ ...before, ...changes }) })
+  const kind = kinds.find((each) => each === of) ?? 'merchant'
+  return (
+    <>
+      <div className="Audit-question">
+        <Segments
+          label={text('audit.of')}
+          options={kinds.map((value) => ({ value, label: text(`audit.of.${value}`) }))}
+          value={kind}
+          onChange={(next) => go({ of: next })}
+        />
+        <Select
+          label={text('audit.merchant')}
+          options={merchants.map((each) => ({ value: each.merchantId, label: each.name }))}
+          placeholder={text('audit.chooseMerchant')}
+          {...(merchantId !== undefined && { value: merchantId })}
+          onChange={(next) => go({ merchantId: next })}
+        />
+        <PointInTimeField at={at} onChange={(next) => go({ at: next })} />
+      </div>
+      {merchantId === undefined ? (
+        <Empty title={text('audit.whichMerchant')}>{text('audit.whichMerchantHelp')}</Empty>
+      ) : (
+        <StateAtTime of={kind} id={merchantId} at={at} />
+      )}
+    </>
+  )
+}

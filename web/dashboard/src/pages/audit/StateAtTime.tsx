@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/api-client'
+import type { AuditState } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Card } from '../../components/Card'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Time } from '../../components/Time'
+import { StatementTable } from '../statement/StatementTable'
+import { FieldValue, useFieldName } from './field-names'
+
+interface StateAtProps {
+  readonly of: AuditState['of']
+  readonly id: string
+  readonly at: string | undefined
+}
+
+/** What the log says that it was then: folded from its events, not read from a read model. */
+export function StateAtTime({ of, id, at }: StateAtProps) {
+  const text = useText()
+  const asked = { of, id, at }
+  const query = useQuery({
+    queryKey: ['audit-state', asked],
+    queryFn: ({ signal }) => api.get<AuditState>('/audit/state', asked, signal),
+  })
+  return (
+    <Card title={text(at === undefined ? 'audit.stateNow' : 'audit.stateThen')}>
+      <Loaded query={query}>
+        {({ state, statement, recordedAt, position }) => (
+          <>
+            {recordedAt !== null && (
+              <p className="muted small">
+                {text('audit.lastEvent')} <Time at={recordedAt} exact /> · {text('audit.position')}{' '}
+                <code>{position}</code>
+              </p>
+            )}
+            {state && <Fields data={state} />}
+            {statement &&
+              (statement.length === 0 ? (
+                <Empty title={text('audit.emptyStatement')} />
+              ) : (
+                <StatementTable items={statement} />
+              ))}
+          </>
+        )}
+      </Loaded>
+    </Card>
+  )
+}
+
+function Fields({ data }: { readonly data: object }) {
+  const text = useText()
+  const fieldName = useFieldName()
+  return (
+    <dl className="Audit-fields">
+      {Object.entries(data).map(([name, value]) => (
+        <div key={name}>
+          <dt>{fieldName(name)}</dt>
+          <dd>
+            {value === null || value === undefined || (Array.isArray(value) && value.length === 0) ? (
+              <span className="muted">{text('common.none')}</span>
+            ) : isNested(value) ? (
+              <Fields data={value} />
+            ) : (
+              <FieldValue name={name} value={value} />
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,15 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { pagesRoute } from '../../app/root'
+import { picked } from '../../app/search-params'
+
+const names = ['view', 'id', 'at', 'of', 'actor', 'type', 'from', 'to'] as const
+
+export type AuditSearch = { readonly [name in (typeof names)[number]]?: string | undefined }
+
+export const auditRoute = createRoute({
+  getParentRoute: () => pagesRoute,
+  path: '/audit',
+  staticData: { needs: 'audit:read' },
+  validateSearch: (search: Record<string, unknown>): AuditSearch => picked(search, names),
+  component: lazyRouteComponent(() => import('./AuditPage'), 'AuditPage'),
+})

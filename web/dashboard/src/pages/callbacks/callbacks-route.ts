@@ -1,0 +1,16 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { pagesRoute } from '../../app/root'
+import { picked } from '../../app/search-params'
+
+export interface CallbacksSearch {
+  readonly status?: string | undefined
+  readonly trackingId?: string | undefined
+}
+
+export const callbacksRoute = createRoute({
+  getParentRoute: () => pagesRoute,
+  path: '/callbacks',
+  staticData: { needs: 'transfers:read' },
+  validateSearch: (search: Record<string, unknown>): CallbacksSearch => picked(search, ['status', 'trackingId']),
+  component: lazyRouteComponent(() => import('./CallbacksPage'), 'CallbacksPage'),
+})

@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/api-client'
+import type { Check, ChecksAnswer } from '../../api/contract'
+import { useKnownText, useText } from '../../app/texts'
+import { Badge, type Tone } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Loaded } from '../../components/Loaded'
+import { Time } from '../../components/Time'
+
+const tones: { readonly [result in Check['result']]: Tone } = {
+  ok: 'good',
+  warning: 'check',
+  failed: 'bad',
+  unknown: 'wait',
+}
+const worstFirst: readonly Check['result'][] = ['failed', 'unknown', 'warning']
+
+/** What `transferd doctor` looks at. What is well is one line. */
+export function DoctorChecks() {
+  const text = useText()
+  const query = useQuery({
+    queryKey: ['checks'],
+    queryFn: ({ signal }) => api.get<ChecksAnswer>('/operations/checks', {}, signal),
+    staleTime: 60_000,
+  })
+  return (
+    <Card
+      title={text('operations.checks')}
+      actions={
+        <Button pending={query.isFetching} onPress={() => void query.refetch()}>
+          {text('operations.checkAgain')}
+        </Button>
+      }
+    >
+      <Loaded query={query}>{(answer) => <Found answer={answer} />}</Loaded>
+    </Card>
+  )
+}
+
+function Found({ answer: { at, checks } }: { readonly answer: ChecksAnswer }) {
+  const text = useText()
+  const wrong = worstFirst.flatMap((result) => checks.filter((check) => check.result === result))
+  const well = checks.filter(({ result }) => result === 'ok')
+  return (
+    <>
+      <p className="muted small">
+        {text('operations.checkedAt')} <Time at={at} />
+      </p>
+      {wrong.length > 0 && <List checks={wrong} />}
+      <details>
+        <summary>{text('operations.checksWell', { count: well.length })}</summary>
+        <List checks={well} />
+      </details>
+    </>
+  )
+}
+
+function List({ checks }: { readonly checks: readonly Check[] }) {
+  const text = useText()
+  const known = useKnownText()
+  return (
+    <ul className="Operations-checks">
+      {checks.map(({ name, subject, result, found, advice }) => (
+        <li key={`${name} ${subject}`}>
+          <span className="row">
+            <Badge tone={tones[result]}>{text(`operations.result.${result}`)}</Badge>
+            <strong>{known(`operations.check.${name}`) ?? name}</strong>
+            {subject !== null && <code>{subject}</code>}
+          </span>
+          <bdi lang="en">{found}</bdi>
+          {advice !== null && (
+            <bdi lang="en" className="Operations-advice">
+              {advice}
+            </bdi>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}

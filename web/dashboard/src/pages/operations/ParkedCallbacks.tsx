@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { EndpointItem, EndpointsAnswer } from '../../api/contract'
+import { useMay } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { EndpointHealth } from '../callbacks/EndpointHealth'
+import { ResendParkedDialog } from '../callbacks/ResendParkedDialog'
+
+/** Merchants that were not told something, as delivering it was given up. */
+export function ParkedCallbacks() {
+  const text = useText()
+  const mayResend = useMay('callbacks:resend')
+  const [opened, setOpened] = useState<EndpointItem>()
+  const query = useQuery({
+    queryKey: ['endpoints'],
+    queryFn: ({ signal }) => api.get<EndpointsAnswer>('/endpoints', {}, signal),
+    refetchInterval: 15_000,
+  })
+  const columns = useColumns(mayResend, setOpened)
+  return (
+    <Card title={text('operations.parked')}>
+      <Loaded query={query}>
+        {({ items }) => (
+          <DataTable
+            label={text('operations.parked')}
+            columns={columns}
+            rows={items.filter(({ parked }) => parked > 0)}
+            rowId={({ merchantId }) => merchantId}
+            empty={<Empty title={text('operations.nothingParked')} />}
+          />
+        )}
+      </Loaded>
+      {opened && <ResendParkedDialog endpoint={opened} onClose={() => setOpened(undefined)} />}
+    </Card>
+  )
+}
+
+function useColumns(mayResend: boolean, resend: (endpoint: EndpointItem) => void): readonly Column<EndpointItem>[] {
+  const text = useText()
+  const columns: Column<EndpointItem>[] = [
+    { id: 'merchant', header: text('operations.merchant'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
+    {
+      id: 'parked',
+      header: text('operations.parkedCount'),
+      align: 'end',
+      cell: ({ merchantId, parked }) => (
+        <Link to="/callbacks" search={{ merchantId, status: 'parked' }}>
+          {text('operations.count', { count: parked })}
+        </Link>
+      ),
+    },
+    {
+      id: 'state',
+      header: text('operations.endpoint'),
+      wide: true,
+      cell: (item) => <EndpointHealth endpoint={item} />,
+    },
+  ]
+  if (!mayResend) return columns
+  const cell = (endpoint: EndpointItem) => (
+    <Button onPress={() => resend(endpoint)}>{text('callbacks.resendParked')}</Button>
+  )
+  return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+}

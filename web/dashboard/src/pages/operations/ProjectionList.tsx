@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { ProjectionAction, ProjectionItem, ProjectionsAnswer } from '../../api/contract'
+import { useMay } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Menu } from '../../components/Menu'
+import { Time } from '../../components/Time'
+import { ProjectionDialog } from './ProjectionDialog'
+import { OtherVersions, ProjectionState, Task } from './ProjectionState'
+import { isUnderWay, maxCountedLag, nodeOf } from './projection-tasks'
+
+const busyMs = 2_000
+const quietMs = 5_000
+
+interface Opened {
+  readonly action: ProjectionAction
+  /** Undefined: all of them. */
+  readonly projection: ProjectionItem | undefined
+}
+
+export function ProjectionList() {
+  const text = useText()
+  const mayManage = useMay('operations:manage')
+  const [opened, setOpened] = useState<Opened>()
+  const query = useQuery({
+    queryKey: ['projections'],
+    queryFn: ({ signal }) => api.get<ProjectionsAnswer>('/operations/projections', {}, signal),
+    refetchInterval: ({ state }) => (state.data?.items.some(isUnderWay) ? busyMs : quietMs),
+  })
+  const columns = useColumns(mayManage, (action, projection) => setOpened({ action, projection }))
+  return (
+    <Card
+      title={text('operations.projections')}
+      actions={
+        mayManage && (
+          <Button onPress={() => setOpened({ action: 'rebuild', projection: undefined })}>
+            {text('operations.rebuildAll')}
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query}>
+        {({ items }) => (
+          <DataTable
+            label={text('operations.projections')}
+            columns={columns}
+            rows={items}
+            rowId={({ name }) => name}
+            empty={<Empty title={text('operations.noProjections')} />}
+          />
+        )}
+      </Loaded>
+      {opened && <ProjectionDialog {...opened} onClose={() => setOpened(undefined)} />}
+    </Card>
+  )
+}
+
+function useColumns(
+  mayManage: boolean,
+  open: (action: ProjectionAction, projection: ProjectionItem) => void,
+): readonly Column<ProjectionItem>[] {
+  const text = useText()
+  const columns: Column<ProjectionItem>[] = [
+    { id: 'name', header: text('operations.projection'), cell: ({ name }) => <code>{name}</code> },
+    {
+      id: 'state',
+      header: text('operations.state'),
+      wide: true,
+      cell: (projection) => (
+        <div className="stack-tight">
+          <ProjectionState projection={projection} />
+          {projection.task && <Task task={projection.task} name={projection.name} />}
+          <OtherVersions projection={projection} />
+        </div>
+      ),
+    },
+    { id: 'lag', header: text('operations.lag'), align: 'end', cell: ({ lagEvents }) => <Lag events={lagEvents} /> },
+    {
+      id: 'last',
+      header: text('operations.lastEvent'),
+      cell: ({ lastEventAt }) => lastEventAt !== null && <Time at={lastEventAt} />,
+    },
+    {
+      id: 'holder',
+      header: text('operations.runsOn'),
+      wide: true,
+      cell: ({ holder }) =>
+        holder === null ? text('operations.nobody') : <code title={holder}>{nodeOf(holder)}</code>,
+    },
+  ]
+  if (!mayManage) return columns
+  const cell = (projection: ProjectionItem) =>
+    projection.actions.length > 0 && (
+      <Menu
+        label={text('common.actions')}
+        name={text('operations.actionsOf', { projection: projection.name })}
+        items={projection.actions.map((action) => ({
+          id: action,
+          label: text(`operations.action.${action}`),
+          onAction: () => open(action, projection),
+        }))}
+      />
+    )
+  return [...columns, { id: 'actions', header: text('common.actions'), cell }]
+}
+
+function Lag({ events }: { readonly events: number }) {
+  const text = useText()
+  return text(events >= maxCountedLag ? 'operations.lagAtLeast' : 'operations.lagEvents', { events })
+}

@@ -1,0 +1,78 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { PassOverAnswer, PassOverRequest, ProblemItem, ProblemsAnswer } from '../../api/contract'
+import { useMay } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Problem } from '../../components/Problem'
+import { ReasonDialog } from '../../components/ReasonDialog'
+import { notify } from '../../components/Toasts'
+
+/** Events that cannot be read; nothing at all while there are none. */
+export function UnreadableEvents() {
+  const text = useText()
+  const mayManage = useMay('operations:manage')
+  const [opened, setOpened] = useState<ProblemItem>()
+  const { data, error, refetch } = useQuery({
+    queryKey: ['problems'],
+    queryFn: ({ signal }) => api.get<ProblemsAnswer>('/operations/problems', {}, signal),
+    refetchInterval: 5_000,
+  })
+  if (error) return <Problem error={error} reading retry={() => void refetch()} />
+  if (!data || data.items.length === 0) return null
+  return (
+    <Card title={text('operations.problems')}>
+      <p>{text('operations.problemsHelp')}</p>
+      <ul className="Operations-problems">
+        {data.items.map((problem) => (
+          <li key={`${problem.stream}@${problem.revision}`}>
+            <div className="stack-tight">
+              <code>{`${problem.stream}@${problem.revision}`}</code>
+              <bdi lang="en">{problem.reason}</bdi>
+              {problem.stopped.length > 0 && (
+                <span className="muted small">
+                  {text('operations.stopped', { projections: problem.stopped.join(', ') })}
+                </span>
+              )}
+            </div>
+            {mayManage && (
+              <Button look="danger" onPress={() => setOpened(problem)}>
+                {text('operations.passOver')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {opened && <PassOverDialog problem={opened} onClose={() => setOpened(undefined)} />}
+    </Card>
+  )
+}
+
+function PassOverDialog({ problem, onClose }: { readonly problem: ProblemItem; readonly onClose: () => void }) {
+  const text = useText()
+  const { stream, revision } = problem
+  return (
+    <ReasonDialog
+      title={text('operations.passOverTitle')}
+      submit={text('operations.passOverSubmit')}
+      reasonHelp={text('operations.reasonHelp')}
+      run={(reason) => {
+        const body: PassOverRequest = { stream, revision, reason }
+        return api.send<PassOverAnswer>('POST', '/operations/problems/pass-over', body)
+      }}
+      refresh={[['problems'], ['projections']]}
+      done={() => {
+        notify(text('operations.passedOver'))
+        onClose()
+      }}
+      onClose={onClose}
+    >
+      <p>
+        <code>{`${stream}@${revision}`}</code>
+      </p>
+      <p>{text('operations.passOverHelp')}</p>
+    </ReasonDialog>
+  )
+}

@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/api-client'
+import type { PrivacyStatus } from '../../api/contract'
+import { useMerchantName } from '../../app/merchant-names'
+import { useKnownText, useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+import { Card } from '../../components/Card'
+import { DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Facts } from '../../components/Facts'
+import { Loaded } from '../../components/Loaded'
+import { Time } from '../../components/Time'
+
+/** The server looks through the log a stretch at a time, for as long as somebody asks. */
+const countingMs = 500
+const quietMs = 60_000
+
+export function PrivacyStatusCard() {
+  const text = useText()
+  const query = useQuery({
+    queryKey: ['privacy-status'],
+    queryFn: ({ signal }) => api.get<PrivacyStatus>('/privacy/status', {}, signal),
+    refetchInterval: ({ state }) => (state.data?.complete === false ? countingMs : quietMs),
+  })
+  return (
+    <Card title={text('privacy.status')}>
+      <Loaded query={query}>{(status) => <Counted status={status} />}</Loaded>
+    </Card>
+  )
+}
+
+function Counted({ status }: { readonly status: PrivacyStatus }) {
+  const text = useText()
+  const { customers, erasures, keysToDestroy, events, complete, countedTo } = status
+  const count = (value: number) => text('privacy.count', { count: value })
+  return (
+    <>
+      {!complete && (
+        <output className="row">
+          <Badge tone="wait">{text('privacy.counting')}</Badge>
+          {countedTo !== null && (
+            <span className="muted">
+              {text('privacy.countedTo')} <Time at={countedTo} exact />
+            </span>
+          )}
+        </output>
+      )}
+      <Facts
+        items={[
+          { label: text('privacy.customers'), value: count(customers) },
+          { label: text('privacy.erasures'), value: count(erasures) },
+          { label: text('privacy.keysToDestroy'), value: keysToDestroy > 0 ? count(keysToDestroy) : undefined },
+          { label: text('privacy.sealed'), value: count(events.sealed) },
+          {
+            label: text('privacy.clear'),
+            value: <Badge tone={events.clear === 0 ? 'good' : 'check'}>{count(events.clear)}</Badge>,
+          },
+        ]}
+      />
+      {events.clear > 0 && <InClear events={events} />}
+      <ByMerchant status={status} />
+    </>
+  )
+}
+
+function InClear({ events: { clearByType } }: Pick<PrivacyStatus, 'events'>) {
+  const text = useText()
+  const known = useKnownText()
+  return (
+    <details>
+      <summary>{text('privacy.clearHelp')}</summary>
+      <ul className="Privacy-types">
+        {clearByType.map(({ type, events }) => (
+          <li key={type}>
+            {known(`transfer.event.${type}`) ?? type}{' '}
+            <span className="muted">× {text('privacy.count', { count: events })}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function ByMerchant({ status: { byMerchant } }: { readonly status: PrivacyStatus }) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  return (
+    <DataTable
+      label={text('privacy.byMerchant')}
+      columns={[
+        {
+          id: 'merchant',
+          header: text('privacy.merchant'),
+          cell: ({ merchantId }) => <bdi>{merchantName(merchantId)}</bdi>,
+        },
+        {
+          id: 'customers',
+          header: text('privacy.customers'),
+          align: 'end',
+          cell: ({ customers }) => text('privacy.count', { count: customers }),
+        },
+      ]}
+      rows={byMerchant}
+      rowId={({ merchantId }) => merchantId}
+      empty={<Empty title={text('privacy.noCustomers')} />}
+    />
+  )
+}

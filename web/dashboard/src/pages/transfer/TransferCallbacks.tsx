@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/api-client'
+import type { CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useMay } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Badge, StatusBadge, type Tone } from '../../components/Badge'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Problem } from '../../components/Problem'
+import { Time } from '../../components/Time'
+import { notify } from '../../components/Toasts'
+
+const tones: { readonly [status in CallbackRow['status']]: Tone } = {
+  waiting: 'wait',
+  delivered: 'good',
+  parked: 'bad',
+}
+
+/** What the merchant was told, or is still to be told. */
+export function TransferCallbacks({ trackingId }: { trackingId: string }) {
+  const text = useText()
+  const query = useQuery({
+    queryKey: ['callbacks', { trackingId }],
+    queryFn: ({ signal }) => api.get<CallbacksAnswer>('/callbacks', { trackingId, limit: 100 }, signal),
+    refetchInterval: 10_000,
+  })
+  return (
+    <Card title={text('transfer.callbacks')}>
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title={text('transfer.noCallbacks')} />
+          ) : (
+            <ul className="TransferPage-callbacks">
+              {items.map((row) => (
+                <Callback key={row.webhookId} row={row} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}
+
+function Callback({ row }: { row: CallbackRow }) {
+  const text = useText()
+  const may = useMay('callbacks:resend')
+  const { trackingId, webhookId, status, failedAttempts, dueAt, lastFailure } = row
+  const resend = useAction({
+    run: () => api.send<ResendAnswer>('POST', '/callbacks/resend', { callbacks: [{ trackingId, webhookId }] }),
+    done: () => notify(text('transfer.resent')),
+    refresh: [['callbacks'], ['story', trackingId]],
+  })
+  return (
+    <li className="TransferPage-callback">
+      <div className="spread">
+        <span className="row">
+          <StatusBadge status={row.transferStatus} />
+          <Badge tone={tones[status]}>{text(`transfer.callback.${status}`)}</Badge>
+          <Time at={row.recordedAt} exact />
+        </span>
+        {may && (
+          <Button
+            className="screen-only"
+            aria-label={text('transfer.resendWhat', { status: text(`common.status.${row.transferStatus}`) })}
+            pending={resend.pending}
+            onPress={() => resend.start()}
+          >
+            {text('transfer.resend')}
+          </Button>
+        )}
+      </div>
+      {failedAttempts > 0 && (
+        <p className="muted small">
+          {text('transfer.failedAttempts', { count: failedAttempts })} <bdi>{lastFailure}</bdi>
+        </p>
+      )}
+      {status === 'waiting' && dueAt !== null && (
+        <p className="muted small">
+          {text('transfer.nextAttempt')} <Time at={dueAt} />
+        </p>
+      )}
+      <Problem error={resend.error} />
+    </li>
+  )
+}

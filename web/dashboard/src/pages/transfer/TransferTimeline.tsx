@@ -1,0 +1,18 @@
+import '../../components/Timeline.css'
+import type { StoryItem } from '../../api/contract'
+import { useText } from '../../app/texts'
+import { Empty } from '../../components/Empty'
+import { TimelineEntry } from './TimelineEntry'
+
+/** Everything that happened, oldest first, in one line of time. */
+export function TransferTimeline({ items }: { items: readonly StoryItem[] }) {
+  const text = useText()
+  if (items.length === 0) return <Empty title={text('transfer.noStory')} />
+  return (
+    <ol className="Timeline">
+      {items.map((item) => (
+        <TimelineEntry key={`${item.source} ${item.revision}`} item={item} />
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,101 @@
+import type { Kind, TransferRow } from '../../api/contract'
+import { useSession } from '../../app/current-session'
+import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Amount } from '../../components/Amount'
+import { Badge, StatusBadge } from '../../components/Badge'
+import type { Column } from '../../components/DataTable'
+import { useServerWords } from '../../components/server-words'
+import { Time } from '../../components/Time'
+import { TransferLink } from '../../components/TransferLink'
+import type { Orders } from './list-search'
+
+export function useColumns(kind: Kind, orders: Orders): readonly Column<TransferRow>[] {
+  const columns = useAllColumns(orders)
+  const { merchants } = useSession()
+  const others = kind === 'deposit' ? ['accountNumber', 'claim'] : ['expires']
+  const hidden = merchants.length === 1 ? [...others, 'merchant'] : others
+  return columns.filter(({ id }) => !hidden.includes(id))
+}
+
+function useAllColumns({ byTime, byAmount }: Orders): readonly Column<TransferRow>[] {
+  const text = useText()
+  const merchantName = useMerchantName()
+  const methodName = usePaymentMethodName()
+  return [
+    {
+      id: 'created',
+      header: text('transfers.created'),
+      ...(byTime && { sort: { up: 'oldest', down: 'newest' } }),
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    { id: 'status', header: text('transfers.status'), cell: (row) => <StatusCell row={row} /> },
+    { id: 'reference', header: text('transfers.reference'), cell: (row) => <TransferLink {...row} /> },
+    {
+      id: 'amount',
+      header: text('transfers.amount'),
+      align: 'end',
+      ...(byAmount && { sort: { up: 'smallest', down: 'largest' } }),
+      cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
+    },
+    { id: 'moved', header: text('transfers.moved'), align: 'end', cell: (row) => <Moved row={row} /> },
+    { id: 'merchant', header: text('transfers.merchant'), cell: (row) => <bdi>{merchantName(row.merchantId)}</bdi> },
+    { id: 'name', header: text('transfers.name'), wide: true, cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      id: 'accountNumber',
+      header: text('transfers.accountNumber'),
+      cell: ({ accountNumber }) => <bdi>{accountNumber}</bdi>,
+    },
+    { id: 'claim', header: text('transfers.claim'), cell: (row) => <Claim row={row} /> },
+    { id: 'method', header: text('transfers.method'), cell: ({ paymentMethod }) => methodName(paymentMethod) },
+    { id: 'userId', header: text('transfers.userId'), optional: true, cell: ({ userId }) => <bdi>{userId}</bdi> },
+    {
+      id: 'username',
+      header: text('transfers.username'),
+      optional: true,
+      cell: ({ username }) => <bdi>{username}</bdi>,
+    },
+    {
+      id: 'trackingId',
+      header: text('transfers.trackingId'),
+      optional: true,
+      cell: ({ trackingId }) => <code>{trackingId}</code>,
+    },
+    {
+      id: 'updated',
+      header: text('transfers.updated'),
+      optional: true,
+      cell: ({ updatedAt }) => <Time at={updatedAt} />,
+    },
+    {
+      id: 'expires',
+      header: text('transfers.expires'),
+      optional: true,
+      cell: ({ expiresAt }) => expiresAt !== null && <Time at={expiresAt} />,
+    },
+  ]
+}
+
+function StatusCell({ row: { status, needsAttention } }: { row: TransferRow }) {
+  const text = useText()
+  return (
+    <span className="TransfersPage-status">
+      <StatusBadge status={status} />
+      {needsAttention && <Badge tone="check">{text('transfers.attention')}</Badge>}
+    </span>
+  )
+}
+
+/** Only where something did: most rows have nothing to compare. */
+function Moved({ row: { transactionAmountMinor, hasAmountMismatch } }: { row: TransferRow }) {
+  if (transactionAmountMinor === 0) return null
+  return <Amount minor={transactionAmountMinor} {...(hasAmountMismatch && { tone: 'differs' as const })} />
+}
+
+/** That the time of a claim is over is told by nobody. */
+function Claim({ row: { claim } }: { row: TransferRow }) {
+  const text = useText()
+  const { name } = useServerWords()
+  if (!claim || Date.parse(claim.until) <= Date.now()) return null
+  return <bdi>{claim.mine ? text('transfers.claimMine') : name(claim.name)}</bdi>
+}

@@ -1,0 +1,58 @@
+import type { Kind } from '../../api/contract'
+import { useSession } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import type { FilterField } from '../../components/Filters'
+import type { Facet } from './list-search'
+
+const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
+
+export function useFilterFields(kind: Kind, offered: readonly Facet[], ofAll: boolean): readonly FilterField[] {
+  const text = useText()
+  const { paymentMethods } = useSession()
+  const fields: { readonly [facet in Facet]: readonly FilterField[] } = {
+    text: [
+      {
+        type: 'text',
+        name: 'text',
+        label: text('transfers.filter.text'),
+        description: text(ofAll ? 'transfers.filter.textHelpAll' : 'transfers.filter.textHelp'),
+      },
+    ],
+    status: [
+      {
+        type: 'select',
+        name: 'status',
+        label: text('transfers.status'),
+        options: statuses.map((status) => ({ value: status, label: text(`common.status.${status}`) })),
+      },
+    ],
+    // Only a deposit has money that nobody has decided about.
+    attention:
+      kind === 'withdrawal'
+        ? []
+        : [
+            {
+              type: 'select',
+              name: 'attention',
+              label: text('transfers.filter.attention'),
+              options: [{ value: 'open', label: text('transfers.attention') }],
+            },
+          ],
+    method: [
+      {
+        type: 'select',
+        name: 'method',
+        label: text('transfers.method'),
+        options: paymentMethods.map(({ code, name }) => ({ value: String(code), label: name })),
+      },
+    ],
+    amount: [
+      { type: 'amount', name: 'minAmount', label: text('transfers.filter.minAmount') },
+      { type: 'amount', name: 'maxAmount', label: text('transfers.filter.maxAmount') },
+    ],
+    dates: [{ type: 'dates', from: 'from', to: 'to' }],
+  }
+  return (['text', 'status', 'attention', 'method', 'amount', 'dates'] as const)
+    .filter((facet) => offered.includes(facet))
+    .flatMap((facet) => fields[facet])
+}

@@ -1,0 +1,55 @@
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { CreateUserRequest, IssuedPassword } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useText } from '../../app/texts'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { TextField } from '../../components/TextField'
+import { IssuedPasswordDialog } from './IssuedPasswordDialog'
+import { RoleFields, roleOf } from './RoleFields'
+import { userKeys } from './use-users'
+
+interface CreatePersonDialogProps {
+  readonly onClose: () => void
+  readonly onCreated: (userId: string) => void
+}
+
+export function CreateUserDialog({ onClose, onCreated }: CreatePersonDialogProps) {
+  const text = useText()
+  const [issued, setIssued] = useState<IssuedPassword>()
+  const action = useAction({
+    run: (data: FormData) => {
+      const body: CreateUserRequest = {
+        email: String(data.get('email')).trim(),
+        name: String(data.get('name')).trim(),
+        ...roleOf(data),
+      }
+      return api.send<IssuedPassword>('POST', '/users', body)
+    },
+    refresh: userKeys,
+    done: setIssued,
+  })
+  if (issued) return <IssuedPasswordDialog issued={issued} onClose={() => onCreated(issued.user.userId)} />
+  return (
+    <Dialog title={text('users.create')} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('users.createSubmit')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <TextField name="name" label={text('users.name')} description={text('users.nameHelp')} required />
+        <TextField
+          name="email"
+          type="email"
+          label={text('users.email')}
+          description={text('users.emailHelp')}
+          required
+        />
+        <RoleFields />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,45 @@
+import { useState } from 'react'
+import { isMerchantRole, roles } from '../../../../../src/domain/user/permissions'
+import type { ChangeRoleRequest, Role } from '../../api/contract'
+import { useSession } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { CheckboxGroup } from '../../components/Checkbox'
+import { Select } from '../../components/Select'
+
+interface RoleFieldsProps {
+  readonly role?: Role
+  readonly merchantIds?: readonly string[] | null
+}
+
+/** Who belongs to merchants names them; the house's people see all. */
+export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsProps) {
+  const text = useText()
+  const { merchants } = useSession()
+  const [role, setRole] = useState<Role>(first)
+  return (
+    <>
+      <Select
+        name="role"
+        label={text('users.role')}
+        description={text(`users.roleHelp.${role}`)}
+        options={roles.map((value) => ({ value, label: text(`common.role.${value}`) }))}
+        value={role}
+        onChange={(value) => setRole(roles.find((each) => each === value) ?? role)}
+        required
+      />
+      {isMerchantRole(role) && (
+        <CheckboxGroup
+          name="merchantIds"
+          label={text('users.merchants')}
+          options={merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name }))}
+          defaultValue={[...(merchantIds ?? [])]}
+        />
+      )}
+    </>
+  )
+}
+
+export function roleOf(data: FormData): ChangeRoleRequest {
+  const role = roles.find((each) => each === data.get('role')) ?? 'viewer'
+  return isMerchantRole(role) ? { role, merchantIds: data.getAll('merchantIds').map(String) } : { role }
+}

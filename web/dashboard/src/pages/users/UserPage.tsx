@@ -1,0 +1,95 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { UserItem } from '../../api/contract'
+import { useMay, useSession } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { Card } from '../../components/Card'
+import { Empty } from '../../components/Empty'
+import { Facts } from '../../components/Facts'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Time } from '../../components/Time'
+import { ChangeHistory } from './ChangeHistory'
+import { UserSessions } from './UserSessions'
+import { UserMerchants, UserState } from './UserState'
+import { type Task, UserTasks } from './UserTasks'
+import { useUsers } from './use-users'
+
+const route = getRouteApi('/pages/users/$userId')
+
+export function UserPage() {
+  const text = useText()
+  const { userId } = route.useParams()
+  const query = useUsers()
+  const user = query.data?.items.find((each) => each.userId === userId)
+  return (
+    <Page title={user?.name ?? text('users.one')}>
+      <Loaded query={query}>
+        {() =>
+          user ? <Person user={user} /> : <Empty title={text('users.unknown')}>{text('users.unknownHelp')}</Empty>
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+function Person({ user }: { readonly user: UserItem }) {
+  const text = useText()
+  const { lastSignInAt } = user
+  return (
+    <div className="stack">
+      <Card title={text('users.account')}>
+        <Facts
+          items={[
+            { label: text('users.email'), value: <bdi>{user.email}</bdi> },
+            { label: text('users.role'), value: text(`common.role.${user.role}`) },
+            { label: text('users.merchants'), value: <UserMerchants user={user} /> },
+            { label: text('users.state'), value: <UserState user={user} /> },
+            { label: text('users.created'), value: <Time at={user.createdAt} /> },
+            {
+              label: text('users.lastSignIn'),
+              value: lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />,
+            },
+          ]}
+        />
+        <Managing user={user} />
+      </Card>
+      <UserSessions user={user} />
+      <Card title={text('users.changes')}>
+        <ChangeHistory subject={user.userId} />
+      </Card>
+    </div>
+  )
+}
+
+function Managing({ user }: { readonly user: UserItem }) {
+  const text = useText()
+  const mayManage = useMay('users:manage')
+  const isSelf = useSession().user.userId === user.userId
+  const [task, setTask] = useState<Task>()
+  if (!mayManage) return null
+  return (
+    <>
+      <div className="row">
+        <Button look="plain" onPress={() => setTask('role')}>
+          {text('users.changeRole')}
+        </Button>
+        <Button look="plain" onPress={() => setTask('reset')}>
+          {text('users.reset')}
+        </Button>
+        {user.disabled ? (
+          <Button look="plain" onPress={() => setTask('enable')}>
+            {text('users.enable')}
+          </Button>
+        ) : (
+          <Button look="danger" isDisabled={isSelf} onPress={() => setTask('disable')}>
+            {text('users.disable')}
+          </Button>
+        )}
+      </div>
+      {isSelf && <p className="muted">{text('users.notYourself')}</p>}
+      {task && <UserTasks user={user} task={task} onClose={() => setTask(undefined)} />}
+    </>
+  )
+}

@@ -1,0 +1,26 @@
+import type { UserItem } from '../../api/contract'
+import { useMerchantName } from '../../app/merchant-names'
+import { useText } from '../../app/texts'
+import { Badge } from '../../components/Badge'
+
+interface UserProps {
+  readonly user: UserItem
+}
+
+export function UserState({ user }: UserProps) {
+  const text = useText()
+  return (
+    <span className="row">
+      <Badge tone={user.disabled ? 'bad' : 'good'}>{text(user.disabled ? 'users.disabled' : 'users.enabled')}</Badge>
+      {user.mustChangePassword && <Badge tone="wait">{text('users.firstPassword')}</Badge>}
+      {user.hasSecondFactor && <Badge tone="info">{text('users.secondFactor')}</Badge>}
+    </span>
+  )
+}
+
+export function UserMerchants({ user }: UserProps) {
+  const text = useText()
+  const merchantName = useMerchantName()
+  if (user.merchantIds === null) return text('users.allMerchants')
+  return <bdi>{user.merchantIds.map(merchantName).join(', ')}</bdi>
+}

@@ -1,0 +1,103 @@
+import { useState } from 'react'
+import { api } from '../../api/api-client'
+import type { IssuedPassword, UserItem } from '../../api/contract'
+import { useAction } from '../../api/use-action'
+import { useText } from '../../app/texts'
+import { Confirm } from '../../components/Confirm'
+import { Dialog } from '../../components/Dialog'
+import { Form } from '../../components/Form'
+import { notify } from '../../components/Toasts'
+import { IssuedPasswordDialog } from './IssuedPasswordDialog'
+import { RoleFields, roleOf } from './RoleFields'
+import { userKeys } from './use-users'
+
+export type Task = 'role' | 'reset' | 'enable' | 'disable'
+
+interface TaskProps {
+  readonly user: UserItem
+  readonly onClose: () => void
+}
+
+export function UserTasks({ task, ...props }: TaskProps & { readonly task: Task }) {
+  if (task === 'role') return <RoleDialog {...props} />
+  if (task === 'reset') return <ResetConfirm {...props} />
+  return <SwitchConfirm {...props} does={task} />
+}
+
+function RoleDialog({ user, onClose }: TaskProps) {
+  const text = useText()
+  const action = useAction({
+    run: (data: FormData) => api.send<UserItem>('PUT', `/users/${user.userId}/role`, roleOf(data)),
+    refresh: userKeys,
+    done: () => {
+      notify(text('users.roleChanged', { name: user.name }))
+      onClose()
+    },
+  })
+  return (
+    <Dialog title={text('users.changeRole')} open onClose={onClose}>
+      <Form
+        onSubmit={action.start}
+        error={action.error}
+        submit={text('users.changeRoleSubmit')}
+        pending={action.pending}
+        cancel={onClose}
+      >
+        <p>{text('users.changeRoleHelp', { name: user.name })}</p>
+        <RoleFields role={user.role} merchantIds={user.merchantIds} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ResetConfirm({ user, onClose }: TaskProps) {
+  const text = useText()
+  const [issued, setIssued] = useState<IssuedPassword>()
+  const action = useAction<void, IssuedPassword>({
+    run: () => api.send<IssuedPassword>('POST', `/users/${user.userId}/reset`),
+    refresh: userKeys,
+    done: setIssued,
+  })
+  if (issued) return <IssuedPasswordDialog issued={issued} onClose={onClose} />
+  return (
+    <Confirm
+      title={text('users.resetTitle', { name: user.name })}
+      open
+      onClose={onClose}
+      onConfirm={() => action.start()}
+      confirm={text('users.reset')}
+      danger
+      pending={action.pending}
+      error={action.error}
+    >
+      <p>{text('users.resetHelp')}</p>
+    </Confirm>
+  )
+}
+
+function SwitchConfirm({ user, does, onClose }: TaskProps & { readonly does: 'enable' | 'disable' }) {
+  const text = useText()
+  const { userId, name } = user
+  const action = useAction<void, UserItem>({
+    run: () => api.send<UserItem>('POST', `/users/${userId}/${does}`),
+    refresh: userKeys,
+    done: () => {
+      notify(text(`users.${does}Done`, { name }))
+      onClose()
+    },
+  })
+  return (
+    <Confirm
+      title={text(`users.${does}Title`, { name })}
+      open
+      onClose={onClose}
+      onConfirm={() => action.start()}
+      confirm={text(`users.${does}`)}
+      danger={does === 'disable'}
+      pending={action.pending}
+      error={action.error}
+    >
+      <p>{text(`users.${does}Help`)}</p>
+    </Confirm>
+  )
+}

@@ -1,0 +1,80 @@
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { UserItem } from '../../api/contract'
+import { useMay } from '../../app/current-session'
+import { useText } from '../../app/texts'
+import { Button } from '../../components/Button'
+import { type Column, DataTable } from '../../components/DataTable'
+import { Empty } from '../../components/Empty'
+import { Loaded } from '../../components/Loaded'
+import { Page } from '../../components/Page'
+import { Time } from '../../components/Time'
+import { CreateUserDialog } from './CreateUserDialog'
+import { UserMerchants, UserState } from './UserState'
+import { useUsers } from './use-users'
+
+export function UsersPage() {
+  const text = useText()
+  const navigate = useNavigate()
+  const mayManage = useMay('users:manage')
+  const [creating, setCreating] = useState(false)
+  const columns = useColumns()
+  const query = useUsers()
+  const open = (userId: string) => void navigate({ to: '/users/$userId', params: { userId } })
+  return (
+    <Page
+      title={text('users.title')}
+      actions={
+        mayManage && (
+          <Button look="primary" onPress={() => setCreating(true)}>
+            {text('users.create')}
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query}>
+        {({ items }) => (
+          <DataTable
+            label={text('users.title')}
+            columns={columns}
+            rows={items}
+            rowId={({ userId }) => userId}
+            onOpen={({ userId }) => open(userId)}
+            empty={<Empty title={text('users.empty')}>{text('users.emptyHelp')}</Empty>}
+          />
+        )}
+      </Loaded>
+      {creating && <CreateUserDialog onClose={() => setCreating(false)} onCreated={open} />}
+    </Page>
+  )
+}
+
+function useColumns(): readonly Column<UserItem>[] {
+  const text = useText()
+  return [
+    {
+      id: 'name',
+      header: text('users.name'),
+      cell: ({ userId, name }) => (
+        <Link to="/users/$userId" params={{ userId }}>
+          <bdi>{name}</bdi>
+        </Link>
+      ),
+    },
+    { id: 'email', header: text('users.email'), cell: ({ email }) => <bdi>{email}</bdi> },
+    { id: 'role', header: text('users.role'), cell: ({ role }) => text(`common.role.${role}`) },
+    {
+      id: 'merchants',
+      header: text('users.merchants'),
+      wide: true,
+      cell: (user) => <UserMerchants user={user} />,
+    },
+    { id: 'state', header: text('users.state'), cell: (user) => <UserState user={user} /> },
+    {
+      id: 'signIn',
+      header: text('users.lastSignIn'),
+      cell: ({ lastSignInAt }) => (lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />),
+    },
+    { id: 'created', header: text('users.created'), optional: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ]
+}
