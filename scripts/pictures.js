@@ -3,8 +3,8 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
 import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
-import { launchBrowser } from '../dist/test/browser/launch-browser.js'
 import { giveCredentials } from '../dist/test/browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../dist/test/browser/launch-browser.js'
 import { giveCode, logIn } from '../dist/test/browser/payment-page-service.js'
 
 const folder = 'docs/images'

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
-import { launchBrowser } from '../../browser/launch-browser.js'
 import { context, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()

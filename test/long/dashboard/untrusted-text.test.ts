@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { isVisible } from '../../../src/kernel/text.js'
-import { launchBrowser } from '../../browser/launch-browser.js'
 import { Person } from '../../browser/dashboard/dashboard-client.js'
 import { context, emailOf, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { launchBrowser } from '../../browser/launch-browser.js'
 
 const attacks = [
   '<img src=x onerror="window.hit=1">',
