@@ -5,7 +5,7 @@
 import { pino } from 'pino'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
-import { passingOver } from '../src/event-store/skipped-events.js'
+import { skipEvents } from '../src/event-store/skipped-events.js'
 import { allProjections } from '../src/projections/all.js'
 import { Tasks } from '../src/projections/tasks/tasks.js'
 import { watchTasks } from '../src/projections/tasks/watch.js'
@@ -49,7 +49,7 @@ await part(async (atEnd) => {
   const directory = temporaryDirectory(atEnd)
   title(`all ${allProjections.length} projections in one pass over ${(transfers * 2).toLocaleString('en')} events`)
   fillLog(directory, transfers)
-  const store = passingOver(await openEmbeddedEventStore({ directory }))
+  const store = skipEvents(await openEmbeddedEventStore({ directory }))
   atEnd(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory })
   atEnd(() => readModels.close())

@@ -17,7 +17,7 @@ export function addEventCommands(program: Command): void {
     { text: historyTable },
   )
   answerList(
-    events.command('problems').description('events that cannot be read and that nobody has decided to pass over'),
+    events.command('problems').description('events that cannot be read and that no one has decided to skip'),
     listProblems,
     {
       columns: () => [
@@ -25,14 +25,14 @@ export function addEventCommands(program: Command): void {
         { head: 'REASON', cell: ({ reason }) => reason },
       ],
       none: 'No problems found.',
-      hint: ([first]) => first && 'to skip one for good: transferd events pass-over <event> --reason <text>',
+      hint: ([first]) => first && 'to skip one for good: transferd events skip <event> --reason <text>',
     },
   )
-  const passOverCommand = events
-    .command('pass-over')
+  const skipCommand = events
+    .command('skip')
     .argument('<event>', 'stream@revision, as `events problems` names it', place)
     .description('from now on an event that cannot be read counts as if it were not there')
-  answer(passOverCommand.requiredOption('--reason <text>', 'for auditors', reason), passOverEvent)
+  answer(skipCommand.requiredOption('--reason <text>', 'for auditors', reason), skipEventNamed)
   addEventsServeCommand(events)
   addEventsCopyCommands(events)
 }
@@ -61,15 +61,15 @@ async function listProblems(workplace: Workplace) {
   return [...problems].map(([event, reason]) => ({ event, reason }))
 }
 
-async function passOverEvent(
+async function skipEventNamed(
   { eventStore: store, clock, context }: Workplace,
   options: { reason: string },
   event: string,
 ) {
-  const { passOver } = await import('../commands/skip-events.js')
+  const { skipEvent } = await import('../commands/skip-events.js')
   const at = event.lastIndexOf('@')
   const target = { stream: event.slice(0, at), revision: Number(event.slice(at + 1)), reason: options.reason }
-  const { problem, changed } = accepted(await passOver({ store, clock }, target, context))
+  const { problem, changed } = accepted(await skipEvent({ store, clock }, target, context))
   return { event, problem, changed }
 }
 
@@ -78,7 +78,7 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
   const { formatPosition } = await import('../event-store/event-store.js')
   const events = await eventStore.readStream(transferStream(trackingId))
   if (events.length === 0) throw new Refused('There is no such transfer.')
-  return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isPassedOver }) => ({
+  return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
     revision,
     type,
     recordedAt: new Date(recordedAtMs).toISOString(),
@@ -86,7 +86,7 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
     id,
     data,
     metadata,
-    ...(isPassedOver && { passedOver: true }),
+    ...(isSkipped && { skipped: true }),
   }))
 }
 
@@ -97,7 +97,7 @@ function historyTable(events: readonly ShownEvent[]): string {
   const columns: Column<ShownEvent>[] = [
     { head: 'REV', cell: ({ revision }) => revision },
     { head: 'AT', cell: ({ recordedAt }) => recordedAt },
-    { head: 'TYPE', cell: ({ type, passedOver }) => (passedOver ? `${type} (passed over)` : type), max: 40 },
+    { head: 'TYPE', cell: ({ type, skipped }) => (skipped ? `${type} (skipped)` : type), max: 40 },
     { head: 'BY', cell: ({ metadata }) => metadata.actor },
   ]
   return detailed(events, columns, ({ data }) => data)

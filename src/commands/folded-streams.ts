@@ -1,4 +1,4 @@
-import { passedOverStream, type StreamPrefix, streamPrefix } from '../domain/streams.js'
+import { type StreamPrefix, skippedEventsStream, streamPrefix } from '../domain/streams.js'
 import { UnreadableEventError } from '../event-store/event-codec.js'
 import {
   comparePositions,
@@ -29,7 +29,7 @@ export interface FoldedStreamsOptions<State, Event> {
 
 /**
  * All streams of a kind in memory, folded from the log and kept up with it. An event that cannot be read (a foreign one, or one of a
- * newer program) puts its own stream out of service until it is passed over, and no other.
+ * newer program) puts its own stream out of service until it is skipped, and no other.
  */
 export class FoldedStreams<State, Event> {
   readonly #options: FoldedStreamsOptions<State, Event>
@@ -41,7 +41,7 @@ export class FoldedStreams<State, Event> {
   readonly #states = new Map<string, State>()
   /** Those with an event that cannot be read, folded up to it: nothing is decided by a state whose latest change is not known. */
   readonly #outOfService = new Map<string, UnreadableEventError>()
-  /** Of them, those with an event that was passed over since: to be folded again from the start. */
+  /** Of them, those with an event that was skipped since: to be folded again from the start. */
   readonly #freed = new Set<string>()
   /** Of them, those of which later events came by. */
   readonly #skipped = new Set<string>()
@@ -56,7 +56,7 @@ export class FoldedStreams<State, Event> {
 
   constructor(options: FoldedStreamsOptions<State, Event>) {
     this.#options = options
-    this.#streamPrefixes = [options.prefix, passedOverStream, streamPrefix.privacy]
+    this.#streamPrefixes = [options.prefix, skippedEventsStream, streamPrefix.privacy]
   }
 
   /** Resolves when everything in the log is known. @throws StoreUnavailableError */
@@ -146,7 +146,7 @@ export class FoldedStreams<State, Event> {
   async #apply(page: Page): Promise<void> {
     for (const recorded of page.events) {
       if (this.#checkpoint && comparePositions(recorded.position, this.#checkpoint) <= 0) continue
-      if (recorded.stream === passedOverStream) this.#noteDecision(recorded)
+      if (recorded.stream === skippedEventsStream) this.#noteDecision(recorded)
       else if (recorded.stream.startsWith(this.#options.prefix)) this.#take(recorded)
     }
     const { checkpoint } = page

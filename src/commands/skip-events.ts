@@ -1,6 +1,6 @@
 import { callbackDecider } from '../domain/callback/callback-decider.js'
 import { merchantDecider } from '../domain/merchant/merchant-decider.js'
-import { passedOverStream, streamKind, streamPrefix } from '../domain/streams.js'
+import { skippedEventsStream, streamKind, streamPrefix } from '../domain/streams.js'
 import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { userDecider } from '../domain/user/user-decider.js'
 import { walletAccountDecider } from '../domain/wallet/wallet-account.js'
@@ -16,7 +16,7 @@ import type { Clock } from '../kernel/clock.js'
 import { type Refusal, refuse } from '../kernel/decision.js'
 import { type CommandContext, TooMuchContentionError } from './handle-command.js'
 
-export type PassOverResult =
+export type SkipEventResult =
   | { readonly accepted: true; readonly problem: string; readonly changed: boolean }
   | { readonly accepted: false; readonly refusal: Refusal }
 
@@ -43,46 +43,47 @@ const maxAttempts = 10
  * Has an event that cannot be read skipped, by a recorded decision that every process and node learns of. An event that can be read is
  * refused: what happened, happened. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError
  */
-export async function passOver(
+export async function skipEvent(
   { store, clock }: { readonly store: EventStore; readonly clock: Clock },
   { stream, revision, reason }: { readonly stream: string; readonly revision: number; readonly reason: string },
   context: CommandContext,
-): Promise<PassOverResult> {
+): Promise<SkipEventResult> {
   if (streamKind(stream) === undefined) return refuse('not-found', `${stream} is no stream of the service.`)
   const events = await store.readStream(stream, { maxCount: revision + 1 })
   const recorded = events.find((event) => event.revision === revision)
   if (!recorded) return refuse('not-found', `There is no event ${stream}@${revision}.`)
   const problem = whyUnreadable(recorded) ?? whyUnfitting(stream, events, recorded)
-  if (problem === undefined) return refuse('conflict', 'The event can be read: only one that cannot is passed over.')
-  if (recorded.isPassedOver) return { accepted: true, problem, changed: false }
+  if (problem === undefined)
+    return refuse('conflict', 'The event can be read. Only an unreadable event can be skipped.')
+  if (recorded.isSkipped) return { accepted: true, problem, changed: false }
   const { id: eventId, type } = recorded
   const data = { stream, revision, eventId, eventType: shownType(type), problem, reason, at: clock() }
-  const changed = await record(store, encodeEvent({ type: 'EventPassedOver', data }, context))
+  const changed = await record(store, encodeEvent({ type: 'EventSkipped', data }, context))
   return { accepted: true, problem, changed }
 }
 
 /** What other decisions there are, and whether they can be read themselves, does not matter to this one. */
 async function record(store: EventStore, decision: ReturnType<typeof encodeEvent>): Promise<true> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const last = (await store.readStream(passedOverStream)).at(-1)
+    const last = (await store.readStream(skippedEventsStream)).at(-1)
     const expectedRevision: ExpectedRevision = last?.revision ?? 'no_stream'
     try {
-      await store.append(passedOverStream, expectedRevision, [decision])
+      await store.append(skippedEventsStream, expectedRevision, [decision])
       return true
     } catch (error) {
       if (!(error instanceof WrongExpectedRevisionError)) throw error
     }
   }
-  throw new TooMuchContentionError(`${passedOverStream}: gave up after ${maxAttempts} conflicts with other writers`)
+  throw new TooMuchContentionError(`${skippedEventsStream}: gave up after ${maxAttempts} conflicts with other writers`)
 }
 
 /** It can be read, but not after what is before it: a transfer whose creation is skipped cannot be completed. */
 function whyUnfitting(
   stream: string,
   events: readonly RecordedEvent[],
-  { revision, isPassedOver }: RecordedEvent,
+  { revision, isSkipped }: RecordedEvent,
 ): string | undefined {
-  if (isPassedOver) return 'it does not fit what is before it'
+  if (isSkipped) return 'it does not fit what is before it'
   try {
     folds.get(streamKind(stream))?.(events)
     return undefined

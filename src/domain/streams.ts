@@ -66,7 +66,7 @@ export const userEmailStream = (emailMac: string) => `${streamPrefix.userEmail}$
 /** Wrong passwords for one user, who is named by a keyed digest of the e-mail. */
 export const userSignInsStream = (emailMac: string) => `${streamPrefix.userSignIns}${emailMac}`
 /** Which events are skipped because a person decided so. */
-export const passedOverStream = `${streamPrefix.problems}passed-over`
+export const skippedEventsStream = `${streamPrefix.problems}skipped`
 /** What keyed digests are made with, sealed by the master key. */
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
 /** What did not verify, and who had payouts go on. */

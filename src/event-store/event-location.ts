@@ -16,7 +16,7 @@ export async function positionOfPlace(
  * How far the log was looked at by a reader of some of its streams, as an event: a position is good in one engine only, and of what was
  * looked at the reader sees next to nothing. Each time it costs the reading of one event.
  */
-export class LookedAt {
+export class ReadProgress {
   readonly #store: Pick<EventStore, 'readAll'>
   #before: Position | undefined
 
@@ -26,7 +26,7 @@ export class LookedAt {
   }
 
   /** The first event behind the position of the call before; undefined where none is up to this one. @throws StoreUnavailableError */
-  async upTo(position: Position): Promise<Place | undefined> {
+  async advanceTo(position: Position): Promise<Place | undefined> {
     const after = this.#before && { after: this.#before }
     const [event] = (await this.#store.readAll({ maxCount: 1, ...after })).events
     this.#before = position

@@ -341,7 +341,7 @@ export const schemasByStream = {
     ErasureCompleted: [event({ erasureId: Id, transfers: Type.Integer({ minimum: 0 }), at: At })],
   },
   [streamPrefix.problems]: {
-    EventPassedOver: [
+    EventSkipped: [
       event({
         stream: Type.String({ minLength: 1 }),
         revision: Type.Integer({ minimum: 0 }),

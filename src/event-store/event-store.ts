@@ -46,9 +46,9 @@ export {
 } from '@transferd/event-log'
 
 export interface RecordedEvent extends LogEvent {
-  /** A person decided that it counts as if it were not there; passing-over.ts marks it, no engine does. */
-  readonly isPassedOver?: true
-  /** Of the event before it that counts, where one that is passed over is in between; -1 when none counts. */
+  /** An operator decided to skip the event. skipped-events.ts marks it; no engine does. */
+  readonly isSkipped?: true
+  /** The revision of the previous event that is not skipped, if skipped events precede this one; -1 if all of them are skipped. */
   readonly previousRevision?: number
 }
 

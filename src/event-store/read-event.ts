@@ -2,11 +2,11 @@ import { type DomainEvent, decodeEvent, UnreadableEventError } from './event-cod
 import type { RecordedEvent } from './event-store.js'
 
 /**
- * The one way from a recorded event to what it says; undefined when a person decided to skip it (passing-over.ts): every reader
+ * The one way from a recorded event to what it says; undefined when a person decided to skip it (skipped-events.ts): every reader
  * then takes it as if it were not there, its revision aside. @throws UnreadableEventError
  */
 export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
-  return recorded.isPassedOver ? undefined : decoded(recorded)
+  return recorded.isSkipped ? undefined : decoded(recorded)
 }
 
 interface Decoded {

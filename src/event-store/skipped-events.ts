@@ -1,4 +1,4 @@
-import { passedOverStream } from '../domain/streams.js'
+import { skippedEventsStream } from '../domain/streams.js'
 import type { EventData } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent } from './event-store.js'
 import { readableEvent } from './read-event.js'
@@ -6,13 +6,13 @@ import { readableEvent } from './read-event.js'
 /**
  * The same store, with the events marked that a person decided to skip. What was decided before is known at the first read; what
  * is decided later, by whichever process or node, is learned as it comes by, so whoever must know of it at once follows
- * {@link passedOverStream} (the merchant directory does, in every thread).
+ * {@link skippedEventsStream} (the merchant directory does, in every thread).
  */
-export function passingOver(store: EventStore): EventStore {
-  const decided = new PassedOver()
+export function skipEvents(store: EventStore): EventStore {
+  const decided = new SkippedEvents()
   let loading: Promise<void> | undefined
   const loaded = () => {
-    loading ??= store.readStream(passedOverStream).then(
+    loading ??= store.readStream(skippedEventsStream).then(
       (events) => decided.learn(events),
       (error) => {
         loading = undefined
@@ -43,13 +43,13 @@ export function passingOver(store: EventStore): EventStore {
   }
 }
 
-class PassedOver {
+class SkippedEvents {
   /** The ids of the events by stream and revision: in a log that was put back, another event may stand there. */
   readonly #streams = new Map<string, Map<number, string>>()
 
   learn(events: readonly RecordedEvent[]): void {
     for (const recorded of events) {
-      const decision = recorded.stream === passedOverStream ? decisionOf(recorded) : undefined
+      const decision = recorded.stream === skippedEventsStream ? decisionOf(recorded) : undefined
       if (!decision) continue
       const { stream, revision, eventId } = decision
       this.#streams.set(stream, new Map(this.#streams.get(stream)).set(revision, eventId))
@@ -66,7 +66,7 @@ class PassedOver {
     const { stream, revision, id } = event
     const decided = this.#streams.get(stream)
     if (!decided) return event
-    if (decided.get(revision) === id) return { ...event, isPassedOver: true }
+    if (decided.get(revision) === id) return { ...event, isSkipped: true }
     let previousRevision = revision - 1
     while (decided.has(previousRevision)) previousRevision--
     return previousRevision === revision - 1 ? event : { ...event, previousRevision }
@@ -74,7 +74,7 @@ class PassedOver {
 }
 
 /** What was decided; undefined for an event that cannot be read itself, which skips nothing. */
-export function decisionOf(recorded: RecordedEvent): EventData<'EventPassedOver'> | undefined {
+export function decisionOf(recorded: RecordedEvent): EventData<'EventSkipped'> | undefined {
   const event = readableEvent(recorded)
-  return event?.type === 'EventPassedOver' ? event.data : undefined
+  return event?.type === 'EventSkipped' ? event.data : undefined
 }

@@ -63,7 +63,7 @@ export const refusals = {
   'not-possible': answer(40926, 'The transfer does not allow this now.'),
   'payouts-stopped': answer(40927, 'Payouts are stopped: the log does not verify.'),
   'projection-conflict': answer(40931, 'That cannot be done to this projection now.'),
-  'event-conflict': answer(40932, 'The event can be read: only one that cannot is passed over.'),
+  'event-conflict': answer(40932, 'The event can be read. Only an unreadable event can be skipped.'),
   'not-sealed': answer(40928, 'No checkpoint has this yet: one is signed every minute.'),
   'not-verified': answer(40929, 'The log and its tree do not agree, so nothing can be proven.'),
   'body-too-large': answer(41301, 'The body is larger than 16 KiB.'),

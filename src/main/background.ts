@@ -9,7 +9,7 @@ import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
 import { TransferCommands } from '../commands/transfer/transfers.js'
 import type { EventStoreHandle } from '../event-store/embedded.js'
-import { passingOver } from '../event-store/skipped-events.js'
+import { skipEvents } from '../event-store/skipped-events.js'
 import { systemClock } from '../kernel/clock.js'
 import { startAuditTree } from '../operations/audit/audit-tree.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
@@ -85,7 +85,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
   const stopTracing = await startTracing(configuration, logger)
   const box = createSecretBox(keyRing)
   const keys = openCustomerKeys(configuration, box)
-  const clear = passingOver(sealing(rawStore, keys))
+  const clear = skipEvents(sealing(rawStore, keys))
   const store = configuration.traced ? tracedStore(clear) : clear
   const readModels = await openReadModels(configuration.readModels)
   const merchants = new MerchantDirectory(store, box, clock, (err) => logger.error({ err }, 'merchant directory'))

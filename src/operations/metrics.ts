@@ -52,7 +52,7 @@ export function backlogMetrics(
   })
   new Gauge({
     name: 'transferd_unreadable_events',
-    help: 'Events that cannot be read and that nobody has decided to pass over, by the kind of their stream.',
+    help: 'Events that cannot be read and that no one has decided to skip, by the kind of their stream.',
     labelNames: ['kind'],
     registers,
     async collect() {

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
 import { TooMuchContentionError } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
-import { LookedAt, type Place, positionOfPlace } from '../event-store/event-location.js'
+import { type Place, positionOfPlace, ReadProgress } from '../event-store/event-location.js'
 import type { EventStore, Page, Position, RecordedEvent } from '../event-store/event-store.js'
 import { StoreUnavailableError } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/clock.js'
@@ -65,14 +65,14 @@ class Recovery {
       this.deps.logger.warn({ err, failures }, 'a store is unavailable')
     const options = { signal, onUnavailable }
     await retryWhileUnavailable(() => this.#load(), options)
-    const lookedAt = new LookedAt(this.deps.store, this.#after)
+    const progress = new ReadProgress(this.deps.store, this.#after)
     const following = follow({
       ...options,
       store: this.deps.store,
       after: this.#after,
       streamPrefixes: [prefix, accountPrefix],
       gatherMs: { calm: tickMs, busy: tickMs },
-      handle: (page) => this.#take(page, lookedAt, signal),
+      handle: (page) => this.#take(page, progress, signal),
     })
     const recovering = this.#recoverAgain(options)
     // If one fails, the other must not go on beside its successor.
@@ -99,14 +99,14 @@ class Recovery {
     this.#kept = place
   }
 
-  async #take({ events, checkpoint }: Page, lookedAt: LookedAt, signal: AbortSignal): Promise<void> {
+  async #take({ events, checkpoint }: Page, progress: ReadProgress, signal: AbortSignal): Promise<void> {
     while (this.#waiting.size >= maxWaiting && !signal.aborted) await pause(tickMs, signal)
     for (const event of events) {
       this.#note(event)
       this.#last = { stream: event.stream, revision: event.revision }
     }
     // Where nobody pays from a wallet a start would look through the whole log again.
-    const place = checkpoint && (await lookedAt.upTo(checkpoint))
+    const place = checkpoint && (await progress.advanceTo(checkpoint))
     if (place && events.length === 0) this.#last = place
     this.#noted.emit('noted')
   }

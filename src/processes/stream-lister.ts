@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
-import { LookedAt, type Place } from '../event-store/event-location.js'
+import { type Place, ReadProgress } from '../event-store/event-location.js'
 import { maxListedStreams } from '../event-store/event-schemas.js'
 import {
   type EventStore,
@@ -42,7 +42,7 @@ export function startListingStreams(deps: StreamListerDependencies): Part {
 
 class StreamLister {
   readonly #deps: StreamListerDependencies
-  readonly #lookedAt: LookedAt
+  readonly #progress: ReadProgress
   readonly #listed: Set<string>
   readonly #from: StreamList
   #new = new Set<string>()
@@ -52,7 +52,7 @@ class StreamLister {
 
   constructor(deps: StreamListerDependencies, list: StreamList) {
     this.#deps = deps
-    this.#lookedAt = new LookedAt(deps.store, list.position)
+    this.#progress = new ReadProgress(deps.store, list.position)
     this.#from = list
     this.#listed = new Set(list.streams)
     this.#through = list.through
@@ -77,7 +77,7 @@ class StreamLister {
   /** A page may come again. False when another process has written. */
   async #take({ events, checkpoint }: Page): Promise<boolean> {
     for (const { stream } of events) if (!this.#listed.has(stream)) this.#new.add(stream)
-    const through = checkpoint && (await this.#lookedAt.upTo(checkpoint))
+    const through = checkpoint && (await this.#progress.advanceTo(checkpoint))
     this.#pages++
     const isDue = this.#pages >= pagesPerEvent || this.#new.size >= streamsPerEvent
     return through && isDue ? this.#write(through) : true

@@ -1,4 +1,4 @@
-import { passedOverStream, streamKind, streamPrefixes } from '../domain/streams.js'
+import { skippedEventsStream, streamKind, streamPrefixes } from '../domain/streams.js'
 import type { RecordedEvent } from '../event-store/event-store.js'
 import { whyUnreadable } from '../event-store/read-event.js'
 import { decisionOf } from '../event-store/skipped-events.js'
@@ -16,16 +16,16 @@ export const problemsProjection: Projection = {
 
   applyUnread(events) {
     const decided = events.flatMap((recorded) => {
-      const decision = recorded.stream === passedOverStream ? decisionOf(recorded) : undefined
+      const decision = recorded.stream === skippedEventsStream ? decisionOf(recorded) : undefined
       return decision ? [{ ...decision, _id: problemId(decision.stream, decision.revision) }] : []
     })
-    const passedOver = new Map(decided.map(({ _id, at }) => [_id, at]))
+    const skipped = new Map(decided.map(({ _id, at }) => [_id, at]))
     return [
-      ...events.flatMap((recorded) => found(recorded, passedOver)),
+      ...events.flatMap((recorded) => found(recorded, skipped)),
       // Also for what was found in an earlier page; a problem of this page has it already, as a bulk has no order.
       ...decided.map(
         ({ _id, at }): WriteOperation => ({
-          updateOne: { filter: { _id }, update: { $set: { passedOverAt: at }, $unset: { openKind: '' } } },
+          updateOne: { filter: { _id }, update: { $set: { skippedAt: at }, $unset: { openKind: '' } } },
         }),
       ),
     ]
@@ -33,19 +33,19 @@ export const problemsProjection: Projection = {
 }
 
 /** Written once: what is decided of it later must not be undone by a page that comes again. */
-function found(recorded: RecordedEvent, passedOver: ReadonlyMap<string, string>): WriteOperation[] {
+function found(recorded: RecordedEvent, skipped: ReadonlyMap<string, string>): WriteOperation[] {
   const reason = whyUnreadable(recorded)
   if (reason === undefined) return []
   const { stream, revision, recordedAtMs } = recorded
   const _id = problemId(stream, revision)
-  const passedOverAt = passedOver.get(_id)
+  const skippedAt = skipped.get(_id)
   const replacement: ProblemDocument = {
     _id,
     stream,
     revision,
     reason,
     recordedAt: new Date(recordedAtMs).toISOString(),
-    ...(passedOverAt === undefined ? { openKind: streamKind(stream) ?? '' } : { passedOverAt }),
+    ...(skippedAt === undefined ? { openKind: streamKind(stream) ?? '' } : { skippedAt }),
   }
   return [{ replaceOne: { filter: { _id, stream: { $exists: false } }, replacement, upsert: true } }]
 }

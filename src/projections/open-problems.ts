@@ -8,7 +8,7 @@ import type { ReadModels } from '../read-models/read-models.js'
 import { isOfThisLog, readCheckpoint } from './checkpoints.js'
 import { problemsProjection } from './event-problems.js'
 
-/** An event that cannot be read and that nobody has decided to pass over. */
+/** An event that cannot be read and that no one has decided to skip. */
 export interface OpenProblem {
   readonly stream: string
   readonly revision: number
@@ -48,7 +48,7 @@ export async function openProblems(
  */
 export async function isStillOpen(store: EventStore, { stream, revision }: OpenProblem): Promise<boolean> {
   const [recorded] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
-  return recorded?.revision === revision && !recorded.isPassedOver
+  return recorded?.revision === revision && !recorded.isSkipped
 }
 
 /** What the projection has not come to yet, or nobody runs it: looked up in the log. @throws StoreUnavailableError */
@@ -59,7 +59,7 @@ export async function* problemsNotFoundYet(store: EventStore, readModels: ReadMo
   for (;;) {
     const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
     for (const recorded of page.events) {
-      const reason = recorded.isPassedOver ? undefined : whyUnreadable(recorded)
+      const reason = recorded.isSkipped ? undefined : whyUnreadable(recorded)
       if (reason !== undefined) yield { stream: recorded.stream, revision: recorded.revision, reason }
     }
     after = page.checkpoint ?? after

@@ -102,7 +102,7 @@ function commandFor(name: string, { stream, revision, reason }: NonNullable<Chec
   if (stream === undefined || revision === undefined) return null
   // The event can be read: it is the documents that have nothing for it.
   if (/, whose document is /.test(reason)) return `transferd projections rebuild ${name}`
-  return `transferd events pass-over ${stream}@${revision} --reason <text>`
+  return `transferd events skip ${stream}@${revision} --reason <text>`
 }
 
 function actionsFor({

@@ -15,7 +15,7 @@ export interface ProjectedEvent {
   readonly id: string
   readonly stream: string
   readonly revision: number
-  /** Of the event before it in its stream, what is passed over left out; -1 for the first. */
+  /** Of the event before it in its stream, skipped events omitted; -1 for the first. */
   readonly previous: number
   readonly position: Position
   readonly event: DomainEvent
@@ -51,7 +51,7 @@ interface OfReadableEvents {
 }
 
 interface OfAllEvents {
-  /** The events as they are recorded, those that cannot be read and those passed over among them. */
+  /** The events as they are recorded, unreadable and skipped events included. */
   applyUnread(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
 

@@ -64,7 +64,7 @@ export class ProjectionRunner {
     this.#worker = new TaskWorker(deps, projection, this.#lease, this.#retry, this.#tasks, this.#served())
   }
 
-  /** Ends with the lease. A failure is logged and recorded; the projection then is stopped until the event is passed over, or it is rebuilt. */
+  /** Ends with the lease. A failure is logged and recorded; the projection then is stopped until the event is skipped, or it is rebuilt. */
   async run(): Promise<void> {
     try {
       await retryWhileUnavailable(() => this.#prepare(), this.#retry)
@@ -251,13 +251,13 @@ export class ProjectionRunner {
     }
   }
 
-  /** Once a person has decided to pass over the event it is stopped at. */
+  /** Resumes once the event at which the projection stopped is skipped. */
   async #goOn(): Promise<void> {
     if (!this.#stoppedAt || this.#paused) return
     const { stream, revision: fromRevision } = this.#stoppedAt
     const [event] = await this.deps.store.readStream(stream, { fromRevision, maxCount: 1 })
-    if (!event?.isPassedOver) return
-    this.#logger.info({ event: `${stream}@${fromRevision}` }, 'going on, as the event is passed over')
+    if (!event?.isSkipped) return
+    this.#logger.info({ event: `${stream}@${fromRevision}` }, 'resuming: the event is skipped')
     this.#stoppedAt = undefined
     await this.#stopServing()
     readAnew(this.deps.store)

@@ -109,7 +109,7 @@ export function toldEntry<Source extends string>(
   if (entry) return entry
   const unreadable = whyUnreadable(recorded)
   const data = {
-    ...(recorded.isPassedOver && { passedOver: true }),
+    ...(recorded.isSkipped && { skipped: true }),
     ...(unreadable !== undefined && { unreadable }),
   }
   return placed(source, recorded, shownType(recorded.type), new Date(recorded.recordedAtMs).toISOString(), data)

@@ -139,10 +139,10 @@ export interface ProblemDocument extends Document {
   /** A sentence. */
   readonly reason: string
   readonly recordedAt: string
-  /** How its stream's name begins, while nobody has decided to pass over it. */
+  /** How its stream's name begins, while no one has decided to skip it. */
   readonly openKind?: string
   /** When that was decided. */
-  readonly passedOverAt?: string
+  readonly skippedAt?: string
 }
 
 /** How far documents have come. */

@@ -46,7 +46,7 @@ export async function follow(options: FollowOptions): Promise<void> {
   }
 }
 
-/** To be called before following on from an event that is passed over now: followers may hold it as it was. */
+/** To be called before following on from an event that is now skipped: followers may hold it as it was. */
 export function readAnew(store: EventStore): void {
   pagesOf(store).forget()
 }

@@ -57,7 +57,7 @@ export class SharedPages {
     }
   }
 
-  /** What is read from now on is read anew: an event that was read before may have been passed over since. */
+  /** What is read from now on is read anew: an event that was read before may have been skipped since. */
   forget(): void {
     this.#tail?.stopping.abort()
     this.#tail = undefined

@@ -6,7 +6,7 @@ import { until } from '../callbacks/world.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { cliJson, runCli } from './in-process.js'
 
-t.test('what is passed over while no service runs is listed no more', async (t) => {
+t.test('does not list an event that is skipped while no service runs', async (t) => {
   const directory = temporaryDirectory(t)
   const first = await startServiceProcess(t, { directory })
   await first.end('SIGTERM')
@@ -22,7 +22,7 @@ t.test('what is passed over while no service runs is listed no more', async (t) 
   }, 60_000)
   await service.end('SIGTERM')
   t.match(await cliJson(directory, 'events', 'problems'), [{ event: `${stream}@0`, reason: /Foreign/ }])
-  t.match(await cliJson(directory, 'events', 'pass-over', `${stream}@0`, '--reason', 'a test'), { changed: true })
+  t.match(await cliJson(directory, 'events', 'skip', `${stream}@0`, '--reason', 'a test'), { changed: true })
   t.same(await cliJson(directory, 'events', 'problems'), [])
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
-import { passOver } from '../../src/commands/skip-events.js'
+import { skipEvent } from '../../src/commands/skip-events.js'
 import { UserDirectory } from '../../src/commands/user/user-directory.js'
 import {
   listedStreamsStream,
@@ -24,7 +24,7 @@ import {
   type RecordedEvent,
 } from '../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { listedPrefixes, readStreamList } from '../../src/event-store/stream-list.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { settings } from '../domain/merchant-samples.js'
@@ -122,10 +122,8 @@ class World {
 
   async #decide(merchant: string): Promise<void> {
     const stream = merchantStream(merchant)
-    const bad = (await this.store.readStream(stream)).find(
-      ({ type, isPassedOver }) => type === 'Foreign' && !isPassedOver,
-    )
-    if (bad) await passOver({ store: this.store, clock }, { ...placeOf(bad), reason: 'a test' }, context)
+    const bad = (await this.store.readStream(stream)).find(({ type, isSkipped }) => type === 'Foreign' && !isSkipped)
+    if (bad) await skipEvent({ store: this.store, clock }, { ...placeOf(bad), reason: 'a test' }, context)
   }
 }
 
@@ -195,12 +193,12 @@ t.test('whoever starts from the list knows what one knows who has read the whole
   await fc.assert(
     fc.asyncProperty(steps, async (drawn) => {
       const raw = await openEmbeddedEventStore({ directory: join(directory, String(runs++)) })
-      const store = passingOver(raw)
+      const store = skipEvents(raw)
       const world = new World(store)
       for (const [what, which] of drawn) await world.happen(what, which).catch(unlessOutOfService)
       if ((await readStreamList(store)).position) listed++
       // Each with a store of its own: one knows the decisions that it has read.
-      t.strictSame(await learned(passingOver(raw)), await learned(withoutList(passingOver(raw))))
+      t.strictSame(await learned(skipEvents(raw)), await learned(withoutList(skipEvents(raw))))
       await raw.close()
     }),
     { numRuns: 12, endOnFailure: true },

@@ -5,11 +5,11 @@ import t, { type Test } from 'tap'
 import { hashedTextStream } from '../../src/commands/ids.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
-import { passOver } from '../../src/commands/skip-events.js'
+import { skipEvent } from '../../src/commands/skip-events.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
-import { merchantStream, passedOverStream, transferStream } from '../../src/domain/streams.js'
+import { merchantStream, skippedEventsStream, transferStream } from '../../src/domain/streams.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, eventually, openTestStore } from '../support/embedded-store.js'
@@ -38,7 +38,7 @@ async function deposit(transfers: TransferCommands, referenceId: string = random
 }
 
 function decide(store: EventStore, stream: string, revision: number) {
-  return passOver({ store, clock }, { stream, revision, reason }, context)
+  return skipEvent({ store, clock }, { stream, revision, reason }, context)
 }
 
 /** One change of a transfer, or a bad event in its stream. */
@@ -55,11 +55,11 @@ async function take(transfers: TransferCommands, trackingId: string, step: Exclu
   else await transfers.changeStatus(trackingId, step, null, context)
 }
 
-t.test('whatever bad events a stream has, once they are passed over it is as if they were not there', async (t) => {
+t.test('ignores skipped events of any kind in a stream', async (t) => {
   const log = await openLog(t)
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
-      const transfers = commandsOn(passingOver(log))
+      const transfers = commandsOn(skipEvents(log))
       const [marred, clean] = [await deposit(transfers), await deposit(transfers)]
       for (const step of history) {
         if (step !== 'bad') await take(transfers, clean, step)
@@ -68,12 +68,12 @@ t.test('whatever bad events a stream has, once they are passed over it is as if 
             foreign(),
           ])
         if (step === 'bad') {
-          await t.rejects(commandsOn(passingOver(log)).find(marred), { name: 'UnreadableEventError' })
+          await t.rejects(commandsOn(skipEvents(log)).find(marred), { name: 'UnreadableEventError' })
           const revision = (await log.readStream(transferStream(marred))).length - 1
-          t.match(await decide(passingOver(log), transferStream(marred), revision), { accepted: true, changed: true })
-        } else await take(commandsOn(passingOver(log)), marred, step)
+          t.match(await decide(skipEvents(log), transferStream(marred), revision), { accepted: true, changed: true })
+        } else await take(commandsOn(skipEvents(log)), marred, step)
       }
-      const found = (await commandsOn(passingOver(log)).find(marred))!
+      const found = (await commandsOn(skipEvents(log)).find(marred))!
       const expected = (await transfers.find(clean))!
       const same = { trackingId: clean, referenceId: expected.transfer.referenceId }
       t.strictSame({ ...found.transfer, ...same }, expected.transfer)
@@ -83,28 +83,25 @@ t.test('whatever bad events a stream has, once they are passed over it is as if 
   )
 })
 
-t.test(
-  'what can be read is not passed over, a repeat changes nothing, and what is nowhere is said to be',
-  async (t) => {
-    const log = await openLog(t)
-    const store = passingOver(log)
-    const stream = transferStream(await deposit(commandsOn(store)))
-    t.match(await decide(store, stream, 0), { accepted: false, refusal: { reason: 'conflict' } })
-    t.match(await decide(store, stream, 1), { accepted: false, refusal: { reason: 'not-found' } })
-    t.match(await decide(store, 'elsewhere', 0), { accepted: false, refusal: { reason: 'not-found' } })
-    await log.append(stream, 0, [foreign()])
-    t.match(await decide(store, stream, 0), { accepted: false }, 'nor what stands before a bad one')
-    t.match(await decide(store, stream, 1), { accepted: true, changed: true, problem: /unknown event Foreign/ })
-    t.match(await decide(passingOver(log), stream, 1), { accepted: true, changed: false })
-    const decisions = await log.readStream(passedOverStream)
-    t.match(
-      decisions.map(({ data, metadata }) => ({ data, metadata })),
-      [{ data: { stream, revision: 1, eventType: 'Foreign', reason }, metadata: { actor: context.actor } }],
-    )
-  },
-)
+t.test('refuses to skip a readable event, accepts a repeat, and reports a missing event', async (t) => {
+  const log = await openLog(t)
+  const store = skipEvents(log)
+  const stream = transferStream(await deposit(commandsOn(store)))
+  t.match(await decide(store, stream, 0), { accepted: false, refusal: { reason: 'conflict' } })
+  t.match(await decide(store, stream, 1), { accepted: false, refusal: { reason: 'not-found' } })
+  t.match(await decide(store, 'elsewhere', 0), { accepted: false, refusal: { reason: 'not-found' } })
+  await log.append(stream, 0, [foreign()])
+  t.match(await decide(store, stream, 0), { accepted: false }, 'nor what stands before a bad one')
+  t.match(await decide(store, stream, 1), { accepted: true, changed: true, problem: /unknown event Foreign/ })
+  t.match(await decide(skipEvents(log), stream, 1), { accepted: true, changed: false })
+  const decisions = await log.readStream(skippedEventsStream)
+  t.match(
+    decisions.map(({ data, metadata }) => ({ data, metadata })),
+    [{ data: { stream, revision: 1, eventType: 'Foreign', reason }, metadata: { actor: context.actor } }],
+  )
+})
 
-t.test('what does not fit once its beginning is passed over may be passed over too, one after the other', async (t) => {
+t.test('skips, one at a time, events that no longer fit because their creation is skipped', async (t) => {
   const log = await openLog(t)
   const referenceId = randomUUID()
   const elsewhere = await openLog(t)
@@ -114,32 +111,32 @@ t.test('what does not fit once its beginning is passed over may be passed over t
   const [created, cancelled] = await elsewhere.readStream(stream)
   await log.append(stream, 'no_stream', [{ ...created!, data: { ...created!.data, amountMinor: '-1' } }])
   await log.append(stream, 0, [cancelled!])
-  const store = passingOver(log)
+  const store = skipEvents(log)
   t.match(await decide(store, stream, 1), { accepted: false }, 'the first one first')
   t.match(await decide(store, stream, 0), { accepted: true, changed: true })
-  await t.rejects(commandsOn(passingOver(log)).find(trackingId), /before it was created/)
-  t.match(await decide(passingOver(log), stream, 1), {
+  await t.rejects(commandsOn(skipEvents(log)).find(trackingId), /before it was created/)
+  t.match(await decide(skipEvents(log), stream, 1), {
     accepted: true,
     changed: true,
     problem: /before it was created/,
   })
-  t.equal(await commandsOn(passingOver(log)).find(trackingId), undefined)
-  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'it can be created')
-  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'and a repeat is answered')
+  t.equal(await commandsOn(skipEvents(log)).find(trackingId), undefined)
+  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'it can be created')
+  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'and a repeat is answered')
   t.equal((await log.readStream(stream)).length, 3)
 })
 
-t.test('a bad event where a hash is claimed concerns that create only, and is passed over as any', async (t) => {
+t.test('a bad event where a hash is claimed concerns that create only, and can be skipped', async (t) => {
   const log = await openLog(t)
   const referenceId = randomUUID()
   const stream = hashedTextStream(merchantId, `100${referenceId}`)
   await log.append(stream, 'no_stream', [foreign()])
-  const transfers = commandsOn(passingOver(log))
+  const transfers = commandsOn(skipEvents(log))
   await t.rejects(deposit(transfers, referenceId), { name: 'UnreadableEventError' })
   await deposit(transfers)
-  t.match(await decide(passingOver(log), stream, 0), { accepted: true, changed: true })
-  const trackingId = await deposit(commandsOn(passingOver(log)), referenceId)
-  t.equal(await deposit(commandsOn(passingOver(log)), referenceId), trackingId, 'a repeat')
+  t.match(await decide(skipEvents(log), stream, 0), { accepted: true, changed: true })
+  const trackingId = await deposit(commandsOn(skipEvents(log)), referenceId)
+  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'a repeat')
   t.equal((await log.readStream(stream)).length, 2)
 })
 
@@ -147,20 +144,20 @@ t.test('another event in its place, in a log that was put back, is not meant', a
   const [log, putBack] = [await openLog(t), await openLog(t)]
   const stream = 'wallet-7'
   await log.append(stream, 'no_stream', [foreign()])
-  await decide(passingOver(log), stream, 0)
-  await putBack.append(passedOverStream, 'no_stream', await log.readStream(passedOverStream))
+  await decide(skipEvents(log), stream, 0)
+  await putBack.append(skippedEventsStream, 'no_stream', await log.readStream(skippedEventsStream))
   await putBack.append(stream, 'no_stream', [foreign()])
-  const isPassedOver = async (store: EventStore) => (await passingOver(store).readStream(stream))[0]?.isPassedOver
-  t.same([await isPassedOver(log), await isPassedOver(putBack)], [true, undefined])
+  const isSkipped = async (store: EventStore) => (await skipEvents(store).readStream(stream))[0]?.isSkipped
+  t.same([await isSkipped(log), await isSkipped(putBack)], [true, undefined])
 })
 
 t.test('a decision that cannot be read decides nothing, and keeps nobody from deciding', async (t) => {
   const log = await openLog(t)
-  await log.append(passedOverStream, 'no_stream', [foreign()])
+  await log.append(skippedEventsStream, 'no_stream', [foreign()])
   await log.append('wallet-7', 'no_stream', [foreign()])
-  t.match(await decide(passingOver(log), 'wallet-7', 0), { accepted: true, changed: true })
-  t.match(await decide(passingOver(log), passedOverStream, 0), { accepted: true, changed: true })
-  t.ok((await passingOver(log).readStream('wallet-7'))[0]?.isPassedOver)
+  t.match(await decide(skipEvents(log), 'wallet-7', 0), { accepted: true, changed: true })
+  t.match(await decide(skipEvents(log), skippedEventsStream, 0), { accepted: true, changed: true })
+  t.ok((await skipEvents(log).readStream('wallet-7'))[0]?.isSkipped)
 })
 
 t.test(
@@ -171,7 +168,7 @@ t.test(
     const merchants = new MerchantCommands(log, clock, box)
     const { id, webApiKey } = await merchants.register({ ...settings, allowIps: ['10.0.0.1'] }, context)
     const errors: unknown[] = []
-    const directory = new MerchantDirectory(passingOver(log), box, clock, (error) => errors.push(error))
+    const directory = new MerchantDirectory(skipEvents(log), box, clock, (error) => errors.push(error))
     await directory.start()
     t.teardown(() => directory.stop())
     const stream = merchantStream(id)
@@ -182,7 +179,7 @@ t.test(
     const [registered] = await log.readStream(stream)
     const suspended = { type: 'MerchantSuspended', data: { merchantId: id, at }, metadata: { schemaVersion: 1 } }
     await log.append(stream, 1, [{ id: randomUUID(), ...suspended }])
-    t.match(await decide(passingOver(log), stream, 1), { accepted: true, changed: true })
+    t.match(await decide(skipEvents(log), stream, 1), { accepted: true, changed: true })
     await eventually(() => directory.problemOf(id) === undefined)
     t.equal(directory.byId(id)?.suspended, true, 'also what could not be looked at meanwhile')
     t.equal(directory.byApiKey(webApiKey)?.merchant.merchantId, registered?.data.merchantId)
@@ -197,7 +194,7 @@ t.test('a merchant of which nothing can be read is not taken for one of the sand
   const { id } = await new MerchantCommands(log, clock, box).register({ ...settings, sandbox: true }, context)
   await log.append(merchantStream(id), 0, [foreign()])
   await log.append(merchantStream('unknown'), 'no_stream', [foreign()])
-  const directory = new MerchantDirectory(passingOver(log), box, clock, () => undefined)
+  const directory = new MerchantDirectory(skipEvents(log), box, clock, () => undefined)
   await directory.start()
   t.teardown(() => directory.stop())
   t.same(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { LookedAt, positionOfPlace } from '../../src/event-store/event-location.js'
+import { positionOfPlace, ReadProgress } from '../../src/event-store/event-location.js'
 import type { NewEvent } from '../../src/event-store/event-store.js'
 import { openTestStore } from '../support/embedded-store.js'
 
@@ -9,17 +9,17 @@ const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata
 t.test('a place is an event that is not behind what was looked at', async (t) => {
   const store = await openTestStore(t)
   const end = async () => (await store.readAll({ maxCount: 100 })).checkpoint!
-  const lookedAt = new LookedAt(store, undefined)
+  const progress = new ReadProgress(store, undefined)
   await store.append('a-1', 'no_stream', [event(), event()])
   const second = await end()
   await store.append('a-2', 'no_stream', [event(), event()])
-  t.strictSame(await lookedAt.upTo(second), { stream: 'a-1', revision: 0 })
-  t.equal(await lookedAt.upTo(second), undefined, 'what comes next is behind it')
-  t.strictSame(await lookedAt.upTo(await end()), { stream: 'a-2', revision: 0 })
-  t.equal(await lookedAt.upTo(await end()), undefined)
+  t.strictSame(await progress.advanceTo(second), { stream: 'a-1', revision: 0 })
+  t.equal(await progress.advanceTo(second), undefined, 'what comes next is behind it')
+  t.strictSame(await progress.advanceTo(await end()), { stream: 'a-2', revision: 0 })
+  t.equal(await progress.advanceTo(await end()), undefined)
   await store.append('a-1', 1, [event()])
-  const going = new LookedAt(store, second)
-  t.strictSame(await going.upTo(await end()), { stream: 'a-2', revision: 0 })
+  const going = new ReadProgress(store, second)
+  t.strictSame(await going.advanceTo(await end()), { stream: 'a-2', revision: 0 })
 })
 
 t.test('the position of a place is known where its event is in the log', async (t) => {

@@ -6,12 +6,12 @@ import { serve } from '@transferd/event-log-server/test/support/server-fixture'
 import type { Test } from 'tap'
 import { MerchantClient } from '../../examples/merchant/merchant-api-client.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
-import { passOver } from '../../src/commands/skip-events.js'
+import { skipEvent } from '../../src/commands/skip-events.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { streamPrefixes } from '../../src/domain/streams.js'
 import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { startReceiver } from '../callbacks/receiver.js'
 import { until } from '../callbacks/world.js'
@@ -39,7 +39,7 @@ const knownTypes: { readonly [prefix: string]: string } = {
   'user-': 'UserDisabled',
   'useremail-': 'UserEmailReserved',
   'usersignins-': 'UserSignInFailed',
-  'problems-': 'EventPassedOver',
+  'problems-': 'EventSkipped',
   'masterkeys-': 'DigestKeySealed',
   'integrity-': 'PayoutsResumed',
   'privacy-': 'CustomerErased',
@@ -67,7 +67,7 @@ async function world(t: Test, engine: 'embedded' | 'EventStoreDB') {
     TRANSFERD_MASTER_KEY: key.toString('hex'),
     ...(engine === 'EventStoreDB' && { EVENT_STORE_URL: server.url }),
   }
-  const store = passingOver(openEventStoreDb({ url: server.url }))
+  const store = skipEvents(openEventStoreDb({ url: server.url }))
   // Open to everybody, as the service's own is not: what was written by whoever could.
   const open = await serve({ directory: log })
   t.teardown(async () => {
@@ -122,7 +122,7 @@ async function inject(scene: World, healthy: string) {
         await append(`${prefix}${trackingId}`, way, prefix)
       } else if (prefix === 'callbacks-') {
         await append(way === 'not JSON' ? 'callbacks-sweep' : `callbacks-endpoint-${randomUUID()}`, way, prefix)
-      } else if (prefix === 'problems-') await append('problems-passed-over', way, prefix)
+      } else if (prefix === 'problems-') await append('problems-skipped', way, prefix)
       else await append(`${prefix}${randomUUID()}`, way, prefix)
     }
   }
@@ -131,106 +131,96 @@ async function inject(scene: World, healthy: string) {
 
 /** What must hold on either engine; a file each, as it takes a while. */
 export function badEventsContract(t: Test, engine: 'embedded' | 'EventStoreDB'): void {
-  t.test(
-    `${engine}: bad events of every kind stop nothing but what they are about, until they are passed over`,
-    async (t) => {
-      const scene = await world(t, engine)
-      const receiver = await startReceiver(t)
-      const settings = { ...merchantSettings, callbackUrl: receiver.url, callbackOnCreate: true }
-      const healthy = await scene.merchants.register(settings, context)
-      const { places, victims, badTransfers } = await inject(scene, healthy.id)
-      const all = places.map(({ place }) => place).sort()
+  t.test(`${engine}: bad events of every kind stop only what they concern, until they are skipped`, async (t) => {
+    const scene = await world(t, engine)
+    const receiver = await startReceiver(t)
+    const settings = { ...merchantSettings, callbackUrl: receiver.url, callbackOnCreate: true }
+    const healthy = await scene.merchants.register(settings, context)
+    const { places, victims, badTransfers } = await inject(scene, healthy.id)
+    const all = places.map(({ place }) => place).sort()
 
-      let service = await scene.start()
-      const client = new MerchantClient(service.baseUrl, healthy)
-      const created = await client.hostedDeposit('after-the-start', '100.00')
-      t.equal(created.status, 200, 'another merchant creates')
-      await until(() => receiver.received.some(({ trackingId }) => trackingId === created.body.trackingId), 60_000)
-      for (const victim of victims) {
-        const { status, body } = await new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
-        t.match({ status, body }, { status: 503, body: { success: false, error: { code: 50304 } } })
-      }
-      const listed = await scene.cli('merchants', 'list')
-      t.equal(listed.status, 0)
-      t.match(listed.stdout, healthy.id)
-      for (const { id } of victims) t.match(listed.stderr, `merchant-${id}@1`)
-      const problems = await scene.cli('events', 'problems')
-      t.same(
-        (JSON.parse(problems.stdout) as { event: string }[]).map(({ event }) => event).sort(),
-        all,
-        'each is named, and nothing else',
-      )
-      t.notMatch(problems.stdout, canary, 'by no data')
-      const health = async () => {
-        const answer = await fetch(`${service.baseUrl}/health/ready`)
-        const { details } = (await answer.json()) as { details: string[] }
-        return { status: answer.status, details }
-      }
-      await until(async () => (await health()).details.length === 21, 60_000)
-      const { status, details } = await health()
-      t.equal(status, 200, 'and keeps nobody from being served')
-      t.match(details.at(-1), `and ${all.length - 20} more`)
-      const metrics = async () => (await fetch(`${service.baseUrl}/metrics`)).text()
-      const counts = /transferd_unreadable_events\{kind="(\w+)"\} (\d+)/g
-      await until(async () => [...(await metrics()).matchAll(counts)].length === streamPrefixes.length, 60_000)
-      const found = Object.fromEntries([...(await metrics()).matchAll(counts)].map(([, kind, n]) => [kind, Number(n)]))
-      t.same(found, Object.fromEntries(streamPrefixes.map((prefix) => [prefix.slice(0, -1), ways.length])))
-      t.notMatch(service.log(), canary)
-      const refused = await scene.cli('transfers', 'complete', badTransfers[0]!)
-      t.equal(refused.status, 1)
-      t.match(refused.stderr, new RegExp(`transfer-${badTransfers[0]}@1: `))
+    let service = await scene.start()
+    const client = new MerchantClient(service.baseUrl, healthy)
+    const created = await client.hostedDeposit('after-the-start', '100.00')
+    t.equal(created.status, 200, 'another merchant creates')
+    await until(() => receiver.received.some(({ trackingId }) => trackingId === created.body.trackingId), 60_000)
+    for (const victim of victims) {
+      const { status, body } = await new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+      t.match({ status, body }, { status: 503, body: { success: false, error: { code: 50304 } } })
+    }
+    const listed = await scene.cli('merchants', 'list')
+    t.equal(listed.status, 0)
+    t.match(listed.stdout, healthy.id)
+    for (const { id } of victims) t.match(listed.stderr, `merchant-${id}@1`)
+    const problems = await scene.cli('events', 'problems')
+    t.same(
+      (JSON.parse(problems.stdout) as { event: string }[]).map(({ event }) => event).sort(),
+      all,
+      'each is named, and nothing else',
+    )
+    t.notMatch(problems.stdout, canary, 'by no data')
+    const health = async () => {
+      const answer = await fetch(`${service.baseUrl}/health/ready`)
+      const { details } = (await answer.json()) as { details: string[] }
+      return { status: answer.status, details }
+    }
+    await until(async () => (await health()).details.length === 21, 60_000)
+    const { status, details } = await health()
+    t.equal(status, 200, 'and keeps nobody from being served')
+    t.match(details.at(-1), `and ${all.length - 20} more`)
+    const metrics = async () => (await fetch(`${service.baseUrl}/metrics`)).text()
+    const counts = /transferd_unreadable_events\{kind="(\w+)"\} (\d+)/g
+    await until(async () => [...(await metrics()).matchAll(counts)].length === streamPrefixes.length, 60_000)
+    const found = Object.fromEntries([...(await metrics()).matchAll(counts)].map(([, kind, n]) => [kind, Number(n)]))
+    t.same(found, Object.fromEntries(streamPrefixes.map((prefix) => [prefix.slice(0, -1), ways.length])))
+    t.notMatch(service.log(), canary)
+    const refused = await scene.cli('transfers', 'complete', badTransfers[0]!)
+    t.equal(refused.status, 1)
+    t.match(refused.stderr, new RegExp(`transfer-${badTransfers[0]}@1: `))
 
-      await t.test('a readable event is not passed over, whatever the reason', async (t) => {
-        const good = await scene.cli(
-          'events',
-          'pass-over',
-          `transfer-${created.body.trackingId}@0`,
-          '--reason',
-          'unwanted',
-        )
-        t.equal(good.status, 1)
-        t.match(good.stderr, /can be read/)
-        t.equal((await scene.cli('events', 'pass-over', `transfer-${badTransfers[0]}@9`, '--reason', 'x')).status, 1)
-        t.equal((await scene.cli('events', 'pass-over', 'elsewhere@0', '--reason', 'x')).status, 1)
-        t.equal((await scene.cli('events', 'pass-over', 'nonsense', '--reason', 'x')).status, 2)
-      })
+    await t.test('refuses to skip a readable event', async (t) => {
+      const good = await scene.cli('events', 'skip', `transfer-${created.body.trackingId}@0`, '--reason', 'unwanted')
+      t.equal(good.status, 1)
+      t.match(good.stderr, /can be read/)
+      t.equal((await scene.cli('events', 'skip', `transfer-${badTransfers[0]}@9`, '--reason', 'x')).status, 1)
+      t.equal((await scene.cli('events', 'skip', 'elsewhere@0', '--reason', 'x')).status, 1)
+      t.equal((await scene.cli('events', 'skip', 'nonsense', '--reason', 'x')).status, 2)
+    })
 
-      const [first, ...rest] = all
-      const decided = await scene.cli('events', 'pass-over', first!, '--reason', 'a test')
-      t.match(JSON.parse(decided.stdout), { event: first, changed: true })
-      const { store, clock } = scene
-      for (const place of rest) {
-        const at = place.lastIndexOf('@')
-        const target = { stream: place.slice(0, at), revision: Number(place.slice(at + 1)), reason: 'a test' }
-        t.match(await passOver({ store, clock }, target, context), { accepted: true, changed: true }, place)
-      }
-      for (const victim of victims) {
-        const back = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
-        await until(async () => (await back()).status === 200, 60_000)
-      }
-      const listOf = async () => {
-        const headers = { webapikey: healthy.webApiKey }
-        const answer = await fetch(`${service.baseUrl}/v1/transfers?limit=100`, { headers })
-        return JSON.stringify(await answer.json())
-      }
-      await until(async () => (await listOf()).includes(String(created.body.trackingId)), 60_000)
-      for (const trackingId of badTransfers) {
-        t.match(await scene.transfers.complete(trackingId, {}, context), { accepted: true, changed: true })
-      }
-      const told = () =>
-        new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))
-      await until(() => badTransfers.every((trackingId) => told().has(trackingId)), 60_000)
-      t.same(JSON.parse((await scene.cli('events', 'problems')).stdout), [], 'nothing is left')
-      await until(async () => (await health()).details.length === 0, 60_000)
+    const [first, ...rest] = all
+    const decided = await scene.cli('events', 'skip', first!, '--reason', 'a test')
+    t.match(JSON.parse(decided.stdout), { event: first, changed: true })
+    const { store, clock } = scene
+    for (const place of rest) {
+      const at = place.lastIndexOf('@')
+      const target = { stream: place.slice(0, at), revision: Number(place.slice(at + 1)), reason: 'a test' }
+      t.match(await skipEvent({ store, clock }, target, context), { accepted: true, changed: true }, place)
+    }
+    for (const victim of victims) {
+      const back = () => new MerchantClient(service.baseUrl, victim).nativeDeposit('r', '100.00')
+      await until(async () => (await back()).status === 200, 60_000)
+    }
+    const listOf = async () => {
+      const headers = { webapikey: healthy.webApiKey }
+      const answer = await fetch(`${service.baseUrl}/v1/transfers?limit=100`, { headers })
+      return JSON.stringify(await answer.json())
+    }
+    await until(async () => (await listOf()).includes(String(created.body.trackingId)), 60_000)
+    for (const trackingId of badTransfers) {
+      t.match(await scene.transfers.complete(trackingId, {}, context), { accepted: true, changed: true })
+    }
+    const told = () => new Set(receiver.received.filter(({ body }) => body.Status === 2).map((each) => each.trackingId))
+    await until(() => badTransfers.every((trackingId) => told().has(trackingId)), 60_000)
+    t.same(JSON.parse((await scene.cli('events', 'problems')).stdout), [], 'nothing is left')
+    await until(async () => (await health()).details.length === 0, 60_000)
 
-      t.equal(await service.end('SIGTERM'), 0)
-      service = await scene.start()
-      t.match(await health(), { status: 200, details: [] })
-      const again = await new MerchantClient(service.baseUrl, victims[0]!).nativeDeposit('after', '100.00')
-      t.equal(again.status, 200)
-      const rebuilt = await scene.cli('projections', 'rebuild', 'transfers')
-      t.match(JSON.parse(rebuilt.stdout), { state: 'done' })
-      t.equal(await service.end('SIGTERM'), 0)
-    },
-  )
+    t.equal(await service.end('SIGTERM'), 0)
+    service = await scene.start()
+    t.match(await health(), { status: 200, details: [] })
+    const again = await new MerchantClient(service.baseUrl, victims[0]!).nativeDeposit('after', '100.00')
+    t.equal(again.status, 200)
+    const rebuilt = await scene.cli('projections', 'rebuild', 'transfers')
+    t.match(JSON.parse(rebuilt.stdout), { state: 'done' })
+    t.equal(await service.end('SIGTERM'), 0)
+  })
 }

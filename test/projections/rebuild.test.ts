@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { passOver } from '../../src/commands/skip-events.js'
-import { passedOverStream } from '../../src/domain/streams.js'
+import { skipEvent } from '../../src/commands/skip-events.js'
+import { skippedEventsStream } from '../../src/domain/streams.js'
 import type { Position } from '../../src/event-store/event-store.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { allProjections } from '../../src/projections/all.js'
 import { nowhere, readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { Projection } from '../../src/projections/projection.js'
@@ -179,9 +179,9 @@ t.test('an event that cannot be applied stops a rebuild where it stopped the doc
   await running.stop()
 })
 
-t.test('a rebuild at the start that stood still at a bad event is done once that is passed over', async (t) => {
+t.test('a rebuild at the start that stopped at a bad event completes once the event is skipped', async (t) => {
   const stores = await testStores(t)
-  const store = passingOver(stores.store)
+  const store = skipEvents(stores.store)
   await stores.work(5)
   const first = startProjections(stores, [transfersProjection])
   await stores.caughtUp(['transfers'])
@@ -198,8 +198,8 @@ t.test('a rebuild at the start that stood still at a bad event is done once that
   t.equal((await stores.readModels.collection('transfers').find({})).length, 5, 'the old documents are served')
   const context = { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' }
   const target = { stream: `transfer-${id}`, revision: 0, reason: 'a test' }
-  t.match(await passOver({ store, clock: stores.clock }, target, context), { accepted: true })
-  await store.readStream(passedOverStream)
+  t.match(await skipEvent({ store, clock: stores.clock }, target, context), { accepted: true })
+  await store.readStream(skippedEventsStream)
   await until(async () => (await checkpoint())?.version === next.version)
   await stores.work(5)
   await until(async () => (await stores.readModels.collection('transfers').find({})).length === 15)

@@ -85,7 +85,7 @@ t.test('a checkpoint is never ahead of the documents', async (t) => {
   t.ok(checked >= 5, `${checked} checkpoints were looked at`)
 })
 
-t.test('an event that cannot be decoded stops its projection there, loudly, and is not passed over', async (t) => {
+t.test('an event that cannot be decoded stops its projection there, loudly, and is not skipped', async (t) => {
   const stores = await testStores(t)
   await stores.work(3)
   const id = randomUUID()

@@ -3,7 +3,7 @@ import t from 'tap'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventStore, type Page, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { readEvent } from '../../src/event-store/read-event.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { follow, readAnew } from '../../src/subscriptions/follow.js'
 import { eventually, openTestStore } from '../support/embedded-store.js'
 
@@ -158,9 +158,9 @@ t.test('an error that is not retried ends the follower that had it, and no other
   await eventually(() => other.seen.length === 2)
 })
 
-t.test('what was read before an event was passed over is read anew', async (t) => {
+t.test('reads again what was read before an event was skipped', async (t) => {
   const log = await openTestStore(t)
-  const store = passingOver(log)
+  const store = skipEvents(log)
   const first = follower(t, store, ['transfer-'])
   await append(log, 'transfer-1')
   await eventually(() => first.seen.length === 1)
@@ -168,12 +168,12 @@ t.test('what was read before an event was passed over is read anew', async (t) =
   const place = { stream: 'transfer-1', revision: 0, eventId: id, eventType: 'Something' }
   const data = { ...place, problem: 'unknown', reason: 'a test', at: new Date().toISOString() }
   const context = { actor: 'test', $correlationId: id, $causationId: id }
-  await log.append('problems-passed-over', 'no_stream', [encodeEvent({ type: 'EventPassedOver', data }, context)])
-  await store.readStream('problems-passed-over')
+  await log.append('problems-skipped', 'no_stream', [encodeEvent({ type: 'EventSkipped', data }, context)])
+  await store.readStream('problems-skipped')
   readAnew(store)
   const second = follower(t, store, ['transfer-'])
   await eventually(() => second.seen.length === 1)
-  t.equal(second.pages.flatMap(({ events }) => events)[0]?.isPassedOver, true)
+  t.equal(second.pages.flatMap(({ events }) => events)[0]?.isSkipped, true)
 })
 
 t.test('a follower stops at once, wherever it waits', async (t) => {

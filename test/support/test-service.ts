@@ -18,7 +18,7 @@ import { UserDirectory } from '../../src/commands/user/user-directory.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
 import { isManual, type PaymentMethod } from '../../src/domain/payment-method.js'
 import type { EventStore, RecordedEvent } from '../../src/event-store/event-store.js'
-import { passingOver } from '../../src/event-store/skipped-events.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { buildApp, type HttpDependencies } from '../../src/http/app.js'
 import { createProjectionControls } from '../../src/main/projection-controls.js'
 import { createSecurityLog } from '../../src/operations/logging/security-log-writer.js'
@@ -148,7 +148,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const clock = options.clock ?? (() => new Date().toISOString())
   const secretBox = createSecretBox(masterKey)
   const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: path }), secretBox)
-  const engine = passingOver(options.sealed ? sealing(raw, keys) : raw)
+  const engine = skipEvents(options.sealed ? sealing(raw, keys) : raw)
   const store = options.wrapStore?.(engine) ?? engine
   const merchants = new MerchantCommands(engine, clock, secretBox)
   const directory = new MerchantDirectory(engine, secretBox, clock, () => {})

@@ -38,7 +38,7 @@ export interface ExportedPage {
 
 const csvColumns = [
   ...['position', 'recordedAt', 'at', 'stream', 'revision', 'type', 'actor', 'correlationId', 'causationId', 'id'],
-  ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'passedOver', 'unreadable', 'data'],
+  ...['merchantId', 'trackingId', 'amountMinor', 'schemaVersion', 'skipped', 'unreadable', 'data'],
 ]
 
 /** What every file of the format begins with. */
@@ -82,7 +82,7 @@ function lineOf(recorded: RecordedEvent, merchantId: string | null, format: Expo
 
 function csvOf(record: AuditRecord, of: { readonly merchantId: string | null; readonly trackingId: string | null }) {
   const { position, recordedAt, stream, revision, type, actor, correlationId, causationId, id, schemaVersion } = record
-  const { data, unreadable = '', passedOver } = record
+  const { data, unreadable = '', skipped } = record
   const text = (name: string) => (typeof data?.[name] === 'string' ? data[name] : '')
   return csvLine([
     ...[position, recordedAt, text('at'), stream, revision, type, actor, correlationId, causationId, id],
@@ -91,7 +91,7 @@ function csvOf(record: AuditRecord, of: { readonly merchantId: string | null; re
       of.trackingId ?? '',
       text('amountMinor'),
       schemaVersion,
-      passedOver ? 'true' : '',
+      skipped ? 'true' : '',
       unreadable,
     ],
     data === null ? '' : JSON.stringify(data),

@@ -22,7 +22,7 @@ export interface AuditRecord {
   /** Why it cannot be read. */
   readonly unreadable?: string
   /** A person decided that it counts as if it were not there. */
-  readonly passedOver?: true
+  readonly skipped?: true
 }
 
 /**
@@ -37,7 +37,7 @@ export const withheldFields: ReadonlySet<string> = new Set([
 ])
 
 export function auditRecord(recorded: RecordedEvent): AuditRecord {
-  const { stream, revision, position, recordedAtMs, id, type, data, metadata, isPassedOver } = recorded
+  const { stream, revision, position, recordedAtMs, id, type, data, metadata, isSkipped } = recorded
   const { actor = '', $correlationId = '', $causationId = '' } = metadata as Partial<EventMetadata>
   const unreadable = whyUnreadable(recorded)
   return {
@@ -46,7 +46,7 @@ export function auditRecord(recorded: RecordedEvent): AuditRecord {
     schemaVersion: Number(metadata.schemaVersion ?? 0),
     data: unreadable === undefined ? withoutWithheld(data) : null,
     ...(unreadable !== undefined && { unreadable }),
-    ...(isPassedOver && { passedOver: true }),
+    ...(isSkipped && { skipped: true }),
   }
 }
 

@@ -87,7 +87,7 @@ export class ChangeRecorder {
       if (!decoded) continue
       const transfer = evolved(transferDecider.evolve, before, event, decoded)
       if (transfer.kind === 'none') throw new Error(`${event.stream}@${event.revision} left no transfer`)
-      if (isTold(decoded, before, transfer)) changes.push({ event, transfer })
+      if (triggersCallback(decoded, before, transfer)) changes.push({ event, transfer })
       before = transfer
     }
     return changes
@@ -119,7 +119,7 @@ export class ChangeRecorder {
 }
 
 /** By what the log says and not by today's settings: else one that is changed since would tell of old creations. */
-function isTold(event: TransferEvent, before: TransferState, after: Transfer): boolean {
+function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
   if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
   return before.kind !== 'none' && before.status !== after.status
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { passedOverStream, streamPrefix, transferStream } from '../../domain/streams.js'
+import { skippedEventsStream, streamPrefix, transferStream } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import type { EventStore, Page, RecordedEvent } from '../../event-store/event-store.js'
 import { decisionOf } from '../../event-store/skipped-events.js'
@@ -10,7 +10,7 @@ import type { ChangeRecorder } from './change-recorder.js'
 import type { SweepCheckpoint } from './sweep-checkpoint.js'
 
 const maxRecordingsInFlight = 32
-const streamPrefixes = [streamPrefix.transfer, passedOverStream]
+const streamPrefixes = [streamPrefix.transfer, skippedEventsStream]
 
 /**
  * Reads the log behind the persistent subscription and records what that has missed: a subscription is a convenience that
@@ -56,9 +56,9 @@ export class Sweep {
 
   private async recordMissing(events: readonly RecordedEvent[]): Promise<void> {
     const { changes } = this.deps
-    const decisions = events.filter(({ stream }) => stream === passedOverStream)
+    const decisions = events.filter(({ stream }) => stream === skippedEventsStream)
     const freed = await Promise.all(decisions.map((decision) => this.freedBy(decision)))
-    const wanted = events.filter((event) => event.stream !== passedOverStream && changes.concerns(event))
+    const wanted = events.filter((event) => event.stream !== skippedEventsStream && changes.concerns(event))
     wanted.push(...freed.flat())
     for (let from = 0; from < wanted.length; from += maxRecordingsInFlight) {
       await Promise.all(wanted.slice(from, from + maxRecordingsInFlight).map((event) => this.recordUpTo(event)))

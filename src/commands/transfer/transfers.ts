@@ -147,10 +147,10 @@ export class TransferCommands {
     return readHistory(this.store, transferStream(trackingId), unreadable)
   }
 
-  /** Whether an event is there that cannot be read, and that nobody has decided to pass over. @throws StoreUnavailableError */
+  /** Whether an event is there that cannot be read, and that no one has decided to skip. @throws StoreUnavailableError */
   async isUnreadable(trackingId: string, revision: number): Promise<boolean> {
     const [recorded] = await this.store.readStream(transferStream(trackingId), { fromRevision: revision, maxCount: 1 })
-    if (recorded?.revision !== revision || recorded.isPassedOver) return false
+    if (recorded?.revision !== revision || recorded.isSkipped) return false
     return whyUnreadable(recorded) !== undefined
   }
 

@@ -30,7 +30,7 @@ export const permissions = {
   'users:manage': ['administrator'],
   /** Lag of projections, events that cannot be read. */
   'operations:read': ['auditor', 'operations', 'administrator'],
-  /** Rebuild, pause and switch projections, pass over events. */
+  /** Rebuild, pause and switch projections, skip unreadable events. */
   'operations:manage': ['operations', 'administrator'],
   /** The history of everything: replay, who did what, exports, proofs. */
   'audit:read': ['auditor', 'administrator'],

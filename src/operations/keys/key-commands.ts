@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { CommandContext } from '../../commands/handle-command.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { passingOver } from '../../event-store/skipped-events.js'
+import { skipEvents } from '../../event-store/skipped-events.js'
 import { giveUpLostKeys } from '../../privacy/lost-keys.js'
 import {
   createSecretBox,
@@ -132,7 +132,7 @@ async function withRawLog<Result>(
   const { keys } = await masterKeysOf(configuration)
   const { eventStore } = await openEventStore(configuration.eventStore)
   try {
-    return await work(passingOver(eventStore), keys)
+    return await work(skipEvents(eventStore), keys)
   } finally {
     await eventStore.close()
   }

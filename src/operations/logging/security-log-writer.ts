@@ -32,15 +32,15 @@ export function createSecurityLog(
   })
   const addresses = new TokenBuckets(nowMs, maxAddresses)
   const events = new TokenBuckets(nowMs, maxAddresses)
-  const untold = new Map<SecurityEvent, number>()
+  const suppressed = new Map<SecurityEvent, number>()
   let timer: NodeJS.Timeout | undefined
 
   const write = (event: SecurityEvent, fields: object) => lines.warn({ event, ...fields }, event)
   const tellMore = () => {
     clearTimeout(timer)
     timer = undefined
-    for (const [event, count] of untold) write('security.more', { of: event, count })
-    untold.clear()
+    for (const [event, count] of suppressed) write('security.more', { of: event, count })
+    suppressed.clear()
   }
   return {
     note(event, fields) {
@@ -50,7 +50,7 @@ export function createSecurityLog(
         addresses.take(`${event} ${networkOf(String(address))}`, perAddress.perSecond, perAddress.burst) === 0 &&
         events.take(event, perEvent.perSecond, perEvent.burst) === 0
       if (isFree) return write(event, fields)
-      untold.set(event, (untold.get(event) ?? 0) + 1)
+      suppressed.set(event, (suppressed.get(event) ?? 0) + 1)
       timer ??= setTimeout(tellMore, tellMoreAfterMs).unref()
     },
     close: tellMore,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { logPath } from '@transferd/event-log'
 import { attachEmbeddedEventStore, type EventStoreHandle, openEmbeddedEventStore } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { passingOver } from '../../event-store/skipped-events.js'
+import { skipEvents } from '../../event-store/skipped-events.js'
 import { openCollectionKeyStore } from '../../privacy/collection-key-store.js'
 import { CustomerKeys } from '../../privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
@@ -76,7 +76,7 @@ export async function openLog(configuration: Configuration): Promise<OpenedLog> 
     const keyRing = await openKeyRing(rawEventStore, keys)
     const box = createSecretBox(keyRing)
     const customerKeys = openCustomerKeys(configuration, box)
-    const eventStore = passingOver(sealing(rawEventStore, customerKeys))
+    const eventStore = skipEvents(sealing(rawEventStore, customerKeys))
     const close = () => eventStore.close()
     return { eventStore, rawEventStore, customerKeys, shareEventStore: share, box, keyRing, notices, close }
   } catch (error) {
@@ -113,7 +113,7 @@ export async function openReachableReadModels(configuration: Configuration): Pro
 }
 
 /**
- * The log as it is: events that are passed over are not marked. One on EventStoreDB need not be reachable yet. `share` gives what another thread of the
+ * The log as it is: skipped events are not marked. One on EventStoreDB need not be reachable yet. `share` gives what another thread of the
  * process attaches with; undefined where each thread has a connection of its own.
  * @throws CannotOpenLogError, ConfigurationError where a URL makes no sense
  */

@@ -34,7 +34,7 @@ type Declared =
 type Undecided =
   | 'CallbackSweepAdvanced'
   | 'HashCodeSeen'
-  | 'EventPassedOver'
+  | 'EventSkipped'
   | 'DigestKeySealed'
   | 'CustomerErased'
   | 'ErasureCompleted'

@@ -553,8 +553,8 @@ export const expectedEvents: { readonly [fixture: string]: DomainEvent } = {
       at: '2026-03-01T13:00:00.000Z',
     },
   },
-  'EventPassedOver.v1': {
-    type: 'EventPassedOver',
+  'EventSkipped.v1': {
+    type: 'EventSkipped',
     data: {
       stream: 'merchant-6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11',
       revision: 3,

@@ -95,19 +95,19 @@ t.test('what cannot be done to a projection is refused, and says why', async (t)
   t.equal((await auditor.post(`${path}/transfers/pause`)).json().error.code, 40306, 'and changes nothing')
 })
 
-t.test('an event that cannot be read stops what it concerns, is named, and is passed over by a decision', async (t) => {
+t.test('an unreadable event stops only what it concerns, is listed, and can be skipped', async (t) => {
   const { operations, service, until } = await world(t)
   const stream = `transfer-${randomUUID()}`
   const event = { id: randomUUID(), type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } }
   await service.store.append(stream, 'no_stream', [event])
   const failed = await until('transfers', ({ state }) => state === 'failed')
-  t.equal(failed.failure?.command, `transferd events pass-over ${stream}@0 --reason <text>`)
+  t.equal(failed.failure?.command, `transferd events skip ${stream}@0 --reason <text>`)
   await until('callbacks', ({ state }) => state !== 'failed')
   await until('problems', ({ state }) => state === 'current')
   const { items } = (await operations.get('/operations/problems')).json()
   t.match(items, [{ stream, revision: 0, reason: /unknown event/ }])
   t.ok(items[0].stopped.includes('transfers') && !items[0].stopped.includes('callbacks'), String(items[0].stopped))
-  const decide = (target: object) => operations.post('/operations/problems/pass-over', { reason: 'a test', ...target })
+  const decide = (target: object) => operations.post('/operations/problems/skip', { reason: 'a test', ...target })
   t.equal((await decide({ stream, revision: 1 })).json().error.code, 40412)
   t.match((await decide({ stream, revision: 0 })).json(), { changed: true, problem: /unknown event/ })
   t.match((await decide({ stream, revision: 0 })).json(), { changed: false })

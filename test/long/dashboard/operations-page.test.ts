@@ -70,7 +70,7 @@ else {
     await page.goBack()
   })
 
-  t.test('an event that cannot be read is passed over with a reason', async (t) => {
+  t.test('an unreadable event is skipped with a reason', async (t) => {
     const stream = `transfer-${randomUUID()}`
     const event = { id: randomUUID(), type: 'Unknown', data: {}, metadata: { schemaVersion: 1 } }
     await service.store.append(stream, 'no_stream', [event])
@@ -80,13 +80,13 @@ else {
     t.strictSame(await faultsOf(page), [], 'axe, with everything that can be wrong')
     await page.setViewportSize(narrow)
     t.strictSame(await faultsOf(page), [], 'on a phone')
-    await page.getByRole('button', { name: 'Pass over…' }).click()
+    await page.getByRole('button', { name: 'Skip…' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Pass over it' }).click()
+    await dialog.getByRole('button', { name: 'Skip event' }).click()
     await dialog.getByText('This is needed.').waitFor()
     await dialog.getByLabel('Reason').fill('Written by a program that is gone')
-    await dialog.getByRole('button', { name: 'Pass over it' }).click()
-    await page.getByText('The event is passed over.').waitFor()
+    await dialog.getByRole('button', { name: 'Skip event' }).click()
+    await page.getByText('The event is skipped.').waitFor()
     await page.getByRole('region', { name: 'Events that cannot be read' }).waitFor({ state: 'detached' })
     await row.getByText('Up to date').waitFor()
   })

@@ -107,7 +107,7 @@ export const PlainRequest = Type.Object({})
 
 // ── Problems ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An event that cannot be read, and that nobody has decided to pass over. */
+/** An event that cannot be read, and that no one has decided to skip. */
 export const ProblemItem = Type.Object({
   stream: Text,
   revision: Count,
@@ -119,12 +119,12 @@ export const ProblemItem = Type.Object({
 export const ProblemsAnswer = Type.Object({ items: Type.Array(ProblemItem) })
 
 /** From then on the event counts as if it were not there, for good: an event of its own says who decided it and why. */
-export const PassOverRequest = Type.Object({
+export const SkipEventRequest = Type.Object({
   stream: Type.String({ minLength: 1, maxLength: 1024 }),
   revision: Type.Integer({ minimum: 0, maximum: 4_294_967_295 }),
   reason: Reason,
 })
-export const PassOverAnswer = Type.Object({
+export const SkipEventAnswer = Type.Object({
   problem: Text,
   /** False when it was decided before. */
   changed: Type.Boolean(),

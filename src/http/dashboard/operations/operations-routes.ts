@@ -1,15 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type PassOverResult, passOver } from '../../../commands/skip-events.js'
+import { type SkipEventResult, skipEvent } from '../../../commands/skip-events.js'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { SecurityLog } from '../../../security/security-log.js'
 import { RequestError } from '../../refusals.js'
 import { contextOf } from '../session-guard.js'
 import {
-  PassOverAnswer,
-  PassOverRequest,
   PauseRequest,
   PlainRequest,
   type ProblemItem,
@@ -17,6 +15,8 @@ import {
   ProjectionItem,
   ProjectionsAnswer,
   RebuildRequest,
+  SkipEventAnswer,
+  SkipEventRequest,
 } from './operations-api.js'
 
 type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
@@ -106,13 +106,13 @@ const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, 
   })
   app.route({
     method: 'POST',
-    url: '/operations/problems/pass-over',
+    url: '/operations/problems/skip',
     ...app.viewers.allow('operations:manage'),
-    schema: { hide: true, body: PassOverRequest, response: { 200: PassOverAnswer } },
+    schema: { hide: true, body: SkipEventRequest, response: { 200: SkipEventAnswer } },
     handler: async (request) => {
       const { stream, revision } = request.body
-      const { problem, changed } = decided(await passOver({ store, clock }, request.body, contextOf(request)))
-      note(options, request, 'pass-over', `${stream}@${revision}`)
+      const { problem, changed } = decided(await skipEvent({ store, clock }, request.body, contextOf(request)))
+      note(options, request, 'skip-event', `${stream}@${revision}`)
       return { problem, changed }
     },
   })
@@ -125,7 +125,7 @@ function done(outcome: AskedOfProjection): void {
 }
 
 /** @throws RequestError */
-function decided(result: PassOverResult): Extract<PassOverResult, { accepted: true }> {
+function decided(result: SkipEventResult): Extract<SkipEventResult, { accepted: true }> {
   if (result.accepted) return result
   const { reason, message: details } = result.refusal
   throw new RequestError(reason === 'not-found' ? 'unknown-event' : 'event-conflict', { details })

@@ -107,7 +107,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^The merchant has a key of this name\.$/, 'keyNameTaken'],
   [/^A merchant has at most (?<count>\d+) keys\.$/, 'mostKeys'],
   [/^The key would have expired already\.$/, 'keyExpired'],
-  [/^The event can be read: only one that cannot is passed over\.$/, 'readable'],
+  [/^The event can be read\. Only an unreadable event can be skipped\.$/, 'readable'],
   [/^There is no event (?<event>.+)\.$/, 'noEvent'],
   [/^(?<stream>.+) is no stream of the service\.$/, 'noStream'],
   [/^(?<count>\d+) .+ are open already\.$/, 'openAlready'],

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { PassOverAnswer, PassOverRequest, ProblemItem, ProblemsAnswer } from '../../api/contract'
+import type { ProblemItem, ProblemsAnswer, SkipEventAnswer, SkipEventRequest } from '../../api/contract'
 import { useMay } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
@@ -39,32 +39,32 @@ export function UnreadableEvents() {
             </div>
             {mayManage && (
               <Button look="danger" onPress={() => setOpened(problem)}>
-                {text('operations.passOver')}
+                {text('operations.skip')}
               </Button>
             )}
           </li>
         ))}
       </ul>
-      {opened && <PassOverDialog problem={opened} onClose={() => setOpened(undefined)} />}
+      {opened && <SkipEventDialog problem={opened} onClose={() => setOpened(undefined)} />}
     </Card>
   )
 }
 
-function PassOverDialog({ problem, onClose }: { readonly problem: ProblemItem; readonly onClose: () => void }) {
+function SkipEventDialog({ problem, onClose }: { readonly problem: ProblemItem; readonly onClose: () => void }) {
   const text = useText()
   const { stream, revision } = problem
   return (
     <ReasonDialog
-      title={text('operations.passOverTitle')}
-      submit={text('operations.passOverSubmit')}
+      title={text('operations.skipTitle')}
+      submit={text('operations.skipSubmit')}
       reasonHelp={text('operations.reasonHelp')}
       run={(reason) => {
-        const body: PassOverRequest = { stream, revision, reason }
-        return api.send<PassOverAnswer>('POST', '/operations/problems/pass-over', body)
+        const body: SkipEventRequest = { stream, revision, reason }
+        return api.send<SkipEventAnswer>('POST', '/operations/problems/skip', body)
       }}
       refresh={[['problems'], ['projections']]}
       done={() => {
-        notify(text('operations.passedOver'))
+        notify(text('operations.skipped'))
         onClose()
       }}
       onClose={onClose}
@@ -72,7 +72,7 @@ function PassOverDialog({ problem, onClose }: { readonly problem: ProblemItem; r
       <p>
         <code>{`${stream}@${revision}`}</code>
       </p>
-      <p>{text('operations.passOverHelp')}</p>
+      <p>{text('operations.skipHelp')}</p>
     </ReasonDialog>
   )
 }
