@@ -7,6 +7,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY packages/event-log/package.json packages/event-log/
 COPY packages/event-log-server/package.json packages/event-log-server/
+COPY packages/transparency-log/package.json packages/transparency-log/
 # The sources are not there yet, so `prepare` must not run; better-sqlite3 is the only package with something to install. Its published
 # binary and no other: without a compiler here the build fails where that cannot be had, and one that is compiled on this Node aborts
 # (docs/decisions/0001-dependencies.md).
@@ -15,10 +16,11 @@ COPY . .
 # What the npm packages hold is what the image holds.
 RUN npm run build \
  && npm pack --ignore-scripts --pack-destination /tmp --workspaces --include-workspace-root \
- && mkdir -p /app/packages/event-log /app/packages/event-log-server \
+ && mkdir -p /app/packages/event-log /app/packages/event-log-server /app/packages/transparency-log \
  && tar -xzf /tmp/transferd-0*.tgz --strip-components=1 -C /app \
  && tar -xzf /tmp/transferd-event-log-0*.tgz --strip-components=1 -C /app/packages/event-log \
  && tar -xzf /tmp/transferd-event-log-server-0*.tgz --strip-components=1 -C /app/packages/event-log-server \
+ && tar -xzf /tmp/transferd-transparency-log-0*.tgz --strip-components=1 -C /app/packages/transparency-log \
  && npm prune --omit=dev --ignore-scripts \
  && mv node_modules /app/
 

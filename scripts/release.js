@@ -5,7 +5,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const dryRun = process.argv.includes('--dry-run')
 const [version = ''] = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
-const manifests = ['package.json', 'packages/event-log/package.json', 'packages/event-log-server/package.json']
+const manifests = [
+  'package.json',
+  'packages/event-log/package.json',
+  'packages/event-log-server/package.json',
+  'packages/transparency-log/package.json',
+]
 const unreleased = '## Unreleased\n'
 
 function refuse(reason) {

@@ -61,7 +61,7 @@ interface Locked {
 type Lock = { readonly packages: { readonly [path: string]: Locked } }
 const lockOf = (folder: string) => JSON.parse(readFileSync(`${folder}/package-lock.json`, 'utf8')) as Lock
 const ours = '@transferd/'
-const manifests = ['.', 'packages/event-log', 'packages/event-log-server'].map(
+const manifests = ['.', 'packages/event-log', 'packages/event-log-server', 'packages/transparency-log'].map(
   (folder) => JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as Manifest,
 )
 function packagesIn({ packages }: Lock) {

@@ -8,7 +8,7 @@ import t from 'tap'
 import { startServiceProcess, temporaryDirectory } from './support/processes.js'
 
 const run = promisify(execFile)
-const packages = ['.', './packages/event-log', './packages/event-log-server']
+const packages = ['.', './packages/event-log', './packages/event-log-server', './packages/transparency-log']
 
 interface Packed {
   readonly name: string
@@ -73,7 +73,7 @@ t.test('all three packages run elsewhere, without the repository', async (t) => 
   const modules = await installed(directory)
 
   t.test('what they export is there; all but the helpers of their tests', async (t) => {
-    for (const name of ['@transferd/event-log', '@transferd/event-log-server']) {
+    for (const name of ['@transferd/event-log', '@transferd/event-log-server', '@transferd/transparency-log']) {
       for (const [path, entry] of Object.entries(manifestIn(join(modules, name)).exports ?? {})) {
         if (path === './test/*') continue
         const files = typeof entry === 'string' ? [entry, entry.replace(/\.js$/, '.d.ts')] : Object.values(entry)

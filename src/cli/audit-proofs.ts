@@ -41,8 +41,8 @@ async function prove(
   trackingId: string,
 ) {
   const { proveTransfer } = await import('../audit/proofs/prove-transfer.js')
-  const { DirectoryTiles } = await import('../audit/tree/directory-tiles.js')
-  const { parseVerifier } = await import('../audit/tree/note-keys.js')
+  const { DirectoryTiles } = await import('@transferd/transparency-log')
+  const { parseVerifier } = await import('@transferd/transparency-log')
   const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
   const key = parseVerifier(await verifierKeyOf(configuration, rawEventStore, box))
   const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }

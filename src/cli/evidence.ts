@@ -14,8 +14,8 @@ export function contentOf(path: string): string {
 
 /** The note in a file with a checkpoint; whether it is signed as it should be is not looked at. @throws UsageError */
 export async function checkpointIn(path: string): Promise<string> {
-  const { parseCheckpoint } = await import('../audit/tree/checkpoint.js')
-  const { parseNote } = await import('../audit/tree/note.js')
+  const { parseCheckpoint } = await import('@transferd/transparency-log')
+  const { parseNote } = await import('@transferd/transparency-log')
   const note = contentOf(path)
   try {
     parseCheckpoint(parseNote(note).text)
@@ -27,7 +27,7 @@ export async function checkpointIn(path: string): Promise<string> {
 
 /** What `--key` names. @throws UsageError */
 export async function verifierOf(key: string) {
-  const { parseVerifier } = await import('../audit/tree/note-keys.js')
+  const { parseVerifier } = await import('@transferd/transparency-log')
   try {
     return parseVerifier(key)
   } catch (error) {

@@ -1,9 +1,8 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DirectoryTiles, generateSigner, parseSigner } from '@transferd/transparency-log'
 import t from 'tap'
 import { Sealer } from '../../src/audit/integrity/sealer.js'
-import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
-import { generateSigner, parseSigner } from '../../src/audit/tree/note-keys.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { keepAuditKey } from '../../src/operations/audit/audit-key.js'
@@ -83,10 +82,10 @@ t.test('what does not hold ends with status 1 and the reason, what makes no sens
     stderr: /Leaf \d+ is not in the tree of the checkpoint/,
   })
   const stranger = parseSigner(generateSigner('log.example/transferd'))
-  const { formatVerifier } = await import('../../src/audit/tree/note-keys.js')
+  const { formatVerifier } = await import('@transferd/transparency-log')
   t.match(await check('first.json', formatVerifier(stranger)), {
     status: 1,
-    stderr: /has no signature of log\.example/,
+    stderr: /has no signature by log\.example/,
   })
   t.match(await check('none.json', key), { status: 2, stderr: /none\.json cannot be read: ENOENT/ })
   t.match(await check('first.json', 'no key'), { status: 2, stderr: /--key: / })

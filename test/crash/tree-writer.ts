@@ -1,9 +1,5 @@
+import { DirectoryTiles, formatCheckpoint, parseSigner, signNote, TreeAppender } from '@transferd/transparency-log'
 import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/sealer.js'
-import { formatCheckpoint } from '../../src/audit/tree/checkpoint.js'
-import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
-import { signNote } from '../../src/audit/tree/note.js'
-import { parseSigner } from '../../src/audit/tree/note-keys.js'
-import { TreeAppender } from '../../src/audit/tree/tree-appender.js'
 
 /** Grows a tree until it is killed, from its last checkpoint on: the directory, the step and the key come as arguments. */
 const [directory = '', step = '1', key = ''] = process.argv.slice(2)

@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import {
+  DirectoryTiles,
+  filesSince,
+  generateSigner,
+  MemoryTiles,
+  parseSigner,
+  TreeAppender,
+  TreeReader,
+} from '@transferd/transparency-log'
 import t from 'tap'
 import { signedCheckpoint } from '../../src/audit/integrity/sealer.js'
-import { DirectoryTiles } from '../../src/audit/tree/directory-tiles.js'
-import { generateSigner, parseSigner } from '../../src/audit/tree/note-keys.js'
-import { filesSince } from '../../src/audit/tree/tiles.js'
-import { TreeAppender } from '../../src/audit/tree/tree-appender.js'
-import { TreeReader } from '../../src/audit/tree/tree-reader.js'
-import { MemoryTiles } from '../audit/tree/memory-tiles.js'
 import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 

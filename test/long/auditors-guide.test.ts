@@ -25,8 +25,11 @@ t.test(
   { skip: hasPython ? false : 'no python3' },
   async (t) => {
     const directory = temporaryDirectory(t)
-    mkdirSync(join(directory, 'examples/audit'), { recursive: true })
-    copyFileSync('examples/audit/check_proof.py', join(directory, 'examples/audit/check_proof.py'))
+    mkdirSync(join(directory, 'packages/transparency-log/examples'), { recursive: true })
+    copyFileSync(
+      'packages/transparency-log/examples/check_proof.py',
+      join(directory, 'packages/transparency-log/examples/check_proof.py'),
+    )
     /** A deposit is created, and its service seals what it has when it ends. */
     const createDeposit = async () => {
       const service = await startServiceProcess(t, { directory })
@@ -71,7 +74,7 @@ t.test(
     const script = blocks.at(-1)!
     t.notMatch(script, /transferd/)
     const checked = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: elsewhere, env: alone })
-    t.match(checked.stdout, new RegExp(`transfer-${trackingId}@1 .*\\nThe proof holds\\.\\n$`))
+    t.match(checked.stdout, new RegExp(`transfer-${trackingId}@1 .*\\nThe proof is valid\\.\\n$`))
     const proof = readFileSync(join(elsewhere, 'proof.json'), 'utf8')
     writeFileSync(join(elsewhere, 'proof.json'), proof.replace(/"leaf": "(.)/, '"leaf": "$1 '))
     await t.rejects(run('bash', ['-c', script], { cwd: elsewhere, env: alone }), {

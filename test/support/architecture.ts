@@ -13,6 +13,8 @@ const typebox = '@sinclair/typebox'
 
 const eventLog = '@transferd/event-log'
 
+const transparencyLog = '@transferd/transparency-log'
+
 export type Areas = { readonly [folder: string]: Area }
 
 /**
@@ -93,13 +95,11 @@ export const areas: Areas = {
     packages: ['lru-cache', 'pino'],
   },
   'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
-  // The formats of a transparency log, which know nothing of transfers.
-  'audit/tree': { areas: [], packages: [] },
   'audit/integrity': {
-    areas: ['domain', 'event-store', 'read-models', 'subscriptions', 'commands', 'audit/tree'],
-    packages: ['pino'],
+    areas: ['domain', 'event-store', 'read-models', 'subscriptions', 'commands'],
+    packages: [transparencyLog, 'pino'],
   },
-  'audit/proofs': { areas: ['domain', 'event-store', 'audit/tree', 'audit/integrity'], packages: [] },
+  'audit/proofs': { areas: ['domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
   // The questions that auditors ask of the log.
   'audit/history': {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'projections', 'queries'],
@@ -118,11 +118,11 @@ export const areas: Areas = {
       'wallet/payments',
       'queries',
       'privacy',
-      'audit/tree',
       'audit/integrity',
       'audit/history',
     ],
     packages: [
+      transparencyLog,
       '@fastify/ajv-compiler',
       '@fastify/cookie',
       '@fastify/fast-json-stringify-compiler',
@@ -156,12 +156,12 @@ export const areas: Areas = {
       'queries',
       'privacy',
       'privacy/embedded',
-      'audit/tree',
       'audit/integrity',
       'audit/proofs',
       'http',
     ],
     packages: [
+      transparencyLog,
       typebox,
       eventLog,
       '@transferd/event-log-server',
@@ -224,7 +224,6 @@ export const areas: Areas = {
       'callbacks',
       'queries',
       'privacy',
-      'audit/tree',
       'audit/proofs',
       'audit/history',
       'http',
@@ -232,7 +231,7 @@ export const areas: Areas = {
       'sandbox',
       'main',
     ],
-    packages: ['commander'],
+    packages: [transparencyLog, 'commander'],
   },
 }
 
@@ -245,6 +244,7 @@ export const packageAreas: { readonly [name: string]: Areas } = {
     writer: { areas: ['.', 'file'], packages: ['better-sqlite3'] },
     groups: { areas: ['.', 'file', 'reader'], packages: ['denque'] },
   },
+  'transparency-log': { '.': { areas: [], packages: [] } },
   'event-log-server': {
     '.': {
       areas: ['access', 'calls', 'filters', 'groups', 'wire'],

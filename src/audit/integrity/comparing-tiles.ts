@@ -1,4 +1,4 @@
-import type { TileStore } from '../tree/tiles.js'
+import type { TileStore } from '@transferd/transparency-log'
 import type { Findings } from './findings.js'
 
 /** Takes the files that a tree should have, and compares each with the one that is there. */

@@ -1,3 +1,4 @@
+import { formatVerifier, type NoteSigner, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import type { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import type { Finding } from '../../domain/integrity/integrity.js'
@@ -5,8 +6,6 @@ import type { Lease } from '../../read-models/leases.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import { type Part, startUnderLease } from '../../subscriptions/under-lease.js'
-import { formatVerifier, type NoteSigner } from '../tree/note-keys.js'
-import { Unverified } from '../tree/unverified.js'
 import { askedToVerify, integrityStatus, keepIntegrityStatus, type VerificationStatus } from './integrity-status.js'
 import { Publisher, type PublisherOptions } from './publisher.js'
 import { Sealer, signedCheckpoint, type TreeParts } from './sealer.js'
@@ -171,7 +170,7 @@ class TreeKeeper {
   async #sealingFailed(error: unknown): Promise<void> {
     this.#sealTrouble = `The log is not sealed: ${(error as Error).message}.`
     this.#options.logger.error({ err: error }, 'the log is not sealed')
-    if (error instanceof Unverified) {
+    if (error instanceof VerificationError) {
       const problem = `The tree cannot go on: ${error.message}.`
       await this.#report([{ kind: 'tree', place: 'checkpoint', leafIndex: null, problem }], 0)
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { maxEntryBytes } from '@transferd/transparency-log'
 import type { RecordedEvent } from '../../event-store/event-store.js'
-import { maxEntryBytes } from '../tree/tiles.js'
 import { canonicalJson } from './canonical-json.js'
 
 /**

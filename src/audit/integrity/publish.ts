@@ -1,9 +1,15 @@
-import { DirectoryTiles } from '../tree/directory-tiles.js'
-import type { NoteVerifier } from '../tree/note-keys.js'
-import { filesSince, type TileStore } from '../tree/tiles.js'
-import { TreeReader } from '../tree/tree-reader.js'
-import { Unverified } from '../tree/unverified.js'
-import { addCheckpointPath, addCheckpointRequest, seenSize, withCosignature } from '../tree/witness.js'
+import {
+  addCheckpointPath,
+  addCheckpointRequest,
+  DirectoryTiles,
+  filesSince,
+  type NoteVerifier,
+  seenSize,
+  type TileStore,
+  TreeReader,
+  VerificationError,
+  withCosignature,
+} from '@transferd/transparency-log'
 import { checkpointPath } from './sealer.js'
 
 const timeoutMs = 10_000
@@ -49,7 +55,7 @@ export async function cosigned(
     if (answer.status !== 200) throw new PublishError(`${url} answered ${answer.status}`)
     return withCosignature(note, answer.text, key)
   } catch (error) {
-    if (error instanceof Unverified) throw new PublishError(`${url}: ${error.message}`)
+    if (error instanceof VerificationError) throw new PublishError(`${url}: ${error.message}`)
     throw error
   }
 }
@@ -66,7 +72,7 @@ export async function copiedCheckpoint(target: CopyTarget): Promise<string | und
   throw new PublishError(`${target.url} answered ${status}`)
 }
 
-/** The files that a copy of `from` leaves lacks, and the checkpoint behind them. @throws PublishError, Unverified */
+/** The files that a copy of `from` leaves lacks, and the checkpoint behind them. @throws PublishError, VerificationError */
 export async function copyTree(
   tiles: TileStore,
   { note, size }: { readonly note: string; readonly size: number },
@@ -77,7 +83,7 @@ export async function copyTree(
   for (const path of filesSince(from, size)) {
     // One that has become full since is copied full: it stands for its partial ones.
     const bytes = (await tiles.read(path)) ?? (await tiles.read(path.replace(/\.p\/\d+$/, '')))
-    if (bytes === undefined) throw new Unverified(`${path} is missing`)
+    if (bytes === undefined) throw new VerificationError(`${path} is missing`)
     await write(path, bytes)
   }
   await write(checkpointPath, Buffer.from(note))

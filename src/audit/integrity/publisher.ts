@@ -1,9 +1,6 @@
+import { type NoteSigner, openCheckpoint, type TileStore, VerificationError } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import type { Finding } from '../../domain/integrity/integrity.js'
-import { openCheckpoint } from '../tree/checkpoint.js'
-import type { NoteSigner } from '../tree/note-keys.js'
-import type { TileStore } from '../tree/tiles.js'
-import { Unverified } from '../tree/unverified.js'
 import { Findings } from './findings.js'
 import { type CopyTarget, copiedCheckpoint, copyTree, cosigned, PublishError, type Witness } from './publish.js'
 import { checkpointPath } from './sealer.js'
@@ -100,7 +97,7 @@ export class Publisher {
       this.#troubles.delete(trouble)
       return result
     } catch (error) {
-      if (!(error instanceof PublishError || error instanceof Unverified)) throw error
+      if (!(error instanceof PublishError || error instanceof VerificationError)) throw error
       this.#troubles.set(trouble, `${trouble}: ${error.message}.`)
       this.#options.logger.warn({ err: error }, 'the checkpoint is not published')
       this.#options.publishFailed(what)

@@ -1,10 +1,15 @@
+import {
+  formatCheckpoint,
+  type NoteSigner,
+  type NoteVerifier,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  signNote,
+  type TileStore,
+  TreeAppender,
+  VerificationError,
+} from '@transferd/transparency-log'
 import type { EventStore, Position } from '../../event-store/event-store.js'
-import { formatCheckpoint, type OpenedCheckpoint, openCheckpoint } from '../tree/checkpoint.js'
-import { signNote } from '../tree/note.js'
-import type { NoteSigner, NoteVerifier } from '../tree/note-keys.js'
-import type { TileStore } from '../tree/tiles.js'
-import { TreeAppender } from '../tree/tree-appender.js'
-import { Unverified } from '../tree/unverified.js'
 import { leafOf } from './leaf.js'
 import { placeBehind, storedPages } from './stored-log.js'
 
@@ -17,7 +22,7 @@ export interface TreeParts {
   readonly tiles: TileStore
 }
 
-/** The tree's own checkpoint as it was signed; undefined where there is no tree yet. @throws Unverified */
+/** The tree's own checkpoint as it was signed; undefined where there is no tree yet. @throws VerificationError */
 export async function signedCheckpoint(
   tiles: TileStore,
   verifier: NoteVerifier,
@@ -47,13 +52,13 @@ export class Sealer {
     this.#sealed = tree.size
   }
 
-  /** Goes on behind the last checkpoint. @throws Unverified where it, the tree or the log's end do not belong together */
+  /** Goes on behind the last checkpoint. @throws VerificationError where it, the tree or the log's end do not belong together */
   static async open(parts: TreeParts, signer: NoteSigner): Promise<Sealer> {
     const checkpoint = await signedCheckpoint(parts.tiles, signer)
     if (checkpoint === undefined) return new Sealer(parts, signer, await TreeAppender.open(parts.tiles, 0), undefined)
     const { size, root } = checkpoint
     const tree = await TreeAppender.open(parts.tiles, size)
-    if (!tree.root().equals(root)) throw new Unverified('the tree is not the one that its checkpoint is of')
+    if (!tree.root().equals(root)) throw new VerificationError('the tree is not the one that its checkpoint is of')
     return new Sealer(parts, signer, tree, await placeBehind(parts, size))
   }
 

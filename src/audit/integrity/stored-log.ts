@@ -1,7 +1,5 @@
+import { type TileStore, TreeReader, VerificationError } from '@transferd/transparency-log'
 import type { EventStore, Position, RecordedEvent } from '../../event-store/event-store.js'
-import type { TileStore } from '../tree/tiles.js'
-import { TreeReader } from '../tree/tree-reader.js'
-import { Unverified } from '../tree/unverified.js'
 import { placeInLeaf } from './leaf.js'
 
 /** Small enough that the thread can do other things in between. */
@@ -29,7 +27,7 @@ export async function* storedPages(store: EventStore, after: Position | undefine
   }
 }
 
-/** Where the log stands behind the first `size` leaves of its tree. @throws Unverified where the last of them is not in the log */
+/** Where the log stands behind the first `size` leaves of its tree. @throws VerificationError where the last of them is not in the log */
 export async function placeBehind(
   { store, tiles }: { readonly store: EventStore; readonly tiles: TileStore },
   size: number,
@@ -39,7 +37,7 @@ export async function placeBehind(
   if (last === undefined) return countedTo(store, size)
   const [event] = await store.readStream(last.stream, { fromRevision: last.revision, maxCount: 1 })
   if (event?.revision === last.revision && event.id === last.id) return event.position
-  throw new Unverified(`${last.stream}@${last.revision}, sealed as leaf ${size - 1}, is not in the log`)
+  throw new VerificationError(`${last.stream}@${last.revision}, sealed as leaf ${size - 1}, is not in the log`)
 }
 
 /** A stranger's event, whose leaf does not say where it is. */
@@ -49,5 +47,5 @@ async function countedTo(store: EventStore, size: number): Promise<Position | un
     if (left <= events.length) return events[left - 1]?.position
     left -= events.length
   }
-  throw new Unverified(`the log has ${size - left} events, the tree ${size} leaves`)
+  throw new VerificationError(`the log has ${size - left} events, the tree ${size} leaves`)
 }

@@ -1,13 +1,19 @@
+import {
+  leafHash,
+  type NoteVerifier,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  readBundle,
+  type TileStore,
+  TreeAppender,
+  TreeReader,
+  tileWidth,
+  VerificationError,
+  verifyConsistency,
+  widthOf,
+} from '@transferd/transparency-log'
 import type { Finding } from '../../domain/integrity/integrity.js'
 import { type Position, StoreUnavailableError } from '../../event-store/event-store.js'
-import { type OpenedCheckpoint, openCheckpoint } from '../tree/checkpoint.js'
-import { leafHash } from '../tree/hashing.js'
-import type { NoteVerifier } from '../tree/note-keys.js'
-import { readBundle, type TileStore, tileWidth, widthOf } from '../tree/tiles.js'
-import { TreeAppender } from '../tree/tree-appender.js'
-import { TreeReader } from '../tree/tree-reader.js'
-import { Unverified } from '../tree/unverified.js'
-import { verifyConsistency } from '../tree/verify-proofs.js'
 import { ComparingTiles } from './comparing-tiles.js'
 import { Findings } from './findings.js'
 import { LogComparison } from './log-comparison.js'
@@ -159,7 +165,7 @@ async function startOf({ store, tiles, from = 0 }: VerifyOptions, size: number, 
     const after = await placeBehind({ store, tiles }, first)
     return { tree: await TreeAppender.open(comparing, first, size), after, from: first }
   } catch (error) {
-    if (!(error instanceof Unverified)) throw error
+    if (!(error instanceof VerificationError)) throw error
     findings.add('tree', `leaf ${first}`, sentence(error))
     return { tree: await TreeAppender.open(comparing, 0), after: undefined, from: 0 }
   }
@@ -171,7 +177,7 @@ async function* sealedLeaves(tiles: TileStore, from: number, size: number) {
     try {
       yield* await readBundle(tiles, bundle, size)
     } catch (error) {
-      if (!(error instanceof Unverified)) throw error
+      if (!(error instanceof VerificationError)) throw error
       for (let place = 0; place < widthOf('entries', bundle, size); place++) yield undefined
     }
   }
@@ -182,12 +188,12 @@ async function isSealed(tiles: TileStore, size: number, leaf: Uint8Array, index:
   try {
     return (await new TreeReader(tiles, size).leafHash(index)).equals(leafHash(leaf))
   } catch (error) {
-    if (error instanceof Unverified) return false
+    if (error instanceof VerificationError) return false
     throw error
   }
 }
 
 function sentence(error: unknown): string {
-  if (!(error instanceof Unverified)) throw error
+  if (!(error instanceof VerificationError)) throw error
   return `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.`
 }

@@ -1,9 +1,14 @@
+import {
+  leafHash,
+  type NoteVerifier,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  type TreeHead,
+  VerificationError,
+  verifyConsistency,
+  verifyInclusion,
+} from '@transferd/transparency-log'
 import { transferStream } from '../../domain/streams.js'
-import { type OpenedCheckpoint, openCheckpoint } from '../tree/checkpoint.js'
-import { leafHash } from '../tree/hashing.js'
-import type { NoteVerifier } from '../tree/note-keys.js'
-import { Unverified } from '../tree/unverified.js'
-import { type TreeHead, verifyConsistency, verifyInclusion } from '../tree/verify-proofs.js'
 import { type ProvenEvent, parseProof, type TransferProof } from './proof-file.js'
 
 /** What a proof that holds has shown. */
@@ -27,14 +32,16 @@ export interface CheckedEvent {
 
 /**
  * Checks a proof file with nothing but the log's public key, and with a checkpoint that was kept earlier, if there is one.
- * @throws Unverified with the reason.
+ * @throws VerificationError with the reason.
  */
 export function checkProof(text: string, log: NoteVerifier, kept?: string): CheckedProof {
   const proof = parseProof(text)
   const checkpoint = openCheckpoint(proof.checkpoint, log)
   const older = proof.older && openCheckpoint(proof.older.checkpoint, log)
   if (older && !verifyConsistency(older, checkpoint, proof.older!.proof)) {
-    throw new Unverified(`The log of ${checkpoint.size} leaves is not the continuation of the one of ${older.size}.`)
+    throw new VerificationError(
+      `The log of ${checkpoint.size} leaves is not the continuation of the one of ${older.size}.`,
+    )
   }
   if (kept !== undefined) requireFrom(openCheckpoint(kept, log), older, checkpoint)
   const events = proof.events.map((event) => checkedEvent(event, proof, checkpoint))
@@ -54,7 +61,7 @@ export function checkProof(text: string, log: NoteVerifier, kept?: string): Chec
 function requireFrom(kept: TreeHead, older: TreeHead | undefined, newer: TreeHead): void {
   const same = [older, newer].find((head) => head?.size === kept.size)
   if (same?.root.equals(kept.root)) return
-  throw new Unverified(
+  throw new VerificationError(
     same
       ? `The checkpoint has another root for ${kept.size} leaves: the log is not the one that it was.`
       : `The proof does not begin at the checkpoint of ${kept.size} leaves: make it with --from that checkpoint.`,
@@ -64,11 +71,11 @@ function requireFrom(kept: TreeHead, older: TreeHead | undefined, newer: TreeHea
 function checkedEvent(event: ProvenEvent, { trackingId }: TransferProof, checkpoint: OpenedCheckpoint): CheckedEvent {
   const { index, leaf, proof } = event
   if (!verifyInclusion(leafHash(Buffer.from(leaf)), index, checkpoint.size, checkpoint.root, proof)) {
-    throw new Unverified(`Leaf ${index} is not in the tree of the checkpoint.`)
+    throw new VerificationError(`Leaf ${index} is not in the tree of the checkpoint.`)
   }
   const { stream, revision, type, recordedAtMs } = JSON.parse(leaf) as LeafFields
   if (stream !== transferStream(trackingId))
-    throw new Unverified(`Leaf ${index} is no event of transfer ${trackingId}.`)
+    throw new VerificationError(`Leaf ${index} is no event of transfer ${trackingId}.`)
   return { index, revision, type, recordedAt: new Date(recordedAtMs).toISOString() }
 }
 
@@ -81,12 +88,12 @@ interface LeafFields {
 }
 
 function requireNoGap(events: readonly CheckedEvent[]): void {
-  if (events.length === 0) throw new Unverified('The proof has no event.')
+  if (events.length === 0) throw new VerificationError('The proof has no event.')
   for (const [place, { index, revision }] of events.entries()) {
     const before = events[place - 1]
     if (before === undefined) continue
     if (revision !== before.revision + 1 || index <= before.index) {
-      throw new Unverified(`Event ${revision} does not follow event ${before.revision}.`)
+      throw new VerificationError(`Event ${revision} does not follow event ${before.revision}.`)
     }
   }
 }

@@ -1,7 +1,6 @@
+import { type TreeReader, VerificationError } from '@transferd/transparency-log'
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import { placeInLeaf } from '../integrity/leaf.js'
-import type { TreeReader } from '../tree/tree-reader.js'
-import { Unverified } from '../tree/unverified.js'
 
 /** Finds events among the leaves. Both are in the log's order, so no index is kept: some twenty leaves are looked at. */
 export class LeafIndex {
@@ -14,7 +13,7 @@ export class LeafIndex {
     this.#log = log
   }
 
-  /** Undefined when the event is newer than the tree. @throws Unverified when it should be in the tree and is not. */
+  /** Undefined when the event is newer than the tree. @throws VerificationError when it should be in the tree and is not. */
   async indexOf(event: RecordedEvent): Promise<number | undefined> {
     let [low, high] = [0, this.#tree.size]
     while (low < high) {
@@ -27,7 +26,7 @@ export class LeafIndex {
     const place = index < 0 ? undefined : placeInLeaf(await this.#tree.leaf(index))
     if (place?.stream === event.stream && place.revision === event.revision) return index
     if (low === this.#tree.size) return undefined
-    throw new Unverified(
+    throw new VerificationError(
       `${event.stream}@${event.revision} is not where it belongs in the tree: transferd audit verify`,
     )
   }

@@ -1,6 +1,4 @@
-import { fromBase64 } from '../tree/base64.js'
-import { type Hash, hashBytes } from '../tree/hashing.js'
-import { Unverified } from '../tree/unverified.js'
+import { fromBase64, type Hash, hashBytes, VerificationError } from '@transferd/transparency-log'
 
 /** What shows that the events of a transfer are in the log that a checkpoint stands for. docs/auditing/proofs.md has every field. */
 export interface TransferProof {
@@ -36,7 +34,7 @@ export function formatProof({ trackingId, checkpoint, events, older }: TransferP
 
 /**
  * Every byte has to be as `formatProof` writes it: a name that comes twice, or one that nobody knows, could be read one way here and
- * another way elsewhere. @throws Unverified
+ * another way elsewhere. @throws VerificationError
  */
 export function parseProof(text: string): TransferProof {
   const file = object(parsedJson(text))
@@ -98,6 +96,6 @@ function base64(hash: Hash): string {
   return hash.toString('base64')
 }
 
-function malformed(problem: string): Unverified {
-  return new Unverified(`The proof is malformed: ${problem}.`)
+function malformed(problem: string): VerificationError {
+  return new VerificationError(`The proof is malformed: ${problem}.`)
 }

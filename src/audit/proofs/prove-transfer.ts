@@ -1,11 +1,13 @@
+import {
+  type NoteVerifier,
+  openCheckpoint,
+  type TileStore,
+  TreeReader,
+  VerificationError,
+} from '@transferd/transparency-log'
 import { transferStream } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { leafOf } from '../integrity/leaf.js'
-import { openCheckpoint } from '../tree/checkpoint.js'
-import type { NoteVerifier } from '../tree/note-keys.js'
-import type { TileStore } from '../tree/tiles.js'
-import { TreeReader } from '../tree/tree-reader.js'
-import { Unverified } from '../tree/unverified.js'
 import { checkProof } from './check-proof.js'
 import { LeafIndex } from './leaf-index.js'
 import { formatProof, type ProvenEvent, type TransferProof } from './proof-file.js'
@@ -35,7 +37,7 @@ export class NotSealedYet extends Error {
 
 /**
  * Every event of a transfer, or the one of that revision, with all that shows that it is in the log; undefined where there is none.
- * `older` is a checkpoint that somebody has kept. @throws NotSealedYet; Unverified when log, tree and checkpoints do not agree.
+ * `older` is a checkpoint that somebody has kept. @throws NotSealedYet; VerificationError when log, tree and checkpoints do not agree.
  */
 export async function proveTransfer(
   { log, tiles, key }: SealedLog,
@@ -70,7 +72,7 @@ async function provenEvents(
     if (index === undefined) break
     const leaf = await tree.leaf(index)
     if (!leaf.equals(leafOf(event))) {
-      throw new Unverified(
+      throw new VerificationError(
         `${event.stream}@${event.revision} is not what was sealed as leaf ${index}: transferd audit verify`,
       )
     }
@@ -86,7 +88,7 @@ async function continuation(
 ): Promise<NonNullable<TransferProof['older']>> {
   const { size } = openCheckpoint(kept, key)
   if (size > tree.size) {
-    throw new Unverified(
+    throw new VerificationError(
       `The log was cut back: the checkpoint given has ${size} leaves, the newest of the log ${tree.size}.`,
     )
   }

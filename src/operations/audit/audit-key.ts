@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { formatSigner, type NoteSigner, parseSigner, signerOf } from '@transferd/transparency-log'
 import { leafOf } from '../../audit/integrity/leaf.js'
-import { formatSigner, type NoteSigner, parseSigner, signerOf } from '../../audit/tree/note-keys.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { createFileDurably } from '../files/durable-file.js'
@@ -14,7 +14,7 @@ export function auditKeyPath(dataDirectory: string): string {
   return join(dataDirectory, 'audit.key')
 }
 
-/** The key of the file. Undefined where there is none. @throws SecretBoxError, Unverified */
+/** The key of the file. Undefined where there is none. @throws SecretBoxError, VerificationError */
 export function readAuditKey(dataDirectory: string, box: SecretBox): NoteSigner | undefined {
   const path = auditKeyPath(dataDirectory)
   if (!existsSync(path)) return undefined

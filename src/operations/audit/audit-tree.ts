@@ -1,7 +1,7 @@
+import { DirectoryTiles } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { startTreeKeeper } from '../../audit/integrity/keeper.js'
-import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'

@@ -1,6 +1,5 @@
+import { DirectoryTiles, VerificationError } from '@transferd/transparency-log'
 import { NotSealedYet, proveTransfer } from '../../audit/proofs/prove-transfer.js'
-import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
-import { Unverified } from '../../audit/tree/unverified.js'
 import type { ProofOutcome } from '../../http/dashboard/audit/audit-integrity-routes.js'
 import type { Configuration } from '../configuration/configuration.js'
 import type { OpenedLog } from '../stores/stores.js'
@@ -19,7 +18,7 @@ export function proofs(
       return made ? { outcome: 'made', proof: made.proof } : { outcome: 'unknown' }
     } catch (error) {
       if (error instanceof NotSealedYet) return { outcome: 'not-sealed' }
-      if (error instanceof Unverified) return { outcome: 'unverified', reason: error.message }
+      if (error instanceof VerificationError) return { outcome: 'unverified', reason: error.message }
       throw error
     }
   }

@@ -1,8 +1,12 @@
+import {
+  DirectoryTiles,
+  formatVerifier,
+  type NoteVerifier,
+  parseCheckpoint,
+  parseNote,
+  parseVerifier,
+} from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verify } from '../../audit/integrity/verify.js'
-import { parseCheckpoint } from '../../audit/tree/checkpoint.js'
-import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
-import { parseNote } from '../../audit/tree/note.js'
-import { formatVerifier, type NoteVerifier, parseVerifier } from '../../audit/tree/note-keys.js'
 import type { Finding } from '../../domain/integrity/integrity.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -48,7 +52,7 @@ export class NoTreeError extends Error {
 
 /**
  * Verifies the log of a configuration, beside a running service or without one, and changes nothing. @throws NoLogError, CannotOpenLogError,
- * MasterKeyError, StoreUnavailableError, Unverified for a key or an older checkpoint that is none
+ * MasterKeyError, StoreUnavailableError, VerificationError for a key or an older checkpoint that is none
  */
 export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
   requireLog(configuration)

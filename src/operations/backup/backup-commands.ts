@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import {
+  DirectoryTiles,
+  formatVerifier,
+  type NoteVerifier,
+  openCheckpoint,
+  parseCheckpoint,
+  parseNote,
+  parseVerifier,
+  TreeReader,
+  VerificationError,
+} from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/sealer.js'
-import { openCheckpoint, parseCheckpoint } from '../../audit/tree/checkpoint.js'
-import { DirectoryTiles } from '../../audit/tree/directory-tiles.js'
-import { parseNote } from '../../audit/tree/note.js'
-import { formatVerifier, type NoteVerifier, parseVerifier } from '../../audit/tree/note-keys.js'
-import { TreeReader } from '../../audit/tree/tree-reader.js'
-import { Unverified } from '../../audit/tree/unverified.js'
 import { verifierKeyOf, verifyLog } from '../audit/verify-log.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { openLog, openReadModels, requireLog } from '../stores/stores.js'
@@ -115,7 +120,7 @@ export interface RestoreOptions {
   readonly key: string | undefined
 }
 
-/** @throws BackupError, Unverified for a key that is none */
+/** @throws BackupError, VerificationError for a key that is none */
 export async function restoreService(
   configuration: Configuration,
   backup: string,
@@ -146,16 +151,18 @@ async function requireSigned(
     if (log !== null) {
       const copies: Configuration = { ...configuration, eventStore: { engine: 'embedded', directory }, audit }
       const { holds, findings } = await verifyLog(copies, { key: formatVerifier(verifier) })
-      if (!holds) throw new Unverified(`${findings[0]?.place}: ${findings[0]?.problem}`)
+      if (!holds) throw new VerificationError(`${findings[0]?.place}: ${findings[0]?.problem}`)
       return
     }
     const tiles = new DirectoryTiles(audit.directory)
     const checkpoint = await signedCheckpoint(tiles, verifier)
-    if (!checkpoint) throw new Unverified('it has no checkpoint')
+    if (!checkpoint) throw new VerificationError('it has no checkpoint')
     const root = await new TreeReader(tiles, checkpoint.size).root()
-    if (!root.equals(checkpoint.root)) throw new Unverified('the checkpoint is of another tree than its files make')
+    if (!root.equals(checkpoint.root))
+      throw new VerificationError('the checkpoint is of another tree than its files make')
   } catch (error) {
-    if (error instanceof Unverified) throw new BackupError(`the backup is not what --key has signed: ${error.message}`)
+    if (error instanceof VerificationError)
+      throw new BackupError(`the backup is not what --key has signed: ${error.message}`)
     throw error
   }
 }

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import {
+  formatCheckpoint,
+  generateSigner,
+  MemoryTiles,
+  parseSigner,
+  signNote,
+  TreeAppender,
+} from '@transferd/transparency-log'
 import { leafOf } from '../../../src/audit/integrity/leaf.js'
 import type { SealedLog } from '../../../src/audit/proofs/prove-transfer.js'
-import { formatCheckpoint } from '../../../src/audit/tree/checkpoint.js'
-import { signNote } from '../../../src/audit/tree/note.js'
-import { generateSigner, parseSigner } from '../../../src/audit/tree/note-keys.js'
-import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import type { EventStore, Position } from '../../../src/event-store/event-store.js'
-import { MemoryTiles } from '../tree/memory-tiles.js'
 
 export const signer = parseSigner(generateSigner('log.example/transferd'))
 

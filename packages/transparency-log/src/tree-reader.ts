@@ -1,18 +1,18 @@
-import { emptyRoot, type Hash, nodeHash, rootOver } from './hashing.js'
-import { isPowerOfTwo, split } from './powers.js'
+import { emptyRoot, type Hash, nodeHash, rootOver } from './merkle-hash.js'
+import { isPowerOfTwo, largestPowerOfTwoBelow } from './powers-of-two.js'
 import { readBundle, readHashes, type TileStore, tileWidth } from './tiles.js'
 
 const levelsPerTile = 8
 
 /**
- * Roots and proofs out of the tiles of a tree of `size` leaves, for that size and every smaller one. Tiles are believed as they
- * are: whoever asks compares the root with a signed checkpoint, or verifies the proof. All methods throw Unverified when a file
- * is missing or malformed, RangeError for what is not in the tree.
+ * Computes roots and proofs from the tiles of a tree of `size` leaves, for that size and every smaller one. It trusts the tiles: the
+ * caller compares the root with a signed checkpoint or verifies the proof. All methods throw VerificationError if a file is missing
+ * or malformed, and RangeError for an index outside the tree.
  */
 export class TreeReader {
   readonly size: number
   readonly #store: TileStore
-  /** Proofs of one transfer meet in the same tiles. */
+  /** Proofs of related leaves share tiles. */
   readonly #tiles = new Map<string, Promise<Hash[]>>()
   readonly #bundles = new Map<number, Promise<Buffer[]>>()
 
@@ -26,7 +26,7 @@ export class TreeReader {
     return size === 0 ? emptyRoot() : this.#range(0, size)
   }
 
-  /** That leaf, from its bundle. */
+  /** Reads a leaf from its bundle. */
   async leaf(index: number): Promise<Buffer> {
     this.#requireInTree(index, this.size - 1)
     const bundle = await cached(this.#bundles, Math.floor(index / tileWidth), (bundle) =>
@@ -35,27 +35,27 @@ export class TreeReader {
     return bundle[index % tileWidth]!
   }
 
-  /** The hash of that leaf, from its tile. */
+  /** Reads the hash of a leaf from its tile. */
   async leafHash(index: number): Promise<Hash> {
     this.#requireInTree(index, this.size - 1)
     return this.#subtree(0, index)
   }
 
-  /** Of the leaf in the tree of the first `size` leaves, from the leaf's sibling upwards (RFC 6962, 2.1.1). */
+  /** Proves that a leaf is in the tree of the first `size` leaves, from the leaf's sibling upwards (RFC 6962, 2.1.1). */
   async inclusionProof(index: number, size = this.size): Promise<Hash[]> {
     this.#requireInTree(size, this.size)
     this.#requireInTree(index, size - 1)
     return this.#path(index, 0, size)
   }
 
-  /** That the tree of `from` leaves is the beginning of the tree of `to` leaves (RFC 6962, 2.1.2). Empty when `from` is 0. */
+  /** Proves that the tree of `from` leaves is a prefix of the tree of `to` leaves (RFC 6962, 2.1.2). Empty if `from` is 0. */
   async consistencyProof(from: number, to = this.size): Promise<Hash[]> {
     this.#requireInTree(to, this.size)
     this.#requireInTree(from, to)
     return from === 0 ? [] : this.#subproof(from, 0, to, true)
   }
 
-  /** The leaves from `from` up to but not including `to`, in order, a bundle at a time. */
+  /** Yields the leaves from `from` up to but excluding `to`, in order. Reads one bundle at a time. */
   async *entries(from = 0, to = this.size): AsyncGenerator<{ readonly index: number; readonly entry: Buffer }> {
     this.#requireInTree(to, this.size)
     for (let bundle = Math.floor(from / tileWidth); bundle * tileWidth < to; bundle++) {
@@ -74,7 +74,7 @@ export class TreeReader {
 
   async #path(index: number, start: number, end: number): Promise<Hash[]> {
     if (end - start === 1) return []
-    const middle = start + split(end - start)
+    const middle = start + largestPowerOfTwoBelow(end - start)
     return index < middle
       ? [...(await this.#path(index, start, middle)), await this.#range(middle, end)]
       : [...(await this.#path(index, middle, end)), await this.#range(start, middle)]
@@ -82,21 +82,21 @@ export class TreeReader {
 
   async #subproof(from: number, start: number, end: number, isKnown: boolean): Promise<Hash[]> {
     if (from === end) return isKnown ? [] : [await this.#range(start, end)]
-    const middle = start + split(end - start)
+    const middle = start + largestPowerOfTwoBelow(end - start)
     return from <= middle
       ? [...(await this.#subproof(from, start, middle, isKnown)), await this.#range(middle, end)]
       : [...(await this.#subproof(from, middle, end, false)), await this.#range(start, middle)]
   }
 
-  /** The Merkle Tree Hash of the leaves from `start` up to `end`, which must be a subtree of the recursion. */
+  /** Returns the hash of the leaves from `start` up to but excluding `end`, which must be a subtree of the recursion. */
   async #range(start: number, end: number): Promise<Hash> {
     const length = end - start
     if (isPowerOfTwo(length)) return this.#subtree(Math.round(Math.log2(length)), start / length)
-    const middle = start + split(length)
+    const middle = start + largestPowerOfTwoBelow(length)
     return nodeHash(await this.#range(start, middle), await this.#range(middle, end))
   }
 
-  /** Of a full subtree: the `index`-th of that height. */
+  /** Returns the hash of the `index`-th full subtree of a height. */
   async #subtree(height: number, index: number): Promise<Hash> {
     const level = Math.floor(height / levelsPerTile)
     const width = 2 ** (height % levelsPerTile)

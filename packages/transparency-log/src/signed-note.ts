@@ -1,18 +1,18 @@
 import { sign, verify } from 'node:crypto'
-import { fromBase64 } from './base64.js'
+import { fromBase64 } from './canonical-base64.js'
 import { keyIdBytes, type NoteSigner, type NoteVerifier } from './note-keys.js'
-import { Unverified } from './unverified.js'
+import { VerificationError } from './verification-error.js'
 
 /** A signature line of a note. */
 export interface NoteSignature {
   readonly name: string
   readonly keyId: string
   readonly signature: Buffer
-  /** As it stands in the note, without the newline. */
+  /** The line in the note, without the newline. */
   readonly line: string
 }
 
-/** A C2SP signed note, of which nobody has verified anything. */
+/** A C2SP signed note whose signatures have not been verified. */
 export interface Note {
   /** Ends with a newline. */
   readonly text: string
@@ -22,22 +22,21 @@ export interface Note {
 export interface VerifiedSignature {
   readonly name: string
   readonly keyId: string
-  /** Of a cosignature: when it was made, in seconds since 1970. */
+  /** The time of a cosignature, in seconds since 1970. */
   readonly timeS?: number
   readonly line: string
 }
 
-/** Larger notes are refused, whoever signed them. */
 const maxNoteLength = 1_000_000
 const maxSignatures = 100
 
-/** The text with a signature of each, ready to be stored. @throws Unverified when the text cannot be a note's. */
+/** Returns a note with a signature by each signer. @throws VerificationError if the text cannot be a note's text */
 export function signNote(text: string, signers: readonly NoteSigner[]): string {
   const note = `${text}\n${signers.map((signer) => `${signatureLine(text, signer)}\n`).join('')}`
   return formatNote(parseNote(note))
 }
 
-/** What a witness says: it saw this text then, after everything it saw before. */
+/** Returns the signature line of a witness: it saw this text at `timeS`, after every text that it had seen before. */
 export function cosign(text: string, signer: NoteSigner, timeS: number): string {
   const signature = sign(null, cosigned(text, BigInt(timeS)), signer.privateKey)
   const time = Buffer.alloc(8)
@@ -49,20 +48,20 @@ export function formatNote({ text, signatures }: Note): string {
   return `${text}\n${signatures.map(({ line }) => `${line}\n`).join('')}`
 }
 
-/** @throws Unverified */
+/** Parses a note without verifying its signatures. @throws VerificationError */
 export function parseNote(note: string): Note {
-  if (note.length > maxNoteLength) throw new Unverified('the note is too long')
+  if (note.length > maxNoteLength) throw new VerificationError('the note is too long')
   if ([...note].some((character) => character < ' ' && character !== '\n')) {
-    throw new Unverified('the note has control characters')
+    throw new VerificationError('the note contains control characters')
   }
   const end = note.lastIndexOf('\n\n')
-  if (end < 0 || !note.endsWith('\n')) throw new Unverified('the note has no signatures')
+  if (end < 0 || !note.endsWith('\n')) throw new VerificationError('the note has no signatures')
   const lines = note.slice(end + 2, -1).split('\n')
-  if (lines.length > maxSignatures) throw new Unverified(`the note has more than ${maxSignatures} signatures`)
+  if (lines.length > maxSignatures) throw new VerificationError(`the note has more than ${maxSignatures} signatures`)
   return { text: note.slice(0, end + 1), signatures: lines.map(parseLine) }
 }
 
-/** The signatures of these keys, each verified. Those of other keys say nothing and are passed over. @throws Unverified */
+/** Verifies and returns the signatures of these keys. Ignores the signatures of other keys. @throws VerificationError */
 export function verifiedSignatures(note: Note, verifiers: readonly NoteVerifier[]): VerifiedSignature[] {
   return verifiers.flatMap((verifier) => {
     const ours = note.signatures.find(({ name, keyId }) => name === verifier.name && keyId === verifier.keyId)
@@ -70,20 +69,20 @@ export function verifiedSignatures(note: Note, verifiers: readonly NoteVerifier[
   })
 }
 
-/** @throws Unverified when a known key's signature is wrong, or none of a known key is there. */
+/** Opens a note. @throws VerificationError if the signature of a known key is invalid or no known key has signed */
 export function openNote(
   note: string,
   verifiers: readonly NoteVerifier[],
 ): { readonly text: string; readonly signatures: readonly VerifiedSignature[] } {
   const parsed = parseNote(note)
   const signatures = verifiedSignatures(parsed, verifiers)
-  if (signatures.length === 0) throw new Unverified('the note has no signature of a known key')
+  if (signatures.length === 0) throw new VerificationError('the note has no signature by a known key')
   return { text: parsed.text, signatures }
 }
 
 function verified(text: string, { signature, line }: NoteSignature, verifier: NoteVerifier): VerifiedSignature {
   const { name, keyId, kind, publicKey } = verifier
-  const wrong = new Unverified(`the signature of ${name}+${keyId} is wrong`)
+  const wrong = new VerificationError(`the signature by ${name}+${keyId} is invalid`)
   if (kind === 'log') {
     if (!verify(null, Buffer.from(text), publicKey, signature)) throw wrong
     return { name, keyId, line }
@@ -100,7 +99,7 @@ function cosigned(text: string, timeS: bigint): Buffer {
 }
 
 function signatureLine(text: string, signer: NoteSigner): string {
-  if (signer.kind !== 'log') throw new TypeError(`${signer.name} is a key for cosignatures`)
+  if (signer.kind !== 'log') throw new TypeError(`${signer.name} is a cosignature key and cannot sign a note`)
   return lineOf(signer, sign(null, Buffer.from(text), signer.privateKey))
 }
 
@@ -112,7 +111,7 @@ function parseLine(line: string): NoteSignature {
   const match = /^— ([^\s+]+) (\S+)$/.exec(line)
   const bytes = fromBase64(match?.[2] ?? '')
   if (!match || bytes === undefined || bytes.length <= keyIdBytes) {
-    throw new Unverified('the note has a line that is no signature')
+    throw new VerificationError('the note has an invalid signature line')
   }
   const keyId = bytes.subarray(0, keyIdBytes).toString('hex')
   return { name: match[1]!, keyId, signature: bytes.subarray(keyIdBytes), line }

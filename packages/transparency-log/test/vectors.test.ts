@@ -1,23 +1,23 @@
 import t from 'tap'
-import { openCheckpoint, parseCheckpoint } from '../../../src/audit/tree/checkpoint.js'
-import { emptyRoot, leafHash, nodeHash, rootOver } from '../../../src/audit/tree/hashing.js'
-import { openNote, parseNote, signNote } from '../../../src/audit/tree/note.js'
-import { formatSigner, formatVerifier, parseSigner, parseVerifier } from '../../../src/audit/tree/note-keys.js'
-import { tilePath, widthOf } from '../../../src/audit/tree/tiles.js'
-import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
-import { TreeReader } from '../../../src/audit/tree/tree-reader.js'
-import { verifyConsistency, verifyInclusion } from '../../../src/audit/tree/verify-proofs.js'
-import { MemoryTiles } from './memory-tiles.js'
+import { openCheckpoint, parseCheckpoint } from '../src/checkpoint.js'
+import { MemoryTiles } from '../src/memory-tiles.js'
+import { emptyRoot, leafHash, nodeHash, rootOver } from '../src/merkle-hash.js'
+import { formatSigner, formatVerifier, parseSigner, parseVerifier } from '../src/note-keys.js'
+import { openNote, parseNote, signNote } from '../src/signed-note.js'
+import { tilePath, widthOf } from '../src/tiles.js'
+import { TreeAppender } from '../src/tree-appender.js'
+import { TreeReader } from '../src/tree-reader.js'
+import { verifyConsistency, verifyInclusion } from '../src/verify-proofs.js'
 import { publicEntries, publicHashes, publicNotes, publicProofs, publicRoots } from './public-vectors.js'
 
-t.test('leaves, nodes and the empty tree have the hashes of RFC 6962', async (t) => {
+t.test('hashes leaves, nodes and the empty tree as RFC 6962 defines', async (t) => {
   t.equal(emptyRoot().toString('hex'), publicHashes.empty)
   t.equal(leafHash(Buffer.alloc(0)).toString('hex'), publicHashes.emptyLeaf)
   t.equal(leafHash(Buffer.from('L123456')).toString('hex'), publicHashes.leaf)
   t.equal(nodeHash(Buffer.from('N123'), Buffer.from('N456')).toString('hex'), publicHashes.node)
 })
 
-t.test('the eight public leaves have the public roots, however the tree comes about', async (t) => {
+t.test('the eight public leaves have the public roots in every construction', async (t) => {
   const store = new MemoryTiles()
   const appender = await TreeAppender.open(store, 0)
   for (const [index, entry] of publicEntries.entries()) {
@@ -29,7 +29,7 @@ t.test('the eight public leaves have the public roots, however the tree comes ab
   }
 })
 
-t.test('the public inclusion and consistency proofs are ours, and verify', async (t) => {
+t.test('produces and verifies the public inclusion and consistency proofs', async (t) => {
   const store = new MemoryTiles()
   const appender = await TreeAppender.open(store, 0)
   await appender.append(publicEntries)
@@ -57,7 +57,7 @@ t.test('the public inclusion and consistency proofs are ours, and verify', async
   }
 })
 
-t.test('tiles have the paths and widths of the specification', async (t) => {
+t.test('tiles have the specified paths and widths', async (t) => {
   t.equal(tilePath(0, 1234067), 'tile/0/x001/x234/067')
   t.equal(tilePath('entries', 0, 5), 'tile/entries/000.p/5')
   t.equal(tilePath(3, 1000), 'tile/3/x001/000')
@@ -67,7 +67,7 @@ t.test('tiles have the paths and widths of the specification', async (t) => {
   t.same([widthOf(0, 0, 256), widthOf(1, 0, 256)], [256, 1])
 })
 
-t.test('keys and notes of the specification and of Go open and are signed as they were', async (t) => {
+t.test('opens and reproduces the keys and notes of the specification and of Go', async (t) => {
   for (const { verifier, note } of publicNotes.verified) {
     t.equal(formatVerifier(parseVerifier(verifier)), verifier)
     t.equal(openNote(note, [parseVerifier(verifier)]).signatures.length, 1)
@@ -79,7 +79,7 @@ t.test('keys and notes of the specification and of Go open and are signed as the
   t.equal(signNote(parseNote(note).text, [signer]), note)
 })
 
-t.test("the specification's checkpoint is read", async (t) => {
+t.test("parses the specification's checkpoint", async (t) => {
   const { text, signatures } = parseNote(publicNotes.checkpoint)
   const { origin, size, root } = parseCheckpoint(text)
   t.same([origin, size, root.toString('base64')], ['example.com/behind-the-sofa', 20852163, publicNotes.checkpointRoot])

@@ -1,16 +1,16 @@
-import { fromBase64 } from '../../../src/audit/tree/base64.js'
-import { openCheckpoint } from '../../../src/audit/tree/checkpoint.js'
-import { emptyRoot } from '../../../src/audit/tree/hashing.js'
-import { cosign, parseNote } from '../../../src/audit/tree/note.js'
-import { generateSigner, type NoteVerifier, parseSigner } from '../../../src/audit/tree/note-keys.js'
-import { type TreeHead, verifyConsistency } from '../../../src/audit/tree/verify-proofs.js'
+import { fromBase64 } from '../src/canonical-base64.js'
+import { openCheckpoint } from '../src/checkpoint.js'
+import { emptyRoot } from '../src/merkle-hash.js'
+import { generateSigner, type NoteVerifier, parseSigner } from '../src/note-keys.js'
+import { cosign, parseNote } from '../src/signed-note.js'
+import { type TreeHead, verifyConsistency } from '../src/verify-proofs.js'
 
 export interface Answer {
   readonly status: number
   readonly body: string
 }
 
-/** A witness of one log, as C2SP tlog-witness says what `add-checkpoint` answers. */
+/** A witness of one log that implements `add-checkpoint` of C2SP tlog-witness. */
 export class TestWitness {
   readonly #signer = parseSigner(generateSigner('witness.example/w1', 'cosignature'))
   readonly #log: NoteVerifier

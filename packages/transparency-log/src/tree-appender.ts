@@ -1,4 +1,4 @@
-import { type Hash, leafHash, rootOver } from './hashing.js'
+import { type Hash, leafHash, rootOver } from './merkle-hash.js'
 import {
   bundleOf,
   hashesOnLevel,
@@ -12,16 +12,16 @@ import {
 } from './tiles.js'
 
 /**
- * Makes the files of a tree as it grows. Full tiles are written as they fill, partial ones by `flush()`: only after that may a
- * checkpoint of this size be signed. One writer at a time. After a failed write it is of no use: open another at the size of the
- * last checkpoint; it writes the same files again, byte for byte.
+ * Writes the files of a growing tree. It writes full tiles as they fill and partial tiles on `flush()`; sign a checkpoint of a size
+ * only after that. A tree has one writer at a time. After a failed write, discard the appender and open another one at the size of
+ * the last checkpoint, which writes the same bytes again.
  */
 export class TreeAppender {
   readonly #store: TileStore
   #size: number
-  /** The entries of the last bundle, while it is not full. */
+  /** The entries of the last bundle if it is not full. */
   #bundle: Uint8Array[]
-  /** The hashes of the last tile of each level, while it is not full. */
+  /** The hashes of the last tile of each level that is not full. */
   readonly #levels: Hash[][]
 
   private constructor(store: TileStore, size: number, bundle: Uint8Array[], levels: Hash[][]) {
@@ -32,8 +32,8 @@ export class TreeAppender {
   }
 
   /**
-   * Goes on behind `size` leaves, which a flush has written; or behind the first full bundles of a tree that a flush has written at `within`
-   * leaves, whose narrower tiles there need not be. Compare `root()` with the checkpoint's. @throws Unverified
+   * Opens a tree of `size` flushed leaves, or the first full bundles of a tree that was flushed at `within` leaves, whose narrower
+   * tiles may be missing. Compare `root()` with the checkpoint's root. @throws VerificationError
    */
   static async open(store: TileStore, size: number, within = size): Promise<TreeAppender> {
     const levels: Hash[][] = []
@@ -48,7 +48,7 @@ export class TreeAppender {
     return this.#size
   }
 
-  /** Of all leaves so far, flushed or not. */
+  /** Returns the root over all leaves, flushed or not. */
   root(): Hash {
     let below: Hash[] = []
     for (const hashes of this.#levels) {
@@ -58,7 +58,7 @@ export class TreeAppender {
     return rootOver(below)
   }
 
-  /** @throws RangeError, and appends nothing, when one is larger than `maxEntryBytes`. */
+  /** Appends entries. @throws RangeError and appends nothing if an entry is larger than `maxEntryBytes` */
   async append(entries: readonly Uint8Array[]): Promise<void> {
     const tooLarge = entries.findIndex(({ length }) => length > maxEntryBytes)
     if (tooLarge >= 0) throw new RangeError(`entry ${this.#size + tooLarge} is larger than ${maxEntryBytes} bytes`)
@@ -68,7 +68,7 @@ export class TreeAppender {
       const hashed = this.#push(0, leafHash(entry))
       if (this.#bundle.length === tileWidth) {
         const path = tilePath('entries', this.#size / tileWidth - 1)
-        // Both at once: each waits for the disk.
+        // Write both concurrently, because each waits for the disk.
         await Promise.all([hashed, this.#store.write(path, bundleOf(this.#bundle))])
         this.#bundle = []
       }
@@ -76,7 +76,7 @@ export class TreeAppender {
     }
   }
 
-  /** Writes the partial tiles of this size. */
+  /** Writes the partial tiles of the current size. */
   async flush(): Promise<void> {
     if (this.#bundle.length > 0) {
       const index = Math.floor(this.#size / tileWidth)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** RFC 6962, 2.1, word for word: slow, and obviously right. */
+/** Implements RFC 6962, 2.1, literally: slow and obviously correct. */
 
 function sha256(...parts: readonly Uint8Array[]): Buffer {
   const hash = createHash('sha256')

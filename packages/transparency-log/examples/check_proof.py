@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks a proof of transferd without transferd: Python 3.8 and its standard library, no network, no data directory.
+"""Verifies a transferd proof independently of transferd, with Python 3.8 and its standard library only.
 
-    python3 check_proof.py <proof file> --key <verifier key> [--checkpoint <a checkpoint kept earlier>]
+    python3 check_proof.py <proof file> --key <verifier key> [--checkpoint <an earlier checkpoint>]
 
-Written from the specifications, not from transferd's code: RFC 8032 (Ed25519), RFC 9162 2.1.3 and 2.1.4 (proofs), C2SP signed-note and
-tlog-checkpoint. Read it before you rely on it: that is why it is short.
+It implements the specifications and shares no code with transferd: RFC 8032 (Ed25519), RFC 9162 2.1.3 and 2.1.4 (proofs), C2SP
+signed-note and tlog-checkpoint. It is short so that you can read it before you rely on it.
 """
 import argparse, base64, hashlib, json, sys
 
@@ -18,7 +18,7 @@ def require(holds, reason):
         raise Wrong(reason)
 
 
-# Ed25519 on points (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, as RFC 8032, 5.1.4 has them.
+# Ed25519 on points (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z, as in RFC 8032, 5.1.4.
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
@@ -83,7 +83,7 @@ def sha256(*parts):
 
 
 def climb(place, last, low, high, proof):
-    """RFC 9162's loop: the hash of what was there at first (low), and of all that is there now (high)."""
+    """Runs the loop of RFC 9162. Returns the root of the older tree (low) and of the newer tree (high)."""
     for sibling in proof:
         require(last > 0, "a proof that is too long")
         if place % 2 == 1 or place == last:
@@ -115,47 +115,47 @@ def consistent(size, root, newer_size, newer_root, proof):
 
 
 def open_checkpoint(note, key):
-    """Size and root of a checkpoint that the key has signed."""
+    """Returns the size and root of a checkpoint that the key has signed."""
     name, key_id, raw = key.split("+", 2)
     raw = decoded(raw)
     require(len(raw) == 33 and raw[0] == 1, "a key that is not Ed25519")
-    require(key_id == sha256(name.encode(), b"\n", raw)[:4].hex(), "a key whose id is another's")
+    require(key_id == sha256(name.encode(), b"\n", raw)[:4].hex(), "a key ID that does not match the key")
     require(all(c >= " " or c == "\n" for c in note) and note.endswith("\n"), "a note with control characters")
     text, _, lines = note.rpartition("\n\n")
     text += "\n"
     signatures = [line.split(" ") for line in lines[:-1].split("\n")]
-    require(all(len(each) == 3 and each[0] == "\u2014" for each in signatures), "a line that is no signature")
+    require(all(len(each) == 3 and each[0] == "\u2014" for each in signatures), "an invalid signature line")
     ours = [decoded(each[2]) for each in signatures if each[1] == name]
     ours = [each[4:] for each in ours if each[:4].hex() == key_id]
     require(ours and signed(raw[1:], text.encode(), ours[0]), "a checkpoint that the key has not signed")
     origin, size, root = text.split("\n")[:3]
-    require(origin == name, "a checkpoint of another log")
-    require(size.isascii() and size.isdigit() and str(int(size)) == size, "a tree size that is no number")
+    require(origin == name, "a checkpoint of a different log")
+    require(size.isascii() and size.isdigit() and str(int(size)) == size, "an invalid tree size")
     return int(size), hashed(root)
 
 
 def check(text, key, kept=None):
-    """The events that the proof shows to be in the log. Raises Wrong, or what Python raises for a file of another form."""
+    """Returns the events that the proof proves to be in the log. Raises Wrong or a Python error for an invalid file."""
     file = json.loads(text)
-    # A name that comes twice could mean one thing here and another elsewhere: one way of writing it is allowed.
-    require(json.dumps(file, indent=2, ensure_ascii=False) + "\n" == text, "a file that is not as transferd writes it")
-    require(file.pop("format") == "transferd-proof/1", "a file of another format")
+    # Readers may disagree about a duplicate name, so exactly one notation is allowed.
+    require(json.dumps(file, indent=2, ensure_ascii=False) + "\n" == text, "a file that transferd has not written")
+    require(file.pop("format") == "transferd-proof/1", "an unknown format")
     tracking_id, checkpoint, events = file.pop("trackingId"), file.pop("checkpoint"), file.pop("events")
     size, root = open_checkpoint(checkpoint, key)
     heads, older = [(size, root)], file.pop("older", None)
-    require(not file and events, "a file with something else in it, or with no event")
+    require(not file and events, "a file with unknown fields or without events")
     if older is not None:
         heads.append(open_checkpoint(older["checkpoint"], key))
         proof = [hashed(each) for each in older["proof"]]
-        require(consistent(*heads[1], size, root, proof), "a log that is not the continuation of the older one")
+        require(consistent(*heads[1], size, root, proof), "a log that is not a continuation of the older one")
     require(kept is None or open_checkpoint(kept, key) in heads, "a log that does not lead from your checkpoint")
     shown = []
     for event in events:
         leaf, proof = event["leaf"].encode(), [hashed(each) for each in event["proof"]]
-        require(type(event["index"]) is int, "an index that is no number")
+        require(type(event["index"]) is int, "an invalid index")
         require(included(sha256(b"\0", leaf), event["index"], size, root, proof), f"leaf {event['index']} is not in the tree")
         shown.append({**json.loads(leaf), "index": event["index"]})
-        require(shown[-1]["stream"] == f"transfer-{tracking_id}", "an event of something else")
+        require(shown[-1]["stream"] == f"transfer-{tracking_id}", "an event of a different stream")
     for before, after in zip(shown, shown[1:]):
         follows = after["revision"] == before["revision"] + 1 and after["index"] > before["index"]
         require(follows, f"event {after['revision']} does not follow event {before['revision']}")
@@ -176,6 +176,6 @@ if __name__ == "__main__":
     try:
         for event in check(read(options.proof), options.key, options.checkpoint and read(options.checkpoint)):
             print(f"leaf {event['index']}: {event['stream']}@{event['revision']} {event['type']}")
-        print("The proof holds.")
+        print("The proof is valid.")
     except Exception as error:
-        sys.exit(f"The proof does not hold: {error}")
+        sys.exit(f"The proof is invalid: {error}")

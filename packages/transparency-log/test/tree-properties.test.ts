@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { leafHash, rootOver } from '../../../src/audit/tree/hashing.js'
-import { filesSince, type TileStore, tileWidth } from '../../../src/audit/tree/tiles.js'
-import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
-import { TreeReader } from '../../../src/audit/tree/tree-reader.js'
-import { verifyConsistency, verifyInclusion } from '../../../src/audit/tree/verify-proofs.js'
-import { MemoryTiles } from './memory-tiles.js'
+import { MemoryTiles } from '../src/memory-tiles.js'
+import { leafHash, rootOver } from '../src/merkle-hash.js'
+import { filesSince, type TileStore, tileWidth } from '../src/tiles.js'
+import { TreeAppender } from '../src/tree-appender.js'
+import { TreeReader } from '../src/tree-reader.js'
+import { verifyConsistency, verifyInclusion } from '../src/verify-proofs.js'
 import { naivePath, naiveProof, naiveRoot } from './naive-tree.js'
 
 const entries = Array.from({ length: 800 }, (_, index) => Buffer.from(`{"event":${index}}`.repeat(1 + (index % 3))))
 
-/** Each batch is appended and flushed, as for a checkpoint. */
+/** Appends and flushes each batch, as for a checkpoint. */
 async function appended(store: TileStore, batches: readonly number[], from = 0): Promise<TreeAppender> {
   const appender = await TreeAppender.open(store, from)
   for (const size of batches) {
@@ -34,7 +34,7 @@ function sum(sizes: readonly number[]): number {
   return sizes.reduce((total, size) => total + size, 0)
 }
 
-t.test('a tree that was appended in any batches is the one of the recursive definition', async () => {
+t.test('the root matches the recursive definition for any batches', async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (sizes) => {
       const store = new MemoryTiles()
@@ -48,7 +48,7 @@ t.test('a tree that was appended in any batches is the one of the recursive defi
   )
 })
 
-t.test('its files are the same bytes however it was appended, and none is missing', async () => {
+t.test('any batches produce the same complete set of files', async () => {
   await fc.assert(
     fc.asyncProperty(batches, async (sizes) => {
       const [inBatches, atOnce] = [new MemoryTiles(), new MemoryTiles()]
@@ -62,7 +62,7 @@ t.test('its files are the same bytes however it was appended, and none is missin
   )
 })
 
-/** Loses its process at one of its writes. */
+/** Fails at one of its writes, like a killed process. */
 class FailingTiles extends MemoryTiles {
   constructor(
     files: ReadonlyMap<string, Buffer>,
@@ -78,30 +78,33 @@ class FailingTiles extends MemoryTiles {
   }
 }
 
-t.test('killed at any write, the next appender goes on from the last checkpoint to the same bytes', async () => {
-  await fc.assert(
-    fc.asyncProperty(batches, fc.nat(20), fc.integer({ min: 0, max: 5 }), async (sizes, writes, failing) => {
-      const store = new MemoryTiles()
-      const sealed = sizes.slice(0, failing)
-      await appended(store, sealed)
-      const killed = new FailingTiles(store.files, writes)
-      await appended(killed, sizes.slice(failing), sum(sealed)).catch(() => undefined)
-      killed.writesLeft = -1
-      await appended(killed, [sum(sizes) - sum(sealed)], sum(sealed))
-      const atOnce = new MemoryTiles()
-      await appended(atOnce, [sum(sizes)])
-      for (const [path, bytes] of atOnce.files) assert(killed.files.get(path)?.equals(bytes), path)
-      // What is left of sizes in between is the beginning of what came after.
-      const whole = new MemoryTiles()
-      await appended(whole, [entries.length - (entries.length % tileWidth)])
-      for (const [path, bytes] of killed.files) {
-        const full = whole.files.get(path.replace(/\.p\/.*/, ''))
-        if (full) assert(full.subarray(0, bytes.length).equals(bytes), path)
-      }
-    }),
-    { numRuns: 15 },
-  )
-})
+t.test(
+  'after a kill at any write, the next appender resumes from the last checkpoint and writes the same bytes',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, fc.nat(20), fc.integer({ min: 0, max: 5 }), async (sizes, writes, failing) => {
+        const store = new MemoryTiles()
+        const sealed = sizes.slice(0, failing)
+        await appended(store, sealed)
+        const killed = new FailingTiles(store.files, writes)
+        await appended(killed, sizes.slice(failing), sum(sealed)).catch(() => undefined)
+        killed.writesLeft = -1
+        await appended(killed, [sum(sizes) - sum(sealed)], sum(sealed))
+        const atOnce = new MemoryTiles()
+        await appended(atOnce, [sum(sizes)])
+        for (const [path, bytes] of atOnce.files) assert(killed.files.get(path)?.equals(bytes), path)
+        // A remaining file of a size in between is a prefix of its successor.
+        const whole = new MemoryTiles()
+        await appended(whole, [entries.length - (entries.length % tileWidth)])
+        for (const [path, bytes] of killed.files) {
+          const full = whole.files.get(path.replace(/\.p\/.*/, ''))
+          if (full) assert(full.subarray(0, bytes.length).equals(bytes), path)
+        }
+      }),
+      { numRuns: 15 },
+    )
+  },
+)
 
 const sizes = fc.integer({ min: 1, max: entries.length })
 const flip = fc.nat(255)
@@ -177,7 +180,7 @@ t.test(
   },
 )
 
-t.test('leaves come back in order from any place, and their hashes with them', async (t) => {
+t.test('reads leaves and their hashes in order from any index', async (t) => {
   for (const [from, to] of [
     [0, 800],
     [255, 257],
@@ -198,7 +201,7 @@ t.test('leaves come back in order from any place, and their hashes with them', a
   await t.rejects(tree.consistencyProof(5, 801), RangeError)
 })
 
-t.test('above 65,536 leaves there is a third level', async (t) => {
+t.test('a tree of more than 65,536 leaves has a third level', async (t) => {
   const many = new MemoryTiles()
   const appender = await TreeAppender.open(many, 0)
   const leaves = Array.from({ length: 66_000 }, (_, index) => Buffer.from(String(index)))
@@ -223,7 +226,7 @@ t.test('above 65,536 leaves there is a third level', async (t) => {
   }
 })
 
-t.test('an entry that a bundle cannot hold is refused before anything is appended', async (t) => {
+t.test('rejects an oversized entry before it appends anything', async (t) => {
   const appender = await TreeAppender.open(new MemoryTiles(), 0)
   await t.rejects(appender.append([Buffer.from('a'), Buffer.alloc(65_536)]), RangeError)
   t.equal(appender.size, 0)

@@ -2,11 +2,13 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TileStore } from './tiles.js'
 
-/** A tree in a directory, for one writer and any number of readers. */
+/** Stores a tree in a directory, for one writer and any number of readers. */
 export class DirectoryTiles implements TileStore {
   readonly #root: string
-  /** Directories that are there, and full tiles beside which no partial one is left: asking for each file costs as much as writing it. */
+  // These caches avoid a file-system call per write, which costs as much as the write itself.
+  /** The directories that exist. */
   readonly #made = new Set<string>()
+  /** The levels whose partial tiles have been removed. */
   readonly #withoutPartials = new Set<string>()
 
   constructor(root: string) {
@@ -25,7 +27,7 @@ export class DirectoryTiles implements TileStore {
   async write(path: string, bytes: Uint8Array): Promise<void> {
     const file = join(this.#root, path)
     await this.#makeDirectory(dirname(file))
-    // Always the same name: what a killed process has left is replaced by the next.
+    // The draft's name is fixed, so that the next writer replaces a draft that a killed process left.
     const draft = `${file}.draft`
     await durably(draft, 'w', (handle) => handle.writeFile(bytes))
     await rename(draft, file)
@@ -33,7 +35,7 @@ export class DirectoryTiles implements TileStore {
     if (isFullTile(path)) await this.#removePartials(path)
   }
 
-  /** Only the tile that is full next can have some: behind it there is none yet. */
+  /** Only the newest tile of a level can have partial versions. */
   async #removePartials(path: string): Promise<void> {
     if (this.#withoutPartials.has(levelOf(path))) return
     const partials = join(this.#root, `${path}.p`)
@@ -42,19 +44,19 @@ export class DirectoryTiles implements TileStore {
     this.#withoutPartials.add(levelOf(path))
   }
 
-  /** New directories are durable, too: each is a line in the one above. */
+  /** Syncs the parents as well, because a new directory is an entry in its parent. */
   async #makeDirectory(directory: string): Promise<void> {
     if (this.#made.has(directory)) return
     const first = await mkdir(directory, { recursive: true })
     this.#made.add(directory)
-    // Partial ones will stand beside the next tile of this level, and go when it is full.
+    // The next tile of this level now has partial versions, to be removed when it is full.
     if (directory.endsWith('.p')) this.#withoutPartials.delete(levelOf(directory.slice(this.#root.length + 1)))
     if (first === undefined) return
     for (let made = directory; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made))
   }
 }
 
-/** As `tile/0`. */
+/** Returns the level's directory, such as `tile/0`. */
 function levelOf(path: string): string {
   return path.split('/').slice(0, 2).join('/')
 }
@@ -75,7 +77,6 @@ function syncDirectory(directory: string): Promise<void> {
   return durably(directory, 'r', async () => {})
 }
 
-/** Which stands for its partial ones from now on. */
 function isFullTile(path: string): boolean {
   return path.startsWith('tile/') && !path.includes('.p/')
 }

@@ -1,19 +1,25 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { DirectoryTiles } from '../../../src/audit/tree/directory-tiles.js'
-import { filesSince } from '../../../src/audit/tree/tiles.js'
-import { TreeAppender } from '../../../src/audit/tree/tree-appender.js'
-import { TreeReader } from '../../../src/audit/tree/tree-reader.js'
-import { Unverified } from '../../../src/audit/tree/unverified.js'
-import { temporaryDirectory } from '../../support/processes.js'
-import { MemoryTiles } from './memory-tiles.js'
+import { DirectoryTiles } from '../src/directory-tiles.js'
+import { MemoryTiles } from '../src/memory-tiles.js'
+import { filesSince } from '../src/tiles.js'
+import { TreeAppender } from '../src/tree-appender.js'
+import { TreeReader } from '../src/tree-reader.js'
+import { VerificationError } from '../src/verification-error.js'
 import { naiveRoot } from './naive-tree.js'
+
+function temporaryDirectory(t: { teardown(clean: () => void): void }): string {
+  const directory = mkdtempSync(join(tmpdir(), 'transparency-log-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
 
 const entries = Array.from({ length: 600 }, (_, index) => Buffer.from(`entry ${index}`))
 
 t.test(
-  'a directory has the files of the tree and no others; full tiles have replaced their partial ones',
+  'a directory contains exactly the files of the tree, and full tiles replace their partial versions',
   async (t) => {
     const directory = temporaryDirectory(t)
     const tiles = new DirectoryTiles(directory)
@@ -31,7 +37,7 @@ t.test(
     const paths = files
       .filter((each) => each.isFile())
       .map((each) => join(each.parentPath, each.name).slice(directory.length + 1))
-    // Somebody may have kept the checkpoint of 300, whose tiles are not full; those of 100 are.
+    // A reader may still use the checkpoint of 300, whose tiles are partial. The tiles of 100 are full by now.
     const stillAsked = ['tile/1/000.p/1']
     t.strictSame(paths.sort(), [...filesSince(0, 600), ...stillAsked].sort())
     t.ok(
@@ -41,7 +47,7 @@ t.test(
   },
 )
 
-t.test('what a killed writer has left is no file of the tree, and is replaced', async (t) => {
+t.test('the draft of a killed writer is not part of the tree and is replaced', async (t) => {
   const directory = temporaryDirectory(t)
   mkdirSync(join(directory, 'tile/entries/000.p'), { recursive: true })
   writeFileSync(join(directory, 'tile/entries/000.p/3.draft'), 'half of')
@@ -52,7 +58,7 @@ t.test('what a killed writer has left is no file of the tree, and is replaced', 
   t.equal(readFileSync(join(directory, 'tile/entries/000.p/3'), 'utf8'), 'whole')
 })
 
-t.test('a file that is missing, cut or not of whole entries is named', async (t) => {
+t.test('names a file that is missing, truncated or has a partial entry', async (t) => {
   const store = new MemoryTiles()
   const appender = await TreeAppender.open(store, 0)
   await appender.append(entries)
@@ -66,8 +72,8 @@ t.test('a file that is missing, cut or not of whole entries is named', async (t)
     for await (const _ of tree.entries());
   }
   for (const path of ['tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/88']) {
-    const named = { name: 'Unverified', message: new RegExp(path.replaceAll('.', '\\.')) }
-    // The root needs level 1, not the tile below it.
+    const named = { name: 'VerificationError', message: new RegExp(path.replaceAll('.', '\\.')) }
+    // The root needs level 1, but not the tile below it.
     if (path !== 'tile/0/001') {
       await t.rejects(broken(path, undefined), named)
       await t.rejects(broken(path, store.files.get(path)!.subarray(0, -1)), named)
@@ -75,5 +81,5 @@ t.test('a file that is missing, cut or not of whole entries is named', async (t)
     await broken(path, store.files.get(path))
   }
   const other = new MemoryTiles()
-  await t.rejects(TreeAppender.open(other, 5), Unverified)
+  await t.rejects(TreeAppender.open(other, 5), VerificationError)
 })

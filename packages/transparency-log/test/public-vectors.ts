@@ -1,13 +1,13 @@
 /**
- * Values that others have published, in hexadecimal: what RFC 6962 hashes to (as every implementation of Certificate Transparency
- * tests it), and the examples of C2SP signed-note, tlog-checkpoint and golang.org/x/mod/sumdb/note.
+ * Published values in hexadecimal: the hashes of RFC 6962 that implementations of Certificate Transparency test, and the examples of
+ * C2SP signed-note, tlog-checkpoint and golang.org/x/mod/sumdb/note.
  */
 export const publicHashes = {
   empty: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   emptyLeaf: '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
-  /** Of `L123456`. */
+  /** The hash of the leaf `L123456`. */
   leaf: '395aa064aa4c29f7010acfe3f25db9485bbd4b91897b6ad7ad547639252b4d56',
-  /** Over `N123` and `N456`. */
+  /** The hash of the node over `N123` and `N456`. */
   node: 'aa217fe888e47007fa15edab33c2b492a722cb106c64667fc2b044444de66bbb',
 }
 
@@ -16,7 +16,7 @@ export const publicEntries = [
   ...['5051525354555657', '606162636465666768696a6b6c6d6e6f'],
 ].map((entry) => Buffer.from(entry, 'hex'))
 
-/** Of the trees of the first 1 to 8 entries. */
+/** The roots of the trees of the first 1 to 8 entries. */
 export const publicRoots = [
   '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d',
   'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125',

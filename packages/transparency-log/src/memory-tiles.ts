@@ -1,6 +1,6 @@
-import type { TileStore } from '../../../src/audit/tree/tiles.js'
+import type { TileStore } from './tiles.js'
 
-/** Files as a directory would have them, for tests that do not ask for durability. */
+/** Stores a tree in memory, for tests and short-lived trees. */
 export class MemoryTiles implements TileStore {
   readonly files = new Map<string, Buffer>()
 

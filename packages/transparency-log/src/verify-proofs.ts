@@ -1,7 +1,7 @@
-import { emptyRoot, type Hash, hashBytes, nodeHash } from './hashing.js'
-import { isPowerOfTwo } from './powers.js'
+import { emptyRoot, type Hash, hashBytes, nodeHash } from './merkle-hash.js'
+import { isPowerOfTwo } from './powers-of-two.js'
 
-/** That the leaf is number `index` of the tree with that size and root (RFC 9162, 2.1.3.2). */
+/** Returns whether the leaf is number `index` of the tree with this size and root (RFC 9162, 2.1.3.2). */
 export function verifyInclusion(leaf: Hash, index: number, size: number, root: Hash, proof: readonly Hash[]): boolean {
   if (!isCount(index) || !isCount(size) || index >= size || !areHashes([leaf, root, ...proof])) return false
   let [place, last] = [index, size - 1]
@@ -19,19 +19,19 @@ export function verifyInclusion(leaf: Hash, index: number, size: number, root: H
   return last === 0 && hash.equals(root)
 }
 
-/** A tree at one moment. */
+/** The size and root of a tree. */
 export interface TreeHead {
   readonly size: number
   readonly root: Hash
 }
 
-/** That the older tree is the beginning of the newer one: nothing in it was changed since (RFC 9162, 2.1.4.2). */
+/** Returns whether the older tree is an unchanged prefix of the newer one (RFC 9162, 2.1.4.2). */
 export function verifyConsistency(older: TreeHead, newer: TreeHead, proof: readonly Hash[]): boolean {
   if (!isCount(older.size) || !isCount(newer.size) || older.size > newer.size) return false
   if (!areHashes([older.root, newer.root, ...proof])) return false
   if (older.size === newer.size) return proof.length === 0 && older.root.equals(newer.root)
   if (older.size === 0) return proof.length === 0 && older.root.equals(emptyRoot())
-  // A full tree is a subtree of the newer one: its root is known, and no proof repeats it.
+  // A full tree is a subtree of the newer one. Its root is known, so the proof omits it.
   const [first, ...others] = isPowerOfTwo(older.size) ? [older.root, ...proof] : proof
   if (first === undefined || proof.length === 0) return false
   return leadsToBoth(older, newer, first, others)
@@ -59,7 +59,7 @@ function up(place: number, last: number): [number, number] {
   return [Math.floor(place / 2), Math.floor(last / 2)]
 }
 
-/** A last node without a sibling is on the levels above as it is. */
+/** A last node without a sibling moves to the next level unchanged. */
 function upWhileLeft(place: number, last: number): [number, number] {
   let at: [number, number] = [place, last]
   while (at[0] % 2 === 0 && at[0] !== 0) at = up(...at)

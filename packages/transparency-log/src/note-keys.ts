@@ -1,14 +1,14 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { fromBase64 } from './base64.js'
-import { Unverified } from './unverified.js'
+import { fromBase64 } from './canonical-base64.js'
+import { VerificationError } from './verification-error.js'
 
-/** A log signs the text alone, a witness (`cosignature`) the text with the time. */
+/** A log signs the text only. A witness (`cosignature`) signs the text and the time. */
 export type NoteKeyKind = 'log' | 'cosignature'
 
-/** Verifies what one key has signed. */
+/** The public half of a key. */
 export interface NoteVerifier {
   readonly name: string
-  /** Eight hexadecimal digits. With the name it tells keys apart; it proves nothing. */
+  /** Eight hexadecimal digits that identify the key together with its name. They prove nothing. */
   readonly keyId: string
   readonly kind: NoteKeyKind
   readonly publicKey: KeyObject
@@ -21,27 +21,27 @@ export interface NoteSigner extends NoteVerifier {
 export const keyIdBytes = 4
 const keyBytes = 32
 const typeBytes = { log: 0x01, cosignature: 0x04 } as const
-/** What stands before the 32 bytes of a private and of a public key in DER (RFC 8410). */
+/** The DER prefixes of a private and a public Ed25519 key (RFC 8410). */
 const privateDer = Buffer.from('302e020100300506032b657004220420', 'hex')
 const publicDer = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** A new Ed25519 key in the text form of `parseSigner`: keep it secret. @throws Unverified for a name that no key can have. */
+/** Generates an Ed25519 key in the text form that `parseSigner` reads. Keep it secret. @throws VerificationError for an invalid name */
 export function generateSigner(name: string, kind: NoteKeyKind = 'log'): string {
   return formatSigner(signerOf(name, kind, randomBytes(keyBytes)))
 }
 
-/** `<name>+<key id>+<base64 of type and public key>`: what auditors are given. */
+/** Returns `<name>+<key id>+<base64 of type and public key>`, the form that auditors receive. */
 export function formatVerifier({ name, keyId, kind, publicKey }: NoteVerifier): string {
   return `${name}+${keyId}+${keyText(kind, rawPublic(publicKey))}`
 }
 
-/** `PRIVATE+KEY+<name>+<key id>+<base64 of type and seed>`, as golang.org/x/mod/sumdb/note writes it. */
+/** Returns `PRIVATE+KEY+<name>+<key id>+<base64 of type and seed>`, the form of golang.org/x/mod/sumdb/note. */
 export function formatSigner({ name, keyId, kind, privateKey }: NoteSigner): string {
   const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(privateDer.length)
   return `PRIVATE+KEY+${name}+${keyId}+${keyText(kind, seed)}`
 }
 
-/** @throws Unverified */
+/** Parses the text of {@link formatVerifier}. @throws VerificationError */
 export function parseVerifier(text: string): NoteVerifier {
   const [, name = '', keyId = '', key = ''] = /^([^+]*)\+([^+]*)\+(.*)$/s.exec(text) ?? []
   const { kind, bytes } = parseKey(key)
@@ -49,14 +49,14 @@ export function parseVerifier(text: string): NoteVerifier {
   return checked({ name, keyId: keyIdOf(name, kind, bytes), kind, publicKey }, keyId)
 }
 
-/** @throws Unverified, without a word of the key */
+/** Parses the text of {@link formatSigner}. @throws VerificationError whose message contains no part of the key */
 export function parseSigner(text: string): NoteSigner {
   const [, name = '', keyId = '', key = ''] = /^PRIVATE\+KEY\+([^+]*)\+([^+]*)\+(.*)$/s.exec(text) ?? []
   const { kind, bytes } = parseKey(key)
   return checked(signerOf(name, kind, bytes), keyId)
 }
 
-/** `seed`: 32 bytes, to be kept secret. @throws Unverified for a name that no key can have. */
+/** Derives a key from a secret seed of 32 bytes. @throws VerificationError for an invalid name */
 export function signerOf(name: string, kind: NoteKeyKind, seed: Buffer): NoteSigner {
   requireName(name)
   const privateKey = createPrivateKey({ key: Buffer.concat([privateDer, seed]), format: 'der', type: 'pkcs8' })
@@ -66,19 +66,20 @@ export function signerOf(name: string, kind: NoteKeyKind, seed: Buffer): NoteSig
 
 function checked<Key extends NoteVerifier>(key: Key, keyId: string): Key {
   requireName(key.name)
-  if (key.keyId !== keyId) throw new Unverified(`the key of ${key.name} does not have the id that it names`)
+  if (key.keyId !== keyId) throw new VerificationError(`the key ID of ${key.name} does not match the key`)
   return key
 }
 
 function requireName(name: string): void {
-  if (!/^[^\s+\p{Cc}]+$/u.test(name)) throw new Unverified('a key has a name without spaces and plus signs')
+  if (!/^[^\s+\p{Cc}]+$/u.test(name))
+    throw new VerificationError('a key name must not be empty or contain spaces, plus signs or control characters')
 }
 
 function parseKey(text: string): { readonly kind: NoteKeyKind; readonly bytes: Buffer } {
   const bytes = fromBase64(text)
   const kind = (['log', 'cosignature'] as const).find((each) => typeBytes[each] === bytes?.[0])
   if (bytes?.length !== 1 + keyBytes || kind === undefined)
-    throw new Unverified('this is no Ed25519 key of a signed note')
+    throw new VerificationError('invalid key: not an Ed25519 key of a signed note')
   return { kind, bytes: bytes.subarray(1) }
 }
 
