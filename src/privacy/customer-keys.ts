@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { Batcher } from '../kernel/batcher.js'
 import { keyIdOf, type SecretBox, SecretBoxError } from '../security/secret-box.js'
 import type { KeptKey, KeyStore } from './key-store.js'
 import type { CustomerKey } from './sealed-data.js'
@@ -26,8 +27,7 @@ export class CustomerKeys {
   readonly #byId = new LRUCache<string, CustomerKey>({ maxSize: maxCached, sizeCalculation: () => 1 })
   readonly #byCustomer = new LRUCache<string, CustomerKey>({ maxSize: maxCached, sizeCalculation: () => 1 })
   readonly #making = new Map<string, Promise<CustomerKey>>()
-  #new: New[] = []
-  #isWriting = false
+  readonly #writes = new Batcher<New>({ maxItems: maxInOneWrite, delayMs: 0, process: (batch) => this.#write(batch) })
 
   constructor(store: KeyStore, box: Box) {
     this.#store = store
@@ -138,31 +138,20 @@ export class CustomerKeys {
 
   #make(merchantId: string, userId: string): Promise<CustomerKey> {
     const key = { id: randomBytes(16).toString('base64url'), bytes: randomBytes(32), merchantId, userId }
-    return new Promise((resolve, reject) => {
-      this.#new.push({ kept: this.#sealed(key), key, resolve, reject })
-      if (this.#new.length === 1) setImmediate(() => void this.#write())
-    })
+    return new Promise((resolve, reject) => this.#writes.add({ kept: this.#sealed(key), key, resolve, reject }))
   }
 
-  /** What comes while it writes is the next write. Never rejects. */
-  async #write(): Promise<void> {
-    if (this.#isWriting) return
-    this.#isWriting = true
-    while (this.#new.length > 0) {
-      const batch = this.#new.slice(0, maxInOneWrite)
-      this.#new = this.#new.slice(maxInOneWrite)
-      try {
-        const kept = await this.#store.ensure(batch.map((each) => each.kept))
-        batch.forEach(({ key, resolve }, index) => {
-          // Another thread or node may have been first.
-          const there = kept[index]!
-          resolve(this.#remember(there.id === key.id ? key : this.#opened(there)))
-        })
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+  async #write(batch: readonly New[]): Promise<void> {
+    try {
+      const kept = await this.#store.ensure(batch.map((each) => each.kept))
+      batch.forEach(({ key, resolve }, index) => {
+        // Another thread or node may have stored its key first.
+        const stored = kept[index]!
+        resolve(this.#remember(stored.id === key.id ? key : this.#opened(stored)))
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
     }
-    this.#isWriting = false
   }
 
   async *#kept(): AsyncGenerator<KeptKey> {

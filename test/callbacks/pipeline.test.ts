@@ -1,5 +1,4 @@
 import t from 'tap'
-import { ReportTurns } from '../../src/callbacks/deliver/report-turns.js'
 import { defaultPersistentSubscriptionSettings, type EventStore } from '../../src/event-store/event-store.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
@@ -51,23 +50,6 @@ t.test(
     }
   },
 )
-
-t.test('reports begin together: when as many are there as share an append, or no other may come', async (t) => {
-  const turns = new ReportTurns()
-  let begun = 0
-  const next = (awaited: number) => turns.next(awaited).then(() => begun++)
-  const all = Array.from({ length: 127 }, () => next(1))
-  await Promise.resolve()
-  t.equal(begun, 0, 'others are on their way')
-  all.push(next(1))
-  await Promise.all(all)
-  t.equal(begun, 128)
-  const first = next(1)
-  await Promise.all([next(0), first])
-  t.equal(begun, 130, 'none was left to wait for')
-  await next(1)
-  t.equal(begun, 131, 'one alone waits for a moment only')
-})
 
 t.test('a callback that is recorded already is not recorded again by who takes it for new', async (t) => {
   const world = await openWorld(t)

@@ -69,7 +69,7 @@ export const areas: Areas = {
     packages: ['lru-cache', 'pino'],
   },
   callbacks: {
-    areas: ['domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],
     packages: ['lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
   },
   // Reactions to something that has happened, or that has not happened for too long.

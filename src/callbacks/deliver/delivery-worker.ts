@@ -3,6 +3,7 @@ import { nextDelivery } from '../../domain/callback/callback-decider.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import { Batcher } from '../../kernel/batcher.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
@@ -10,7 +11,6 @@ import type { ResolveHost } from './address-guard.js'
 import { type AttemptDependencies, attempt } from './attempt.js'
 import { Endpoint, maxAttemptsPerEndpoint } from './endpoint.js'
 import { EndpointHealth } from './endpoint-health.js'
-import { ReportTurns } from './report-turns.js'
 import { EndpointConnection } from './send.js'
 import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
@@ -28,6 +28,8 @@ const maxAttemptsWithReserve = 1_024
 /** Attempts in flight and those answered and not written down yet: what a crash may send again while the log takes nothing. */
 const maxUnwritten = 4_096
 const tickMs = 200
+const maxReportsTogether = 128
+const reportDelayMs = 20
 const searchEveryMs = 1_000
 const merchantsPerSearch = 500
 const refillBelow = 64
@@ -43,7 +45,16 @@ export class DeliveryWorker {
   readonly #attempts = new Set<Promise<void>>()
   readonly #searches = new Set<string>()
   readonly #crowdedOut = new Set<Endpoint>()
-  readonly #reports = new ReportTurns()
+  /**
+   * Starts the reports of attempts together, so that they share an append and an fsync, and followers of the log receive them in one page.
+   */
+  readonly #reports = new Batcher<() => void>({
+    maxItems: maxReportsTogether,
+    delayMs: reportDelayMs,
+    process: (starts) => {
+      for (const start of starts) start()
+    },
+  })
   /** Attempts whose answer is not known yet, of all endpoints. */
   #sending = 0
   /** Endpoints to which another attempt may go out, by the end of the turn of the event loop. */
@@ -235,7 +246,11 @@ export class DeliveryWorker {
     }
     const answered = () => {
       sent()
-      return this.#reports.next(this.#sending)
+      return new Promise<void>((start) => {
+        this.#reports.add(start)
+        // Without other attempts in flight there is nothing to wait for.
+        if (this.#sending === 0) void this.#reports.flush()
+      })
     }
     const attempted = { endpoint, merchant, trackingId, lane: loaded, delivery, answered }
     const { outcome, lane } = await attempt(this.deps, attempted, this.abort)

@@ -11,6 +11,7 @@ import {
   type PersistentSubscriptionSettings,
   type Position,
 } from '../../event-store/event-store.js'
+import { Batcher } from '../../kernel/batcher.js'
 import { pause, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import type { CallbackMetrics } from '../callback-metrics.js'
 import type { ChangeRecorder } from './change-recorder.js'
@@ -79,7 +80,12 @@ export class Recorder {
   }
 
   private async consumeAll(consumer: PersistentConsumer, signal: AbortSignal): Promise<void> {
-    const acks = new AckBatch(consumer)
+    const acks = new Batcher<string>({
+      maxItems: maxAckBatch,
+      delayMs: ackAfterMs,
+      // A dropped consumer fails where it is iterated, and its events are redelivered.
+      process: (ackIds) => consumer.ack(...ackIds).catch(() => undefined),
+    })
     const underWay = new Set<Promise<void>>()
     try {
       for await (const delivery of consumer) {
@@ -102,7 +108,7 @@ export class Recorder {
   private async record(
     { event, ackId, retryCount }: PersistentDelivery,
     consumer: PersistentConsumer,
-    acks: AckBatch,
+    acks: Batcher<string>,
     signal: AbortSignal,
   ): Promise<void> {
     const { changes, metrics, logger } = this.deps
@@ -119,28 +125,5 @@ export class Recorder {
         .nack(broken ? 'park' : 'retry', broken ? 'unreadable event' : 'not recorded', ackId)
         .catch(() => undefined)
     }
-  }
-}
-
-/** Acknowledges many at once: creations come by the thousand a second. */
-class AckBatch {
-  private ackIds: string[] = []
-  private timer: NodeJS.Timeout | undefined
-
-  constructor(private readonly consumer: PersistentConsumer) {}
-
-  add(ackId: string): void {
-    this.ackIds.push(ackId)
-    if (this.ackIds.length >= maxAckBatch) void this.flush()
-    else this.timer ??= setTimeout(() => void this.flush(), ackAfterMs)
-  }
-
-  /** Never rejects: a consumer that was dropped says so where it is iterated, and the events come again. */
-  async flush(): Promise<void> {
-    clearTimeout(this.timer)
-    this.timer = undefined
-    const ackIds = this.ackIds
-    this.ackIds = []
-    if (ackIds.length > 0) await this.consumer.ack(...ackIds).catch(() => undefined)
   }
 }

@@ -1,0 +1,57 @@
+export interface BatcherOptions<Item> {
+  /** Processes a batch, in the order in which the items were added. Must not reject. */
+  readonly process: (items: readonly Item[]) => void | Promise<void>
+  /** The largest size of a batch. A full batch is processed without delay. */
+  readonly maxItems: number
+  /** The longest time that an item waits for others, in milliseconds. 0 gathers the items of one turn of the event loop. */
+  readonly delayMs: number
+}
+
+/**
+ * Gathers items that arrive close together and processes them as a batch, one batch at a time. Items that arrive in the meantime form the
+ * next batch, so batches grow with the load.
+ */
+export class Batcher<Item> {
+  readonly #options: BatcherOptions<Item>
+  #items: Item[] = []
+  #cancelTimer: (() => void) | undefined
+  #running: Promise<void> | undefined
+
+  constructor(options: BatcherOptions<Item>) {
+    this.#options = options
+  }
+
+  add(item: Item): void {
+    this.#items.push(item)
+    if (this.#items.length >= this.#options.maxItems) void this.flush()
+    else this.#cancelTimer ??= this.#startTimer()
+  }
+
+  /** Processes all items without delay. Resolves when none is waiting or being processed. */
+  async flush(): Promise<void> {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    if (this.#items.length > 0) this.#running ??= this.#drain()
+    await this.#running
+  }
+
+  async #drain(): Promise<void> {
+    const { process, maxItems } = this.#options
+    while (this.#items.length > 0) {
+      const batch = this.#items.slice(0, maxItems)
+      this.#items = this.#items.slice(maxItems)
+      await process(batch)
+    }
+    this.#running = undefined
+  }
+
+  #startTimer(): () => void {
+    const { delayMs } = this.#options
+    if (delayMs === 0) {
+      const immediate = setImmediate(() => void this.flush())
+      return () => clearImmediate(immediate)
+    }
+    const timer = setTimeout(() => void this.flush(), delayMs)
+    return () => clearTimeout(timer)
+  }
+}
