@@ -1,6 +1,5 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
 import {
-  type Append,
   type EventStore,
   type ExpectedRevision,
   type RecordedEvent,
@@ -35,8 +34,11 @@ export type CommandResult<State, Event> =
 export interface HandleOptions<State> {
   /** Decides on this first, without reading. */
   readonly loaded?: Loaded<State> | undefined
-  /** Appends to other streams that must succeed before this one's. */
-  readonly before?: readonly Append[]
+  /**
+   * Other streams that must not exist when the events are appended. Only an engine with `appendsInOneTransaction` excludes that another
+   * writer creates one of them in between.
+   */
+  readonly missingStreams?: readonly string[]
   /** The id of the first event this leads to; random otherwise. A stream that has it stays as it is, whatever has come to be of it since. */
   readonly onceId?: string | undefined
   /** Decides on the stream as it was at this revision; where it has gone on since, the command is refused by the rule `changed-meanwhile`. */
@@ -53,7 +55,7 @@ const changedMeanwhile = refuse('conflict', 'Something else has happened to it m
 
 /**
  * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
- * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError of a `before` stream
+ * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if a stream of `missingStreams` exists
  */
 export function handleCommand<State, Command, Event extends DomainEvent>(
   store: EventStore,
@@ -87,9 +89,10 @@ async function decideAndAppend<State, Command, Event extends DomainEvent>(
   stream: string,
   command: Command,
   context: CommandContext,
-  { loaded, before = [], onceId, seenRevision }: HandleOptions<State>,
+  { loaded, missingStreams = [], onceId, seenRevision }: HandleOptions<State>,
 ): Promise<CommandResult<State, Event>> {
   let current = loaded ?? (await loadStream(store, decider, stream, { onceId }))
+  const missing = missingStreams.map((each) => ({ stream: each, expectedRevision: 'no_stream', events: [] }) as const)
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const { state, revision, isDone } = current
     if (isDone) return { accepted: true, state, events: [], revision }
@@ -100,7 +103,7 @@ async function decideAndAppend<State, Command, Event extends DomainEvent>(
     if (events.length === 0) return { accepted: true, state, events, revision }
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
     try {
-      const results = await store.appendInOrder([...before, { stream, expectedRevision: revision, events: encoded }])
+      const results = await store.appendInOrder([...missing, { stream, expectedRevision: revision, events: encoded }])
       const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
       return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
     } catch (error) {
@@ -124,7 +127,7 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
   stream: string,
   { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {
-  let { state, revision, isDone = false } = known ?? unread(decider)
+  let { state, revision, isDone = false } = known ?? emptyStream(decider)
   const fromRevision = revision === 'no_stream' ? 0 : revision + 1
   for (const recorded of await store.readStream(stream, { fromRevision })) {
     state = foldEvent(decider.evolve, state, recorded)
@@ -135,7 +138,7 @@ export async function loadStream<State, Command, Event extends DomainEvent>(
   return { state, revision, isDone }
 }
 
-/** As a stream is that does not exist: loaded without reading, for streams that hardly ever exist yet. */
-export function unread<State>({ initialState }: { readonly initialState: State }): Loaded<State> {
+/** Returns a nonexistent stream as if it had been loaded. This saves the read of a stream that rarely exists. */
+export function emptyStream<State>({ initialState }: { readonly initialState: State }): Loaded<State> {
   return { state: initialState, revision: 'no_stream' }
 }

@@ -1,4 +1,3 @@
-import { hashStream } from '../domain/streams.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import { uuidV5 } from '../kernel/uuid.js'
 import type { SecretBox } from '../security/secret-box.js'
@@ -9,16 +8,6 @@ import type { SecretBox } from '../security/secret-box.js'
  */
 export function trackingIdOf(merchantId: string, kind: TransferKind, referenceId: string): string {
   return uuidV5(`${kind}:${referenceId}`, merchantId)
-}
-
-/** The stream of the request that claimed a text its hashes are made of: the amount text and the referenceId, joined. */
-export function hashedTextStream(merchantId: string, joined: string): string {
-  return hashStream(uuidV5(`request:${joined}`, merchantId))
-}
-
-/** What names a hashCode without being one. */
-export function hashIdOf(merchantId: string, hashCode: string): string {
-  return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
 }
 
 /**

@@ -178,8 +178,8 @@ export const schemasByStream = {
     MerchantRegistered: [
       event({ ...merchant, settings: event(settingsV1), ...credentials }),
       event({ ...merchant, settings: event(settingsV2), ...credentials }),
-      event({ ...merchant, settings: event(settingsV3), ...credentials, requestsClaimed: Type.Boolean() }),
-      event({ ...merchant, settings: event(settings), ...credentials, requestsClaimed: Type.Boolean() }),
+      event({ ...merchant, settings: event(settingsV3), ...credentials }),
+      event({ ...merchant, settings: event(settings), ...credentials }),
     ],
     MerchantSettingsChanged: [
       event({ ...merchant, changes: Type.Partial(event(settingsV1), { additionalProperties: false }) }),
@@ -276,17 +276,7 @@ export const schemasByStream = {
     WalletLogInDeviceKnown: [event({ ...payment, device: Id })],
   },
   [streamPrefix.hash]: {
-    HashCodeSeen: [
-      event({ merchantId: Id, amountText: Text, referenceId: Id, at: At }),
-      event({
-        merchantId: Id,
-        kind: Type.Union([Kind, Type.Null()]),
-        amountText: Text,
-        referenceId: Id,
-        hashId: Nullable(Id),
-        at: At,
-      }),
-    ],
+    HashCodeSeen: [event({ merchantId: Id, kind: Kind, amountText: Text, referenceId: Id, at: At })],
   },
   [streamPrefix.wallet]: {
     WalletAccountOpened: [

@@ -40,13 +40,13 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   // The tolerance of that time is not known, so it counts as none.
   LateFundsReceived: [(data) => ({ ...data, hasAmountMismatch: data.receivedAmountMinor !== data.amountMinor })],
   // Version 2 came with the payment page's way back, the origins that may frame it, and amounts that a person looks at.
-  // Version 3 with instructions for manual payment methods, signatures for withdrawals only, and requests that claim texts.
+  // Version 3 with instructions for manual payment methods and signatures for withdrawals only.
   // Version 4 with the amount above which a withdrawal needs a second person.
   MerchantRegistered: [
     (data) => ({ ...data, settings: { ...(data.settings as JsonObject), ...settingsNewInV2 } }),
     (data) => {
       const settings = { ...signatureV3(data.settings as JsonObject), paymentInstructions: [] }
-      return { ...data, settings, requestsClaimed: false }
+      return { ...data, settings }
     },
     (data) => ({ ...data, settings: { ...(data.settings as JsonObject), approvalAboveMinor: null } }),
   ],
@@ -60,8 +60,6 @@ export const eventUpcasters: { readonly [type: string]: readonly Upcaster[] } = 
   ApiKeyCreated: [(data) => data],
   // None that it ended becomes valid again, and a receiver that has changed is not told with the old one again.
   SecretKeyRotated: [(data) => ({ ...data, gradual: false })],
-  // Found by its hash, which was its stream's name; which kind it was for was not recorded.
-  HashCodeSeen: [(data) => ({ ...data, kind: null, hashId: null })],
   // Which engine's position it was is not known, so it is none: everything is looked at once more.
   CallbackSweepAdvanced: [({ at }) => ({ event: null, at })],
 }

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { handleCommand, TooMuchContentionError, unread } from '../../src/commands/handle-command.js'
+import { emptyStream, handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import {
-  type Append,
   type EventStore,
   StoreUnavailableError,
   WrongExpectedRevisionError,
@@ -115,7 +114,7 @@ t.test('any other error is passed on at once: an append that may have happened i
 t.test('assumed new: nothing is read before the first append, and all of it after a conflict', async (t) => {
   const store = await openTestStore(t)
   const { wrapped, counts } = before(store, async () => undefined)
-  const assumeNew = { loaded: unread(counter) }
+  const assumeNew = { loaded: emptyStream(counter) }
   t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), { revision: 0 })
   t.strictSame(counts, { reads: 0, appends: 1 })
   t.match(await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, assumeNew), {
@@ -125,26 +124,19 @@ t.test('assumed new: nothing is read before the first append, and all of it afte
   t.strictSame(counts, { reads: 1, appends: 3 })
 })
 
-t.test('an append that must come before stays when the second one conflicts, and is done once', async (t) => {
-  const store = await openTestStore(t)
-  const reserve: Append = { stream: 'r-1', expectedRevision: 'no_stream', events: [encodeEvent(suspended, context)] }
-  const { wrapped } = before(store, async (attempt) => attempt === 1 && another(store, 'no_stream'))
-  const result = await handleCommand(wrapped, counter, 's-1', { events: [suspended] }, context, { before: [reserve] })
-  t.match(result, { accepted: true, state: 2, revision: 1 })
-  t.equal((await store.readStream('r-1')).length, 1)
-})
-
-t.test('a conflict of the append before is passed on, and the stream is left alone', async (t) => {
-  const store = await openTestStore(t)
-  await store.append('r-1', 'no_stream', [encodeEvent(resumed, context)])
-  const reserve: Append = { stream: 'r-1', expectedRevision: 'no_stream', events: [encodeEvent(suspended, context)] }
-  const options = { before: [reserve], loaded: unread(counter) }
-  await t.rejects(
-    handleCommand(store, counter, 's-1', { events: [suspended] }, context, options),
-    new WrongExpectedRevisionError('r-1', 'no_stream', 0),
-  )
-  t.strictSame(await store.readStream('s-1'), [])
-})
+t.test(
+  'appends nothing if a stream exists that must be missing, and does not create the missing streams',
+  async (t) => {
+    const store = await openTestStore(t)
+    await store.append('r-1', 'no_stream', [encodeEvent(resumed, context)])
+    const append = (missingStreams: readonly string[]) =>
+      handleCommand(store, counter, 's-1', { events: [suspended] }, context, { missingStreams })
+    await t.rejects(append(['r-0', 'r-1']), new WrongExpectedRevisionError('r-1', 'no_stream', 0))
+    t.strictSame(await store.readStream('s-1'), [])
+    t.match(await append(['r-0']), { accepted: true, revision: 0 })
+    t.strictSame(await store.readStream('r-0'), [])
+  },
+)
 
 t.test('every event carries actor, correlation, causation and its schema version', async (t) => {
   const store = await openTestStore(t)

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { hashedTextStream } from '../../src/commands/ids.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
 import { skipEvent } from '../../src/commands/skip-events.js'
@@ -124,20 +123,6 @@ t.test('skips, one at a time, events that no longer fit because their creation i
   t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'it can be created')
   t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'and a repeat is answered')
   t.equal((await log.readStream(stream)).length, 3)
-})
-
-t.test('a bad event where a hash is claimed concerns that create only, and can be skipped', async (t) => {
-  const log = await openLog(t)
-  const referenceId = randomUUID()
-  const stream = hashedTextStream(merchantId, `100${referenceId}`)
-  await log.append(stream, 'no_stream', [foreign()])
-  const transfers = commandsOn(skipEvents(log))
-  await t.rejects(deposit(transfers, referenceId), { name: 'UnreadableEventError' })
-  await deposit(transfers)
-  t.match(await decide(skipEvents(log), stream, 0), { accepted: true, changed: true })
-  const trackingId = await deposit(commandsOn(skipEvents(log)), referenceId)
-  t.equal(await deposit(commandsOn(skipEvents(log)), referenceId), trackingId, 'a repeat')
-  t.equal((await log.readStream(stream)).length, 2)
 })
 
 t.test('another event in its place, in a log that was put back, is not meant', async (t) => {

@@ -32,7 +32,6 @@ const data = {
   apiKeySha256: 'a'.repeat(64),
   secretKey: 'v1.secret.1',
   webhookSecret: 'v1.webhook.1',
-  requestsClaimed: true,
   at: registeredAt,
 }
 export const register: MerchantCommand = { type: 'Register', ...data }

@@ -43,7 +43,6 @@ t.test(
       ],
       secretKeys: { all: [{ number: 0, sealed: 'v1.secret.1', validUntil: null }], takenUp: 0 },
       webhookSecret: { current: 'v1.webhook.1' },
-      requestsClaimed: true,
       suspended: false,
       callbacksDisabled: null,
       createdAt: registeredAt,

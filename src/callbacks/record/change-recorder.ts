@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
-import { type Loaded, unread } from '../../commands/handle-command.js'
+import { emptyStream, type Loaded } from '../../commands/handle-command.js'
 import { callbackDecider, type Lane } from '../../domain/callback/callback-decider.js'
 import { statusCodes, type Transfer, type TransferState } from '../../domain/transfer/transfer.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
@@ -71,7 +71,7 @@ export class ChangeRecorder {
     if (!first) return 0
     // Should there be a lane after all, the append is refused or done already, and it is read then.
     let lane: Loaded<Lane> =
-      isNew && changes.length === 1 ? unread(callbackDecider) : await this.commands.load(first.transfer.trackingId)
+      isNew && changes.length === 1 ? emptyStream(callbackDecider) : await this.commands.load(first.transfer.trackingId)
     const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
     const missing = changes.filter((change) => !recorded.has(change.event.id))
     for (const change of missing) lane = await this.record(change, lane)

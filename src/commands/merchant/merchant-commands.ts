@@ -51,10 +51,8 @@ export class MerchantCommands {
       secretKey: this.box.seal(secretKey, secretOwner(id, 'secretKey')),
       webhookSecret: this.box.seal(webhookSecret, secretOwner(id, 'webhookSecret')),
     }
-    // Where one append can ask for all transfers that a hash might stand for, nothing is claimed (transfers.ts).
-    const requestsClaimed = !this.store.appendsInOneTransaction
     const apiKeySha256 = digestApiKey(webApiKey)
-    const register = { type: 'Register', merchantId: id, settings, apiKeySha256, requestsClaimed } as const
+    const register = { type: 'Register', merchantId: id, settings, apiKeySha256 } as const
     const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)
     if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
     return { id, webApiKey, secretKey, webhookSecret }

@@ -1,9 +1,7 @@
-import { hashedTexts, referencesIn, requestsIn } from '../../domain/hash-code.js'
 import { integrityDecider } from '../../domain/integrity/integrity.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
-import { formatShortest, formatTwoDecimals, parseAmount } from '../../domain/money.js'
 import { openCollection, paymentDecider } from '../../domain/payment/payment.js'
-import { hashStream, integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
+import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
 import type {
   Approve,
@@ -18,10 +16,9 @@ import type {
   TransferCommand,
 } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
-import type { TransferEvent, TransferKind } from '../../domain/transfer/transfer-events.js'
-import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
-import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
-import { readEvent, whyUnreadable } from '../../event-store/read-event.js'
+import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { EventStore } from '../../event-store/event-store.js'
+import { whyUnreadable } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/clock.js'
 import { type Refusal, refuse } from '../../kernel/decision.js'
 import { later, minuteMs } from '../../kernel/time.js'
@@ -31,27 +28,19 @@ import {
   type HandleOptions,
   handleCommand,
   loadStream,
-  unread,
 } from '../handle-command.js'
-import { derivedEventId, hashedTextStream, hashIdOf, trackingIdOf } from '../ids.js'
+import { derivedEventId, trackingIdOf } from '../ids.js'
 import { type HistoryEntry, readHistory } from '../stream-history.js'
+import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
 
-/** A hashCode and the amount text it was made of, or is said to be. */
-export interface HashOfRequest {
-  readonly hashCode: string
-  readonly amountText: string
-}
-
-interface Hashed {
-  /** Verified; absent when the request carried none. */
-  readonly hash?: HashOfRequest | undefined
-  /** The merchant may have transfers created before requests claimed their hashed texts: those are looked at, too. */
-  readonly mayHaveUnclaimed?: boolean
+interface WithHash {
+  /** The verified hashCode; omitted if the request has none. */
+  readonly hash?: RequestHash | undefined
 }
 
 export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 'expiresAt'> &
-  Hashed & { readonly expiryMinutes: number }
-export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & Hashed
+  WithHash & { readonly expiryMinutes: number }
+export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & WithHash
 /** What both have. */
 export type TransferRequest = Omit<WithdrawalRequest, 'accountNumber' | 'identityNumber'>
 
@@ -92,8 +81,6 @@ export interface RefusedTransfer {
   readonly since?: readonly HistoryEntry<TransferEvent>[]
 }
 
-type CreateCommand = CreateDeposit | CreateWithdrawal
-
 interface Found {
   readonly transfer: Transfer
   /** Of its last event. */
@@ -121,16 +108,16 @@ export class TransferCommands {
   }
 
   /**
-   * The deposit that the same request made before, whatever would be refused today; undefined when there is none. Appends nothing.
-   * `unproven`: a hashCode that no secret of today makes; then it must be the one that was accepted at first.
+   * Returns the deposit that the same request created earlier, even if today's settings would reject it, or `undefined` if none exists.
+   * Appends nothing. `unproven` is a hashCode that matches no valid secret: it must be the one that the deposit was created with.
    */
-  async depositBefore(request: DepositRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return (await this.#before(this.#depositCommand(request), unproven))?.transfer
+  findRepeatedDeposit(request: DepositRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
+    return this.#findRepeated(this.#depositCommand(request), unproven)
   }
 
-  /** As {@link depositBefore}. */
-  async withdrawalBefore(request: WithdrawalRequest, unproven?: HashOfRequest): Promise<Transfer | undefined> {
-    return (await this.#before(this.#withdrawalCommand(request), unproven))?.transfer
+  /** Does the same as {@link findRepeatedDeposit} for a withdrawal. */
+  findRepeatedWithdrawal(request: WithdrawalRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
+    return this.#findRepeated(this.#withdrawalCommand(request), unproven)
   }
 
   /** Undefined when there is none. From the log, so never behind. */
@@ -280,155 +267,27 @@ export class TransferCommands {
     return this.#execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 
-  #depositCommand(request: DepositRequest): CreateDeposit {
-    const { hash: _hash, mayHaveUnclaimed: _unclaimed, expiryMinutes, ...rest } = request
+  #depositCommand({ hash: _, expiryMinutes, ...request }: DepositRequest): CreateDeposit {
     const at = this.clock()
     const expiresAt = later(at, expiryMinutes * minuteMs)
     const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
-    return { type: 'CreateDeposit', trackingId, at, expiresAt, ...rest }
+    return { type: 'CreateDeposit', trackingId, at, expiresAt, ...request }
   }
 
-  #withdrawalCommand(request: WithdrawalRequest): CreateWithdrawal {
-    const { hash: _hash, mayHaveUnclaimed: _unclaimed, ...rest } = request
+  #withdrawalCommand({ hash: _, ...request }: WithdrawalRequest): CreateWithdrawal {
     const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
-    return { type: 'CreateWithdrawal', trackingId, at: this.clock(), ...rest }
+    return { type: 'CreateWithdrawal', trackingId, at: this.clock(), ...request }
   }
 
-  async #create(
-    command: CreateCommand,
-    { hash, mayHaveUnclaimed }: Hashed,
-    context: CommandContext,
-  ): Promise<TransferResult> {
-    const texts = hashedTexts(command.amountMinor, hash?.amountText)
-    if (mayHaveUnclaimed && this.store.appendsInOneTransaction) {
-      const hashId = hash && hashIdOf(command.merchantId, hash.hashCode)
-      return this.#createUnclaimed(hashId === undefined ? command : { ...command, hashId }, texts, context)
-    }
-    if (mayHaveUnclaimed && (await this.#isOfAnother(command, texts))) return this.#reused(command)
-    let claims = texts.map((amountText) => claim(command, amountText, hash?.hashCode, context))
-    const stream = transferStream(command.trackingId)
-    for (let attempt = 0; attempt <= claims.length; attempt++) {
-      try {
-        const options = { loaded: unread(transferDecider), before: claims }
-        return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
-      } catch (error) {
-        if (!(error instanceof WrongExpectedRevisionError)) throw error
-        const refused = claims.find((each) => each.stream === error.stream)
-        if (!refused) throw error
-        const free = await this.#afterSkipped(refused)
-        if (!free) return (await this.#isKnownAnothers(refused)) ? hashReused : this.#reused(command)
-        claims = claims.map((each) => (each === refused ? free : each))
-      }
-    }
-    return this.#reused(command)
+  async #create(command: CreateCommand, { hash }: WithHash, context: CommandContext): Promise<TransferResult> {
+    return toResult(await createWithUniqueHash(this.store, command, hash, context))
   }
 
-  /** The claim after events that are skipped, when nothing else is in its stream; undefined when another request's is. @throws UnreadableEventError */
-  async #afterSkipped(claim: Append): Promise<Append | undefined> {
-    const events = await this.store.readStream(claim.stream)
-    const made = events.find(({ id }) => id === claim.events[0]?.id)
-    if (!made && events.some((event) => readEvent(event))) return undefined
-    const revision = made ? made.revision - 1 : (events.at(-1)?.revision ?? -1)
-    return revision < 0 ? undefined : { ...claim, expectedRevision: revision }
-  }
-
-  /** A claim that knows its kind and is not this request's is another's; of an older one this cannot be said. */
-  async #isKnownAnothers({ stream }: Append): Promise<boolean> {
-    const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
-    return claimed?.type === 'HashCodeSeen' && claimed.data.kind !== null
-  }
-
-  /**
-   * Claims nothing: the append that creates the transfer asks in the same moment that none is there which a hash of this request stands
-   * for, too. One that is there was created with another amount for ever, or never will have been: it is asked for once.
-   */
-  async #createUnclaimed(
-    command: CreateCommand,
-    texts: readonly string[],
-    context: CommandContext,
-  ): Promise<TransferResult> {
-    const others = othersMeant(command, texts)
-    const stream = transferStream(command.trackingId)
-    for (;;) {
-      const before = [...others.keys()].map(
-        (each): Append => ({ stream: each, expectedRevision: 'no_stream', events: [] }),
-      )
-      try {
-        const options = { loaded: unread(transferDecider), before }
-        return toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
-      } catch (error) {
-        const referenceId = error instanceof WrongExpectedRevisionError && others.get(error.stream)
-        if (!referenceId) throw error
-        if (await this.#isMeant(error.stream, referenceId, command, texts)) return this.#repeated(command, error.stream)
-        others.delete(error.stream)
-      }
-    }
-  }
-
-  /** Its own transfer where that was created with this hash, or where nobody knows the hashes of the two: otherwise the hash is the other's. */
-  async #repeated(command: CreateCommand, other: string): Promise<TransferResult> {
-    const streams = [transferStream(command.trackingId), other]
-    const [own, others] = await Promise.all(streams.map((stream) => this.#hashIdIn(stream)))
-    const isOwn = own === (command.hashId ?? null) || (own === null && others === null)
-    return isOwn ? this.#reused(command) : hashReused
-  }
-
-  /** A transfer that claimed nothing may go by a hash of this request: all that the texts may stand for is looked up. */
-  async #isOfAnother(command: CreateCommand, texts: readonly string[]): Promise<boolean> {
-    const others = [...othersMeant(command, texts)]
-    const known = others.map(([stream, referenceId]) => this.#isMeant(stream, referenceId, command, texts))
-    return (await Promise.all(known)).includes(true)
-  }
-
-  /** Whether there is such a transfer, with an amount that goes with its referenceId in one of the texts. */
-  async #isMeant(
-    stream: string,
-    referenceId: string,
-    command: CreateCommand,
-    texts: readonly string[],
-  ): Promise<boolean> {
-    const { state } = await loadStream(this.store, transferDecider, stream)
-    if (state.kind === 'none') return false
-    const meant = texts.flatMap((text) => requestsIn(text + command.referenceId))
-    return meant.some((request) => request.referenceId === referenceId && request.amountMinor === state.amountMinor)
-  }
-
-  /** What two kinds could share before may have made this very transfer: then it is answered. */
-  async #reused(command: CreateCommand): Promise<TransferResult> {
-    const found = await this.#before(command)
-    return found ? { accepted: true, ...found, changed: false } : hashReused
-  }
-
-  async #before(command: CreateCommand, unproven?: HashOfRequest): Promise<Found | undefined> {
-    const found = await this.find(command.trackingId)
-    if (!found || !transferDecider.decide(command, found.transfer).accepted) return undefined
-    return unproven && !(await this.#wasAccepted(unproven, found.transfer)) ? undefined : found
-  }
-
-  /** Whether this is the hashCode that the transfer's request was first accepted with. */
-  async #wasAccepted({ hashCode, amountText }: HashOfRequest, transfer: Transfer): Promise<boolean> {
-    const { merchantId, kind, referenceId, amountMinor } = transfer
-    const hashId = hashIdOf(merchantId, hashCode)
-    if ((await this.#hashIdIn(transferStream(transfer.trackingId))) === hashId) return true
-    const texts = new Set([amountText, formatShortest(amountMinor), formatTwoDecimals(amountMinor)])
-    const streams = [...texts].map((text) => hashedTextStream(merchantId, text + referenceId))
-    const isThis = (claimed: EventData<'HashCodeSeen'>) =>
-      claimed.referenceId === referenceId &&
-      parseAmount(claimed.amountText) === amountMinor &&
-      // An older claim is found by the hashCode alone, and knows no kind.
-      (claimed.kind === null || (claimed.kind === kind && claimed.hashId === hashId))
-    const claims = [hashStream(hashId), ...streams].map(async (stream) => {
-      const claimed = (await this.store.readStream(stream)).map(readEvent).find((event) => event !== undefined)
-      return claimed?.type === 'HashCodeSeen' && isThis(claimed.data)
-    })
-    return (await Promise.all(claims)).includes(true)
-  }
-
-  /** Of the hashCode that the stream's transfer was created with; null when there was none or its event is older, undefined without a transfer. */
-  async #hashIdIn(stream: string): Promise<string | null | undefined> {
-    const created = (await this.store.readStream(stream)).map(readEvent).find((event) => event)
-    const isCreation = created?.type === 'DepositCreated' || created?.type === 'WithdrawalCreated'
-    return isCreation ? created.data.hashId : undefined
+  async #findRepeated(command: CreateCommand, unproven?: RequestHash): Promise<Transfer | undefined> {
+    const { transfer } = (await this.find(command.trackingId)) ?? {}
+    if (!transfer || !transferDecider.decide(command, transfer).accepted) return undefined
+    const isProven = !unproven || (await wasCreatedWithHash(this.store, transfer, unproven.hashCode))
+    return isProven ? transfer : undefined
   }
 
   /** A command that depends on the settings of the transfer's merchant: the transfer is read once for both. */
@@ -468,22 +327,6 @@ export class TransferCommands {
   }
 }
 
-const hashReused = refuse(
-  'hash-reused',
-  'This hashCode stands for another request: another kind, amount or referenceId.',
-)
-
-/** By their streams, the referenceIds of the transfers that a hash over these texts may stand for, beside the command's own. */
-function othersMeant({ merchantId, referenceId, trackingId }: CreateCommand, texts: readonly string[]) {
-  const meant = new Map<string, string>()
-  for (const each of new Set(texts.flatMap((text) => referencesIn(text + referenceId)))) {
-    meant.set(transferStream(trackingIdOf(merchantId, 'deposit', each)), each)
-    meant.set(transferStream(trackingIdOf(merchantId, 'withdrawal', each)), each)
-  }
-  meant.delete(transferStream(trackingId))
-  return meant
-}
-
 type Seen = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 
 /**
@@ -505,23 +348,6 @@ function seen(
 
 function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
   return { toleranceMinor: settings.mismatchToleranceMinor, autoCancel: settings.autoCancelMismatch }
-}
-
-/** The id derives from the request, so a repeat of it is already done, and any other request is a conflict. */
-function claim(
-  { type, merchantId, referenceId, at }: CreateCommand,
-  amountText: string,
-  hashCode: string | undefined,
-  context: CommandContext,
-): Append {
-  const kind: TransferKind = type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
-  const hashId = hashCode === undefined ? null : hashIdOf(merchantId, hashCode)
-  const event = { type: 'HashCodeSeen', data: { merchantId, kind, amountText, referenceId, hashId, at } } as const
-  return {
-    stream: hashedTextStream(merchantId, amountText + referenceId),
-    expectedRevision: 'no_stream',
-    events: [encodeEvent(event, context, derivedEventId(merchantId, `request:${kind}:${amountText}|${referenceId}`))],
-  }
 }
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {

@@ -7,7 +7,7 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import type { Decider } from '../../kernel/decision.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { type CommandContext, handleCommand, type Loaded, loadStream, unread } from '../handle-command.js'
+import { type CommandContext, emptyStream, handleCommand, type Loaded, loadStream } from '../handle-command.js'
 import { KeyedQueue } from '../keyed-queue.js'
 
 export interface GuardedAttempt<Subject> {
@@ -115,7 +115,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   async #record(account: string, command: LogInCommand<Subject>, loaded: Loaded<LogIns>, context: CommandContext) {
     const { store, decider, streamOf } = this.#options
     // What was counted in memory ends with the first event: from then on the log counts.
-    const before = loaded.revision === 'no_stream' ? unread(decider) : loaded
+    const before = loaded.revision === 'no_stream' ? emptyStream(decider) : loaded
     const result = await handleCommand(store, decider, streamOf(account), command, context, { loaded: before })
     if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.message}`)
     const { state, revision } = result

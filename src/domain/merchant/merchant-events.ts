@@ -24,8 +24,6 @@ interface MerchantData {
     apiKeySha256: string
     secretKey: SealedSecret
     webhookSecret: SealedSecret
-    /** All of its requests claimed the texts their hashes are made of; false for merchants registered before there were claims. */
-    requestsClaimed: boolean
   }
   MerchantSettingsChanged: Common & { changes: Partial<MerchantSettings> }
   /** Of the main key, the one a merchant is registered with: it has the usual scopes and no expiry. */

@@ -17,8 +17,6 @@ export interface Merchant {
   readonly apiKeys: readonly ApiKey[]
   readonly secretKeys: SecretKeys
   readonly webhookSecret: Rotating<SealedSecret>
-  /** All of its requests claimed the texts their hashes are made of. */
-  readonly requestsClaimed: boolean
   readonly suspended: boolean
   /** Why callbacks are held back, or null while they are sent. */
   readonly callbacksDisabled: string | null
@@ -31,14 +29,13 @@ export const initialState: MerchantState = { merchantId: null }
 
 export function evolve(state: MerchantState, event: MerchantEvent): MerchantState {
   if (event.type === 'MerchantRegistered') {
-    const { apiKeySha256, secretKey, webhookSecret, requestsClaimed, at, merchantId, settings } = event.data
+    const { apiKeySha256, secretKey, webhookSecret, at, merchantId, settings } = event.data
     return {
       merchantId,
       settings,
       apiKeys: [mainKey(apiKeySha256, at)],
       secretKeys: firstSecretKey(secretKey),
       webhookSecret: { current: webhookSecret },
-      requestsClaimed,
       suspended: false,
       callbacksDisabled: null,
       createdAt: at,

@@ -1,12 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { SecretKeyUse } from '../../commands/merchant/secret-key-use.js'
-import type {
-  HashOfRequest,
-  TransferCommands,
-  TransferRequest,
-  TransferResult,
-} from '../../commands/transfer/transfers.js'
+import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
+import type { TransferCommands, TransferRequest, TransferResult } from '../../commands/transfer/transfers.js'
 import type { Currency } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
@@ -38,7 +34,7 @@ const maxCandidates = 100
 type Channel = DepositChannel | 'withdrawal'
 
 /** A request's hashCode, and the amount text it is made of; `proven` when a secret of today makes it. */
-interface CheckedHash extends HashOfRequest {
+interface CheckedHash extends RequestHash {
   readonly proven: boolean
 }
 
@@ -92,12 +88,12 @@ export class Creates {
       const { accountNumber, identityNumber = null } = body as Withdrawal
       const withdrawal = { ...common, accountNumber, identityNumber }
       transfer = refused
-        ? await transfers.withdrawalBefore(withdrawal, unproven)
+        ? await transfers.findRepeatedWithdrawal(withdrawal, unproven)
         : this.#accepted(await transfers.createWithdrawal(withdrawal, contextOf(request)), channel)
     } else {
       const deposit = { ...common, channel, expiryMinutes: merchant.settings.depositExpiryMinutes }
       transfer = refused
-        ? await transfers.depositBefore(deposit, unproven)
+        ? await transfers.findRepeatedDeposit(deposit, unproven)
         : this.#accepted(await transfers.createDeposit(deposit, contextOf(request)), channel)
     }
     if (!transfer) throw refused
@@ -157,7 +153,7 @@ export class Creates {
       candidates.map(async (merchant) => {
         const expiryMinutes = merchant.settings.depositExpiryMinutes
         const deposit = { ...requestOf(body, merchant, amount, hash), channel: 'hosted' as const, expiryMinutes }
-        return (await this.options.transfers.depositBefore(deposit, hash)) ? [merchant] : []
+        return (await this.options.transfers.findRepeatedDeposit(deposit, hash)) ? [merchant] : []
       }),
     )
     return found.flat()
@@ -200,13 +196,12 @@ export class Creates {
 
 function requestOf(
   { userId, name, username, referenceId, paymentMethod }: NativeDeposit | Withdrawal,
-  { merchantId, requestsClaimed, settings }: Merchant,
+  { merchantId, settings }: Merchant,
   { amountMinor }: CheckedAmount,
-  hash: HashOfRequest | undefined,
+  hash: RequestHash | undefined,
 ): TransferRequest {
   return {
     merchantId,
-    mayHaveUnclaimed: !requestsClaimed,
     referenceId,
     amountMinor,
     userId,

@@ -30,7 +30,7 @@ const events = {
     data: {
       ...ofMerchant,
       settings: merchantSettings,
-      ...{ apiKeySha256: keyOf('a'), secretKey: sealed, webhookSecret: sealed, requestsClaimed: true },
+      ...{ apiKeySha256: keyOf('a'), secretKey: sealed, webhookSecret: sealed },
     },
   },
   settings: (name: string): DomainEvent => ({

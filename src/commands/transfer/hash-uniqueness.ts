@@ -1,0 +1,216 @@
+import { formatShortest, parseAmount } from '../../domain/money.js'
+import { hashStream, transferStream } from '../../domain/streams.js'
+import type { TransferState } from '../../domain/transfer/transfer.js'
+import type { CreateDeposit, CreateWithdrawal } from '../../domain/transfer/transfer-commands.js'
+import { transferDecider } from '../../domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
+import type { EventData } from '../../event-store/event-codec.js'
+import { type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import { readEvent } from '../../event-store/read-event.js'
+import { accept, type Decider, refuse } from '../../kernel/decision.js'
+import { uuidV5 } from '../../kernel/uuid.js'
+import {
+  type CommandContext,
+  type CommandResult,
+  emptyStream,
+  type HandleOptions,
+  handleCommand,
+  type Loaded,
+  loadStream,
+} from '../handle-command.js'
+import { trackingIdOf } from '../ids.js'
+
+/**
+ * Ensures that a hashCode stands for exactly one kind, amount and referenceId of a merchant.
+ *
+ * The formula `md5(SecretKey + amount text + referenceId)` has no delimiter and names no kind, and every callback publishes a hash.
+ * Without this check, the hash of 1 with reference `23` would also create 12 with reference `3`, and the hash of a deposit would also
+ * create a withdrawal. The check compares texts, `<amount text><referenceId>`, rather than hashes, because a rotation of the SecretKey
+ * changes every hash and no text.
+ */
+
+export type CreateCommand = CreateDeposit | CreateWithdrawal
+
+/** A request's hashCode and the amount text that it was calculated from. */
+export interface RequestHash {
+  readonly hashCode: string
+  readonly amountText: string
+}
+
+const reused = refuse('hash-reused', 'This hashCode stands for another request: another kind, amount or referenceId.')
+
+/**
+ * Creates the transfer unless one of its hashes stands for a different transfer. A repeat of the request appends nothing.
+ *
+ * The embedded log checks in the transaction of the append that no such transfer exists. EventStoreDB appends to one stream at a time, so
+ * there the transfers are read first, and the request then claims its texts, which excludes a concurrent request with the same hash.
+ * Claims alone would not do: a log that was copied from the embedded engine holds transfers without claims.
+ * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
+ */
+export async function createWithUniqueHash(
+  store: EventStore,
+  command: CreateCommand,
+  hash: RequestHash | undefined,
+  context: CommandContext,
+): Promise<CommandResult<TransferState, TransferEvent>> {
+  const request = hash ? { ...command, hashId: hashIdOf(command.merchantId, hash.hashCode) } : command
+  const stream = transferStream(request.trackingId)
+  const create = (options: HandleOptions<TransferState>) =>
+    handleCommand(store, transferDecider, stream, request, context, options)
+  const texts = hashedTexts(request, hash)
+  let rivals = rivalStreams(request, texts)
+
+  if (!store.appendsInOneTransaction) {
+    const { own, isReused } = await readRivals(store, request, texts, rivals)
+    if (isReused) return { ...reused, state: own.state }
+    if (own.state.kind === 'none' && !(await claimTexts(store, request, texts, context))) {
+      return { ...reused, state: own.state }
+    }
+    return create({ loaded: own })
+  }
+  for (;;) {
+    try {
+      return await create({ loaded: emptyStream(transferDecider), missingStreams: rivals })
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevisionError) || !rivals.includes(error.stream)) throw error
+      const { own, isReused, existing } = await readRivals(store, request, texts, rivals)
+      if (isReused) return { ...reused, state: own.state }
+      if (own.state.kind !== 'none') return create({ loaded: own })
+      // A transfer never changes its amount, so those that exist with a different one need no second check.
+      rivals = rivals.filter((each) => !existing.has(each))
+    }
+  }
+}
+
+/** Returns whether the transfer was created by a request with this hashCode. @throws StoreUnavailableError, UnreadableEventError */
+export async function wasCreatedWithHash(
+  store: EventStore,
+  { merchantId, trackingId }: { readonly merchantId: string; readonly trackingId: string },
+  hashCode: string,
+): Promise<boolean> {
+  return (await creationHashId(store, trackingId)) === hashIdOf(merchantId, hashCode)
+}
+
+/** Returns `null` if the transfer was created without a hashCode, and `undefined` if it does not exist. */
+async function creationHashId(store: EventStore, trackingId: string): Promise<string | null | undefined> {
+  const events = await store.readStream(transferStream(trackingId))
+  const created = events.map(readEvent).find((event) => event !== undefined)
+  const isCreation = created?.type === 'DepositCreated' || created?.type === 'WithdrawalCreated'
+  return isCreation ? created.data.hashId : undefined
+}
+
+/** Returns the digest that a creation records in place of the hashCode, so that no event contains a hashCode. */
+export function hashIdOf(merchantId: string, hashCode: string): string {
+  return uuidV5(`hashCode:${hashCode.toUpperCase()}`, merchantId)
+}
+
+/**
+ * Returns the texts that follow the SecretKey in the hashes of a request: the one with the shortest amount, which callbacks are hashed
+ * over, and the one that its own hashCode was calculated from.
+ */
+function hashedTexts({ amountMinor, referenceId }: CreateCommand, hash: RequestHash | undefined): readonly string[] {
+  const amounts = new Set([formatShortest(amountMinor), ...(hash ? [hash.amountText] : [])])
+  return [...amounts].map((amountText) => amountText + referenceId)
+}
+
+const longestAmount = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,2})?/
+
+/**
+ * Returns every referenceId that a hashed text may end with: `123` is 1 with `23`, and 12 with `3`. Some of them may follow an amount of
+ * zero. Every create calls this function, so it does not parse the amounts.
+ */
+export function referenceIdsIn(text: string): readonly string[] {
+  const amount = longestAmount.exec(text)?.[0] ?? ''
+  const point = amount.indexOf('.')
+  // A referenceId contains no point, so a text is never split before one.
+  const shortest = point < 0 ? 1 : point + 2
+  const found: string[] = []
+  for (let length = shortest; length <= amount.length && length < text.length; length++) {
+    const referenceId = text.slice(length)
+    if (!referenceId.includes('.')) found.push(referenceId)
+  }
+  return found
+}
+
+/** Returns the streams of all transfers that the texts may stand for, except the request's own. */
+function rivalStreams({ merchantId, trackingId }: CreateCommand, texts: readonly string[]): readonly string[] {
+  const ids = new Set<string>()
+  for (const referenceId of new Set(texts.flatMap(referenceIdsIn))) {
+    ids.add(trackingIdOf(merchantId, 'deposit', referenceId))
+    ids.add(trackingIdOf(merchantId, 'withdrawal', referenceId))
+  }
+  ids.delete(trackingId)
+  return [...ids].map(transferStream)
+}
+
+interface RivalCheck {
+  /** The transfer with the request's own trackingId. */
+  readonly own: Loaded<TransferState>
+  /** The rivals' streams that exist, regardless of their amounts. */
+  readonly existing: ReadonlySet<string>
+  /** The request's hash stands for a different transfer. */
+  readonly isReused: boolean
+}
+
+async function readRivals(
+  store: EventStore,
+  request: CreateCommand,
+  texts: readonly string[],
+  rivals: readonly string[],
+): Promise<RivalCheck> {
+  const load = (stream: string) => loadStream(store, transferDecider, stream)
+  const [own, ...others] = await Promise.all([load(transferStream(request.trackingId)), ...rivals.map(load)])
+  const existing = new Set(rivals.filter((_, index) => others[index]?.revision !== 'no_stream'))
+  const isMeant = others.some(({ state }) => state.kind !== 'none' && texts.some((text) => isHashedText(text, state)))
+  return { own: own!, existing, isReused: isMeant && !(await isOwnHash(store, request, texts, own!.state)) }
+}
+
+/** Returns whether the text is the transfer's amount, in any spelling, followed by its referenceId. */
+function isHashedText(text: string, { referenceId, amountMinor }: Exclude<TransferState, { kind: 'none' }>): boolean {
+  return text.endsWith(referenceId) && parseAmount(text.slice(0, -referenceId.length)) === amountMinor
+}
+
+/**
+ * Returns whether the hash belongs to the request's own transfer although a rival exists. A rival that was created after it may have
+ * an amount that spells one of the same texts, but the shortest text and the first hash stay with the transfer.
+ */
+async function isOwnHash(
+  store: EventStore,
+  request: CreateCommand,
+  texts: readonly string[],
+  own: TransferState,
+): Promise<boolean> {
+  if (own.kind === 'none' || own.amountMinor !== request.amountMinor) return false
+  return texts.length === 1 || (await creationHashId(store, own.trackingId)) === request.hashId
+}
+
+type TextClaim = EventData<'HashCodeSeen'>
+type TextClaimed = { readonly type: 'HashCodeSeen'; readonly data: TextClaim }
+
+/** The stream of a text belongs to the first request that claims it, forever. */
+const textClaimDecider: Decider<TextClaim | null, TextClaim, TextClaimed> = {
+  initialState: null,
+  decide(claim, claimed) {
+    if (claimed === null) return accept({ type: 'HashCodeSeen', data: claim })
+    return claim.kind === claimed.kind && claim.referenceId === claimed.referenceId ? accept() : reused
+  },
+  evolve: (_, { data }) => data,
+}
+
+/** Claims every text for the request and returns `false` if another request has claimed one of them. */
+async function claimTexts(
+  store: EventStore,
+  { type, merchantId, referenceId, at }: CreateCommand,
+  texts: readonly string[],
+  context: CommandContext,
+): Promise<boolean> {
+  const kind = type === 'CreateDeposit' ? 'deposit' : 'withdrawal'
+  for (const text of texts) {
+    const stream = hashStream(uuidV5(`request:${text}`, merchantId))
+    const claim = { merchantId, kind, amountText: text.slice(0, -referenceId.length), referenceId, at } as const
+    const options = { loaded: emptyStream(textClaimDecider) }
+    const result = await handleCommand(store, textClaimDecider, stream, claim, context, options)
+    if (!result.accepted) return false
+  }
+  return true
+}

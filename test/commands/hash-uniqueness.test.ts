@@ -1,0 +1,347 @@
+import { randomUUID } from 'node:crypto'
+import { tempDirectory } from '@transferd/event-log/test/support/temp-directory'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { skipEvent } from '../../src/commands/skip-events.js'
+import { hashIdOf, referenceIdsIn } from '../../src/commands/transfer/hash-uniqueness.js'
+import { TransferCommands, type TransferResult } from '../../src/commands/transfer/transfers.js'
+import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
+import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
+import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { openEventStoreDb } from '../../src/event-store/eventstoredb/eventstoredb-event-store.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
+import { uuidV5 } from '../../src/kernel/uuid.js'
+import { hashCode } from '../../src/security/hash-code.js'
+import { settings } from '../domain/merchant-samples.js'
+import { context } from '../support/embedded-store.js'
+import { startTestEventsServer } from '../support/events-server.js'
+
+const clock = () => '2026-03-01T10:00:00.000Z'
+const otherKind = { deposit: 'withdrawal', withdrawal: 'deposit' } as const
+const kinds = ['deposit', 'withdrawal'] as const
+
+type Engine = 'embedded' | 'EventStoreDB'
+
+interface OpenLog {
+  readonly store: EventStore
+  close(): Promise<void>
+}
+
+async function open(engine: Engine, directory: string): Promise<OpenLog> {
+  if (engine === 'embedded') {
+    const store = await openEmbeddedEventStore({ directory })
+    return { store, close: () => store.close() }
+  }
+  const server = await startTestEventsServer(directory)
+  const store = openEventStoreDb({ url: server.url })
+  const close = async () => {
+    await store.close()
+    await server.stop()
+  }
+  return { store, close }
+}
+
+async function openUntilEnd(t: Test, engine: Engine): Promise<EventStore> {
+  const { store, close } = await open(engine, tempDirectory(t))
+  t.teardown(close)
+  return store
+}
+
+interface Create {
+  readonly kind: TransferKind
+  /** The amount as the body spells it. */
+  readonly amount: string
+  readonly referenceId: string
+  /** The amount text that the hashCode is calculated from; omitted if the request has no hashCode. */
+  readonly hashed?: string
+  readonly secret?: string
+}
+
+function requestOf(merchantId: string, { amount, referenceId, hashed, secret = 'sk_one' }: Create) {
+  const customer = { userId: 'u', name: 'n', username: 'n', paymentMethod: 1, told: false }
+  const hash =
+    hashed === undefined ? undefined : { hashCode: hashCode(secret, hashed, referenceId), amountText: hashed }
+  return { merchantId, referenceId, amountMinor: parseAmount(amount)!, ...customer, ...(hash && { hash }) }
+}
+
+function commandsOn(store: EventStore): TransferCommands {
+  return new TransferCommands(store, clock, async () => settings)
+}
+
+function withdrawalOf(merchantId: string, wanted: Create) {
+  return { ...requestOf(merchantId, wanted), accountNumber: 'TR33', identityNumber: null }
+}
+
+/** A merchant of its own on the log, so that the tests of an engine share one log. */
+function newMerchant(store: EventStore, merchantId: string = randomUUID()) {
+  const commands = commandsOn(store)
+  const create = (wanted: Create): Promise<TransferResult> => {
+    if (wanted.kind === 'withdrawal') return commands.createWithdrawal(withdrawalOf(merchantId, wanted), context)
+    const request = { ...requestOf(merchantId, wanted), channel: 'native', expiryMinutes: 30 } as const
+    return commands.createDeposit(request, context)
+  }
+  return { merchantId, create }
+}
+
+async function countEvents(store: EventStore, streamPrefixes: readonly string[] = []): Promise<number> {
+  const options = { maxCount: 1_000, ...(streamPrefixes.length > 0 && { streamPrefixes }) }
+  return (await store.readAll(options)).events.length
+}
+
+const isReused = { accepted: false, refusal: { reason: 'hash-reused' } }
+const isConflict = { accepted: false, refusal: { reason: 'conflict' } }
+const isNew = { accepted: true, changed: true }
+const isRepeat = { accepted: true, changed: false }
+
+/** Few amounts and short references of digits, so that the joined texts often meet. */
+const anyCreate = fc.record({
+  kind: fc.constantFrom<TransferKind>(...kinds),
+  amount: fc.constantFrom('1', '1.0', '1.00', '10', '12', '12.3', '12.30', '1.2', '1.23', '100', '2', '23'),
+  referenceId: fc.stringMatching(/^[0-3]{1,3}$/),
+  hashed: fc.constantFrom('raw', 'shortest', 'two decimals', 'none'),
+  secret: fc.constantFrom('sk_one', 'sk_two'),
+})
+
+t.test('lists the referenceId of every split of a text into an amount and a referenceId', async (t) => {
+  t.strictSame(referenceIdsIn('123'), ['23', '3'])
+  t.strictSame(referenceIdsIn('100r'), ['00r', '0r', 'r'])
+  t.strictSame(referenceIdsIn('100.00r'), ['0r', 'r'])
+  const text = fc.stringMatching(/^(0|[1-9]\d{0,13})(\.\d{1,3})?[0-9a.]{0,4}$/)
+  fc.assert(
+    fc.property(text, (joined) => {
+      const listed = new Set(referenceIdsIn(joined))
+      for (let length = 1; length < joined.length; length++) {
+        const referenceId = joined.slice(length)
+        const isSplit = parseAmount(joined.slice(0, length)) !== undefined && !referenceId.includes('.')
+        if (isSplit && !listed.has(referenceId)) throw new Error(`${joined} ends with ${referenceId}`)
+      }
+    }),
+  )
+})
+
+t.test('appends one event for a create on the embedded log, and a claim for each text on EventStoreDB', async (t) => {
+  for (const engine of ['embedded', 'EventStoreDB'] as const) {
+    const store = await openUntilEnd(t, engine)
+    const { merchantId, create } = newMerchant(store)
+    const creates: readonly (readonly [Omit<Create, 'kind' | 'amount'>, claims: number])[] = [
+      [{ referenceId: 'a', hashed: '100' }, 1],
+      [{ referenceId: 'b' }, 1],
+      [{ referenceId: 'c', hashed: '100.00' }, 2],
+    ]
+    let expected = 0
+    for (const [wanted, claims] of creates) {
+      t.match(await create({ kind: 'deposit', amount: '100', ...wanted }), isNew)
+      if (engine === 'EventStoreDB') expected += claims
+      t.equal(await countEvents(store, ['hash-']), expected, engine)
+    }
+    t.equal(await countEvents(store), 3 + expected)
+    const { events } = await store.readAll({ maxCount: 100 })
+    const texts = JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+    t.notOk(texts.includes(hashCode('sk_one', '100', 'a')), 'no event contains a hashCode')
+    const created = events.filter(({ type }) => type === 'DepositCreated')
+    t.equal(created.at(-1)?.data.hashId, hashIdOf(merchantId, hashCode('sk_one', '100.00', 'c')))
+  }
+})
+
+for (const engine of ['embedded', 'EventStoreDB'] as const) {
+  t.test(engine, async (t) => {
+    const store = await openUntilEnd(t, engine)
+
+    t.test('returns the first transfer for a repeat and appends nothing', async (t) => {
+      const { create } = newMerchant(store)
+      for (const kind of kinds) {
+        for (const hashed of ['100', '100.00', undefined]) {
+          const wanted = { kind, amount: '100', referenceId: randomUUID(), ...(hashed && { hashed }) }
+          const first = await create(wanted)
+          t.match(first, isNew)
+          const before = await countEvents(store)
+          t.strictSame(await create(wanted), { ...first, changed: false })
+          t.match(await create({ ...wanted, amount: '101' }), isConflict, 'the amount is a different one')
+          t.equal(await countEvents(store), before)
+        }
+      }
+    })
+
+    t.test('rejects a hash of the other kind, also after the secret was rotated', async (t) => {
+      for (const kind of kinds) {
+        for (const secret of ['sk_one', 'sk_two']) {
+          for (const first of [undefined, '100', '100.00', '100.0']) {
+            const { create } = newMerchant(store)
+            const made = { kind, amount: '100.0', referenceId: 'r', ...(first && { hashed: first }) }
+            t.match(await create(made), isNew)
+            // The published hashes are its own and its callback's.
+            for (const hashed of new Set([first ?? '100', '100'])) {
+              const forged = { kind: otherKind[kind], amount: hashed, referenceId: 'r', hashed, secret }
+              t.match(await create(forged), isReused, `${kind} ${first}, then ${hashed} by ${secret}`)
+            }
+            t.match(await create({ ...made, secret }), isRepeat)
+          }
+        }
+      }
+    })
+
+    t.test('rejects a hash whose text splits into a different amount and referenceId', async (t) => {
+      const { create } = newMerchant(store)
+      t.match(await create({ kind: 'deposit', amount: '10', referenceId: '0r' }), isNew)
+      // `100r` is 10 with 0r, and `100.00r` is 100 with 0r.
+      t.match(await create({ kind: 'deposit', amount: '100.00', referenceId: 'r', hashed: '100.00' }), isReused)
+      t.match(await create({ kind: 'deposit', amount: '1', referenceId: '23', hashed: '1' }), isNew)
+      t.match(await create({ kind: 'deposit', amount: '12', referenceId: '3', hashed: '12' }), isReused)
+    })
+
+    t.test('accepts a create where a text names a transfer with a different amount', async (t) => {
+      const { create } = newMerchant(store)
+      for (const referenceId of ['0r', '00r'])
+        t.match(await create({ kind: 'deposit', amount: '7', referenceId }), isNew)
+      t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r', hashed: '100' }), isNew)
+    })
+
+    t.test('rejects a repeat in a different spelling where that text stands for another transfer', async (t) => {
+      const one = newMerchant(store)
+      const ask = ({ create }: typeof one, referenceId: string, text: string) =>
+        create({ kind: 'deposit', amount: text, referenceId, hashed: text })
+      t.match(await ask(one, '1', '1'), isNew)
+      t.match(await ask(one, '01', '1.0'), isReused, '1.001 is also 1.00 with 1')
+      const two = newMerchant(store)
+      t.match(await ask(two, '01', '1.0'), isNew)
+      t.match(await ask(two, '1', '1'), isNew)
+      t.match(await ask(two, '1', '1.00'), isReused)
+      t.match(await ask(two, '1', '1.0'), isRepeat)
+      t.match(await ask(two, '1', '1'), isRepeat)
+      t.match(await ask(two, '01', '1.0'), isRepeat)
+    })
+
+    t.test('accepts one of two concurrent creates that share a hash', async (t) => {
+      for (let round = 0; round < 20; round++) {
+        const referenceId = randomUUID()
+        const pairs: Create[][] = [
+          [
+            { kind: 'deposit', amount: '100', referenceId },
+            { kind: 'withdrawal', amount: '100', referenceId, hashed: '100', secret: 'sk_two' },
+          ],
+          [
+            { kind: 'deposit', amount: '1', referenceId: `23${referenceId}`, hashed: '1' },
+            { kind: 'withdrawal', amount: '12', referenceId: `3${referenceId}`, hashed: '12' },
+          ],
+        ]
+        for (const pair of pairs) {
+          const { create } = newMerchant(store)
+          const answers = await Promise.all(pair.map(create))
+          t.equal(answers.filter(({ accepted }) => accepted).length, 1)
+          t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.reason === 'hash-reused').length, 1)
+        }
+      }
+    })
+
+    t.test('never accepts two different requests with the same hash, in any sequence', async () => {
+      const manyCreates = fc.array(anyCreate, { minLength: 2, maxLength: 25 })
+      await fc.assert(
+        fc.asyncProperty(manyCreates, fc.boolean(), async (creates, isConcurrent) => {
+          const { create } = newMerchant(store)
+          const ownerOf = new Map<string, string>()
+          const send = async (wanted: (typeof creates)[number]) => {
+            const { kind, amount, referenceId, secret } = wanted
+            const amountMinor = parseAmount(amount)!
+            const shortest = formatShortest(amountMinor)
+            const texts = { raw: amount, shortest, 'two decimals': formatTwoDecimals(amountMinor), none: undefined }
+            const hashed = texts[wanted.hashed]
+            const answer = await create({ kind, amount, referenceId, secret, ...(hashed && { hashed }) })
+            if (!answer.accepted) return
+            // The hashes that stand for the transfer are the one it was created with and its callback's.
+            for (const text of [...(answer.changed && hashed ? [hashed] : []), shortest]) {
+              const request = `${kind} ${amountMinor} ${referenceId}`
+              const owner = ownerOf.get(text + referenceId) ?? request
+              if (owner !== request) throw new Error(`${text + referenceId} stands for ${owner} and ${request}`)
+              ownerOf.set(text + referenceId, request)
+            }
+          }
+          if (isConcurrent) await Promise.all(creates.map(send))
+          else for (const wanted of creates) await send(wanted)
+        }),
+        { numRuns: 40 },
+      )
+    })
+
+    t.test('recognizes the first hash after the secret has changed, and no other', async (t) => {
+      const { merchantId, create } = newMerchant(store)
+      const wanted = { kind: 'withdrawal', amount: '100.00', referenceId: 'r', hashed: '100.00' } as const
+      t.match(await create(wanted), isNew)
+      const findRepeated = (secret: string, amountText: string) => {
+        const unproven = { hashCode: hashCode(secret, amountText, 'r'), amountText }
+        return commandsOn(store).findRepeatedWithdrawal(withdrawalOf(merchantId, wanted), unproven)
+      }
+      t.match(await findRepeated('sk_one', '100.00'), { referenceId: 'r' })
+      t.equal(await findRepeated('sk_two', '100.00'), undefined)
+      t.equal(await findRepeated('sk_one', '100'), undefined, 'another spelling is a different hash')
+    })
+  })
+}
+
+for (const [from, to] of [
+  ['embedded', 'EventStoreDB'],
+  ['EventStoreDB', 'embedded'],
+] as const) {
+  t.test(`a log that was created on ${from} keeps its hashes on ${to}`, async (t) => {
+    const directory = tempDirectory(t)
+    const source = await open(from, directory)
+    const merchantId = randomUUID()
+    const made = ['1', '1.00', undefined].map((hashed, index) => {
+      return { kind: 'deposit', amount: '1.00', referenceId: `${index}23`, ...(hashed && { hashed }) } as const
+    })
+    for (const each of made) t.match(await newMerchant(source.store, merchantId).create(each), isNew)
+    await source.close()
+    const target = await open(to, directory)
+    t.teardown(target.close)
+    const { create } = newMerchant(target.store, merchantId)
+    const before = await countEvents(target.store)
+    for (const { referenceId, ...rest } of made) {
+      for (const secret of ['sk_one', 'sk_two']) {
+        const forged = { kind: 'withdrawal', amount: '1', referenceId, hashed: '1', secret } as const
+        t.match(await create(forged), isReused)
+        const shifted = { amount: `1${referenceId[0]}`, referenceId: '23', hashed: `1${referenceId[0]}` } as const
+        t.match(await create({ ...forged, ...shifted }), isReused)
+        t.match(await create({ ...rest, referenceId, secret }), isRepeat)
+      }
+    }
+    t.equal(await countEvents(target.store), before, 'nothing was appended')
+    t.match(await create({ kind: 'withdrawal', amount: '2', referenceId: '023', hashed: '2' }), isNew)
+  })
+}
+
+/** Stops before the append of the transfer, as a crash does after the claims. */
+function crashBeforeCreation(store: EventStore): EventStore {
+  return {
+    ...store,
+    async appendInOrder(appends) {
+      if (appends.some(({ stream }) => stream.startsWith('transfer-'))) throw new Error('crashed')
+      return store.appendInOrder(appends)
+    },
+  }
+}
+
+t.test('completes a create that crashed after its claims, also with a different secret', async (t) => {
+  const store = await openUntilEnd(t, 'EventStoreDB')
+  const merchantId = randomUUID()
+  const wanted = { kind: 'withdrawal', amount: '100', referenceId: 'r', hashed: '100.00' } as const
+  await t.rejects(newMerchant(crashBeforeCreation(store), merchantId).create(wanted), /crashed/)
+  const { create } = newMerchant(store, merchantId)
+  t.match(await create({ kind: 'deposit', amount: '100', referenceId: 'r' }), isReused)
+  t.match(await create({ ...wanted, secret: 'sk_two' }), isNew)
+  t.equal(await countEvents(store, ['hash-']), 2)
+})
+
+t.test('stops one create at an unreadable claim until the event is skipped', async (t) => {
+  const log = await openUntilEnd(t, 'EventStoreDB')
+  const merchantId = randomUUID()
+  const wanted = { kind: 'deposit', amount: '100', referenceId: 'r' } as const
+  const stream = `hash-${uuidV5('request:100r', merchantId)}`
+  await log.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
+  const onLog = () => newMerchant(skipEvents(log), merchantId)
+  await t.rejects(onLog().create(wanted), { name: 'UnreadableEventError' })
+  t.match(await onLog().create({ ...wanted, referenceId: 'other' }), isNew)
+  await skipEvent({ store: skipEvents(log), clock }, { stream, revision: 0, reason: 'a test' }, context)
+  t.match(await onLog().create(wanted), isNew)
+  t.match(await onLog().create(wanted), isRepeat)
+  t.equal((await log.readStream(stream)).length, 2)
+})
