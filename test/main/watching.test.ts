@@ -140,7 +140,7 @@ t.test('a caller that samples nothing is not traced, and one without a trace beg
   )
 })
 
-/** All that spans may tell: docs/operating/watching.md has the same names. */
+/** All that spans may tell: docs/operating/monitoring.md has the same names. */
 const attributeNames = new Set([
   'http.request.method',
   'http.route',

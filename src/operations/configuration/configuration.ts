@@ -159,7 +159,7 @@ export const environmentSchema = Type.Object({
   ),
   SMS_TOKEN: variable('The bearer token it is called with; needed with `SMS_URL`', parse.bearerToken, token('SMS_URL')),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable(
-    "A collector that takes traces by OTLP/HTTP, such as `http://127.0.0.1:4318`; none are made when absent. [OpenTelemetry's other variables](../operating/watching.md#traces) hold as well",
+    "A collector that takes traces by OTLP/HTTP, such as `http://127.0.0.1:4318`; none are made when absent. [OpenTelemetry's other variables](../operating/monitoring.md#traces) hold as well",
     parse.optional(parse.collectorUrl),
   ),
   OTEL_SDK_DISABLED: variable(
