@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { generateSigner } from '@transferd/transparency-log'
 import { Secret, TOTP } from 'otpauth'
 import t, { type Test } from 'tap'
-import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { createUserCommands } from '../../src/main/user-commands-wiring.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import type { KeyList, Rotation } from '../../src/operations/keys/key-commands.js'
 import { openLog } from '../../src/operations/stores/stores.js'
 import { idOfMasterKey } from '../../src/security/secret-box.js'
 import { startReceiver } from '../callbacks/receiver.js'
-import { expectedEvents } from '../event-store/codec/expected-events.js'
+import { sampleEvent } from '../event-store/codec/golden-events.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { runCli } from './in-process.js'
@@ -54,7 +54,7 @@ async function makeUser(environment: NodeJS.ProcessEnv): Promise<TOTP> {
   const configuration = readConfiguration(environment)
   const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
   const log = await openLog(configuration)
-  const { data } = expectedEvents['DepositCreated.v2'] as Extract<DomainEvent, { type: 'DepositCreated' }>
+  const { data } = sampleEvent('DepositCreated')
   const deposit = encodeEvent({ type: 'DepositCreated', data }, context)
   await log.eventStore.append(`transfer-${data.trackingId}`, 'no_stream', [deposit])
   const { dataDirectory } = configuration
@@ -143,7 +143,7 @@ t.test(
     key('2026.key', next)
     await json('keys', 'rotate')
     rmSync(join(keyDirectory, '2025.key'))
-    const { trackingId } = expectedEvents['DepositCreated.v2']!.data as { trackingId: string }
+    const { trackingId } = sampleEvent('DepositCreated').data
     t.match(await json('events', 'show', trackingId), [{ data: { name: 'Ayşe Yılmaz' } }], 'after the rotation')
     rmSync(join(keyDirectory, '2026.key'))
     key('2027.key', third)

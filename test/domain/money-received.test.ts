@@ -3,7 +3,6 @@ import { type Deposit, needsAttention, unsettledMinor } from '../../src/domain/t
 import type { Complete, ReceiveFunds, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
-import { decodeEvent } from '../../src/event-store/event-codec.js'
 import { specification } from '../support/given-when-then.js'
 import { complete, createDeposit, createWithdrawal, later, operator } from './transfer-samples.js'
 
@@ -251,71 +250,6 @@ t.test('an unlikely amount is confirmed by naming it twice, and none else', asyn
   }
   // The wallet took it: that is no slip of a keyboard.
   t.match(decided(receive(1n), deposit!), [{ type: 'TransferCompleted' }])
-})
-
-const old = (type: string, data: object): TransferEvent =>
-  decodeEvent({
-    ...{ id: 'e', type, stream: 'transfer-x', revision: 0, recordedAtMs: 0, position: { commit: 0n, prepare: 0n } },
-    data: { ...stored, ...data },
-    metadata: { schemaVersion: 1 },
-  }) as TransferEvent
-const { type: _, channel, expiresAt, told: _told, amountMinor: _amount, ...request } = createDeposit
-const { userId, name, username, paymentMethod, ...ids } = request
-const stored = { ...ids, kind: 'deposit', amountMinor: '10000', at: later }
-const oldCreated = old('DepositCreated', { userId, name, username, paymentMethod, channel, expiresAt })
-const oldCancelled = (transactionAmountMinor: string, hasAmountMismatch: boolean) =>
-  old('TransferCancelled', { message: null, transactionAmountMinor, hasAmountMismatch })
-const oldCompleted = (transactionAmountMinor: string, hasAmountMismatch: boolean) =>
-  old('TransferCompleted', { transactionAmountMinor, hasAmountMismatch, receiptUrl: null, message: null })
-const oldHeld = old('TransferSentToManualControl', { message: null })
-const oldMoney = (receivedAmountMinor: string) => old('LateFundsReceived', { receivedAmountMinor, receiptUrl: receipt })
-const oldReopened = old('TransferReopened', { reason: 'it came' })
-
-t.test('logs from before tell the truth: what their events lost is derived from them', async (t) => {
-  const cases: [string, TransferEvent[], object][] = [
-    [
-      '95 cancelled automatically, reopened and cancelled',
-      [oldCancelled('9500', true), oldReopened, oldCancelled('0', false)],
-      { transactionAmountMinor: 95_00n, hasAmountMismatch: true, receivedMinor: 95_00n, unsettledMinor: 95_00n },
-    ],
-    [
-      '95 cancelled automatically, reopened and booked as 100',
-      [oldCancelled('9500', true), oldReopened, oldCompleted('10000', false)],
-      { transactionAmountMinor: 100_00n, receivedMinor: 100_00n, unsettledMinor: 0n, needsAttention: true },
-    ],
-    [
-      '100 held, 40 booked',
-      [oldHeld, oldMoney('10000'), oldCompleted('4000', true)],
-      { transactionAmountMinor: 40_00n, receivedMinor: 100_00n, unsettledMinor: 60_00n, receiptUrl: receipt },
-    ],
-    [
-      '95 held and cancelled',
-      [oldHeld, oldMoney('9500'), oldCancelled('0', false)],
-      { transactionAmountMinor: 95_00n, hasAmountMismatch: true, receivedMinor: 95_00n, unsettledMinor: 95_00n },
-    ],
-    [
-      '95 held and booked',
-      [oldHeld, oldMoney('9500'), oldCompleted('9500', true)],
-      { transactionAmountMinor: 95_00n, receivedMinor: 95_00n, unsettledMinor: 0n, needsAttention: false },
-    ],
-    [
-      'completed by hand, and the wallet paid as well',
-      [oldCompleted('10000', false), oldMoney('10000')],
-      { transactionAmountMinor: 100_00n, hasAmountMismatch: false, receivedMinor: 200_00n, unsettledMinor: 100_00n },
-    ],
-    [
-      'cancelled, with money after it',
-      [oldCancelled('0', false), oldMoney('10000')],
-      { transactionAmountMinor: 100_00n, hasAmountMismatch: false, receivedMinor: 100_00n, unsettledMinor: 100_00n },
-    ],
-    ['completed', [oldCompleted('9500', true)], { receivedMinor: 95_00n, needsAttention: false }],
-  ]
-  for (const [what, events, expected] of cases) {
-    t.match(account(fold([oldCreated, ...events]) as Deposit), expected, what)
-  }
-  given(oldCreated, oldCancelled('9500', true))
-    .when(completing(95_00n))
-    .then([], 'a repeat of what was cancelled automatically')
 })
 
 function decided(command: TransferCommand, history: readonly TransferEvent[]): readonly TransferEvent[] {

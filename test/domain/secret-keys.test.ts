@@ -12,9 +12,9 @@ const startMs = Date.parse('2026-03-01T10:00:00.000Z')
 const minute = (n: number) => new Date(startMs + n * 60_000).toISOString()
 const sealed = (n: number) => `v1.secret.${n + 1}`
 
-const rotated = (n: number, at: number, until: number, gradual = true): MerchantEvent => ({
+const rotated = (n: number, at: number, until: number): MerchantEvent => ({
   type: 'SecretKeyRotated',
-  data: { merchantId, secretKey: sealed(n), previousValidUntil: minute(until), gradual, at: minute(at) },
+  data: { merchantId, secretKey: sealed(n), previousValidUntil: minute(until), at: minute(at) },
 })
 const takenUp = (number: number, at: number): MerchantEvent => ({
   type: 'SecretKeyTakenUp',
@@ -74,12 +74,6 @@ t.test('a second rotation within the overlap leaves each the time it was promise
   t.equal(callback(10, ...twice, takenUp(2, 20)), sealed(2))
   const many = [1, 2, 3, 4, 5].map((n) => rotated(n, n, 60))
   t.strictSame(valid(6, ...many), [sealed(5), sealed(4), sealed(3), sealed(2)], 'of many the oldest give way')
-})
-
-t.test('a rotation of before this was so stays what it was: the oldest ended, and callbacks changed', async (t) => {
-  const before = [rotated(1, 0, 60, false), rotated(2, 10, 60, false)]
-  t.strictSame(valid(11, ...before), [sealed(2), sealed(1)])
-  t.equal(callback(11, ...before), sealed(2))
 })
 
 t.test(

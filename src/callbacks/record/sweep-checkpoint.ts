@@ -1,5 +1,5 @@
 import { callbackSweepStream } from '../../domain/streams.js'
-import { type EventData, encodeEvent, UnreadableEventError } from '../../event-store/event-codec.js'
+import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import {
   type EventStore,
   type ExpectedRevision,
@@ -7,14 +7,14 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
-import { readEvent } from '../../event-store/read-event.js'
+import { readableEvent } from '../../event-store/read-event.js'
 
 const stream = callbackSweepStream
 const newest = { direction: 'backwards', maxCount: 1 } as const
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000
 
-type Kept = EventData<'CallbackSweepAdvanced'>['event']
+type Kept = EventData<'CallbackSweepAdvanced'>['event'] | undefined
 
 /**
  * How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. It is kept as the last
@@ -38,7 +38,7 @@ export class SweepCheckpoint {
   /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
     const [last] = await store.readStream(stream, newest)
-    const kept = last ? keptIn(last) : null
+    const kept = last && keptIn(last)
     const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
     return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
   }
@@ -83,11 +83,6 @@ async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
 }
 
 function keptIn(recorded: RecordedEvent): Kept {
-  try {
-    const event = readEvent(recorded)
-    return event?.type === 'CallbackSweepAdvanced' ? event.data.event : null
-  } catch (error) {
-    if (error instanceof UnreadableEventError) return null
-    throw error
-  }
+  const event = readableEvent(recorded)
+  return event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
 }

@@ -15,7 +15,7 @@ export type MerchantCommand =
   | ({ readonly type: 'RotateApiKey' } & OfMerchant<'ApiKeyRotated'>)
   | ({ readonly type: 'CreateApiKey'; readonly at: string } & Omit<ApiKey, 'createdAt'>)
   | ({ readonly type: 'RevokeApiKey' } & OfMerchant<'ApiKeyRevoked'>)
-  | ({ readonly type: 'RotateSecretKey' } & Omit<OfMerchant<'SecretKeyRotated'>, 'gradual'>)
+  | ({ readonly type: 'RotateSecretKey' } & OfMerchant<'SecretKeyRotated'>)
   | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
   | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
   /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
@@ -55,7 +55,7 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     }
     case 'RotateSecretKey': {
       const { type: _, ...rotation } = command
-      return accept({ type: 'SecretKeyRotated', data: { merchantId, ...rotation, gradual: true } })
+      return accept({ type: 'SecretKeyRotated', data: { merchantId, ...rotation } })
     }
     case 'TakeUpSecretKey': {
       const { number } = command

@@ -36,14 +36,7 @@ interface MerchantData {
     validUntil: string | null
   }
   ApiKeyRevoked: Common & { keyId: string }
-  SecretKeyRotated: Rotation & {
-    secretKey: SealedSecret
-    /**
-     * Callbacks change to it when the merchant does, and those before the one before stay valid until their own times. False in
-     * version 1, when callbacks changed at once.
-     */
-    gradual: boolean
-  }
+  SecretKeyRotated: Rotation & { secretKey: SealedSecret }
   /**
    * The merchant was seen to use a SecretKey: callbacks are not hashed with an older one any more. `number`: 0 for the SecretKey the
    * merchant is registered with, one more with each rotation.

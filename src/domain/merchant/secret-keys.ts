@@ -32,16 +32,14 @@ export function rotateSecretKey(
   next: {
     readonly secretKey: SealedSecret
     readonly previousValidUntil: string
-    readonly gradual: boolean
     readonly at: string
   },
 ): SecretKeys {
-  const { secretKey: sealed, previousValidUntil, gradual, at } = next
+  const { secretKey: sealed, previousValidUntil, at } = next
   const [before, ...earlier] = all
   const current = { number: before.number + 1, sealed, validUntil: null }
   if (previousValidUntil <= at) return { all: [current], takenUp }
   const previous = { ...before, validUntil: previousValidUntil }
-  if (!gradual) return { all: [current, previous], takenUp: current.number }
   const kept = earlier.filter((key) => isValid(key, at)).slice(0, maxSecretKeys - 2)
   return { all: [current, previous, ...kept], takenUp }
 }

@@ -124,25 +124,21 @@ export function evolve(state: TransferState, event: TransferEvent): TransferStat
 
 /** What it books is there: what was not known to have come came with it. */
 function completed(before: Transfer, data: DataOf<TransferEvent, 'TransferCompleted'>): Transfer {
-  const { transactionAmountMinor, hasAmountMismatch, message, at: updatedAt } = data
-  const receiptUrl = data.receiptUrl ?? before.receiptUrl
+  const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
   const booked = { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt }
   if (before.kind === 'withdrawal') return { ...before, status: 'Completed', ...booked }
   const funds = withMissing(before.funds, transactionAmountMinor - availableMinor(before.funds))
   return { ...before, status: 'Completed', ...booked, funds }
 }
 
-/** Leaves the money that came. An older event does not say that there is any, unless it cancelled automatically. */
+/** Keeps the received money. An automatic cancellation may be the first record of money that arrived. */
 function cancelled(before: Transfer, data: DataOf<TransferEvent, 'TransferCancelled'>): Transfer {
-  const { message, reason: cancelReason, at: updatedAt, autoCancelledAmountMinor } = data
-  const receiptUrl = data.receiptUrl ?? before.receiptUrl
-  const hasAmountMismatch = data.hasAmountMismatch || before.hasAmountMismatch
-  const ended = { hasAmountMismatch, receiptUrl, message, updatedAt }
+  const { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, at: updatedAt } = data
+  const ended = { transactionAmountMinor, hasAmountMismatch, receiptUrl, message, updatedAt }
   if (before.kind === 'withdrawal') return { ...before, status: 'Cancelled', ...ended }
-  const funds = withMissing(before.funds, data.transactionAmountMinor - heldMinor(before.funds))
-  const transactionAmountMinor = heldMinor(funds)
-  const cancelled = { status: 'Cancelled', cancelReason, autoCancelledAmountMinor } as const
-  return { ...before, ...ended, ...cancelled, funds, transactionAmountMinor }
+  const { reason: cancelReason, autoCancelledAmountMinor } = data
+  const funds = withMissing(before.funds, transactionAmountMinor - heldMinor(before.funds))
+  return { ...before, status: 'Cancelled', ...ended, cancelReason, autoCancelledAmountMinor, funds }
 }
 
 /** Money came or went. What a completion booked stays booked. */

@@ -1,0 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type DomainEvent, decodeEvent } from '../../../src/event-store/event-codec.js'
+import type { NewEvent, RecordedEvent } from '../../../src/event-store/event-store.js'
+
+export type StoredEvent = Omit<NewEvent, 'id'>
+
+const folder = new URL('../../../../test/fixtures/events/', import.meta.url)
+
+/** The stored JSON of each version of each event type, by `<type>.v<version>`. */
+export const goldenEvents: ReadonlyMap<string, StoredEvent> = new Map(
+  readdirSync(folder).map((file) => {
+    const stored = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as StoredEvent
+    return [file.replace(/\.json$/, ''), stored]
+  }),
+)
+
+export function recorded(stored: StoredEvent): RecordedEvent {
+  const id = '00000000-0000-4000-8000-000000000001'
+  return { ...stored, id, stream: 'some-stream', revision: 7, position: { commit: 1n, prepare: 1n }, recordedAtMs: 0 }
+}
+
+/** Returns the first version's fixture of a type as an event of the domain. */
+export function sampleEvent<Type extends DomainEvent['type']>(type: Type): Extract<DomainEvent, { type: Type }> {
+  return decodeEvent(recorded(goldenEvents.get(`${type}.v1`)!)) as Extract<DomainEvent, { type: Type }>
+}
