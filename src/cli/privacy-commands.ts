@@ -18,9 +18,13 @@ const periodForm = /^([1-9]\d{0,3})(d|m|y)$/
 
 export function addPrivacyCommands(program: Command): void {
   const privacy = program.command('privacy').description('personal data: what there is, who asks for it, and its end')
-  answer(privacy.command('status').description('customers and keys, and what the log has in clear'), showStatus, {
-    text: shownStatus,
-  })
+  answer(
+    privacy.command('status').description('customers with a key, erasures, and events with personal data'),
+    showStatus,
+    {
+      text: shownStatus,
+    },
+  )
   answer(
     privacy
       .command('export <merchantId> <userId>')
@@ -58,15 +62,12 @@ async function showStatus(workplace: Workplace): Promise<PrivacyStatus> {
 }
 
 function shownStatus({ customers, erasures, keysToDestroy, events }: PrivacyStatus, { tell }: Workplace): string {
-  if (events.clear > 0) tell('events in clear are from before there were keys: no erasure removes them from the log')
   if (keysToDestroy > 0) tell('an erasure was not finished: run `transferd privacy compact`')
   const rows = [
     { what: 'customers with a key', count: customers },
     { what: 'erasures', count: erasures },
     { what: 'events', count: events.total },
     { what: 'events with personal data encrypted', count: events.sealed },
-    { what: 'events with personal data in clear', count: events.clear },
-    ...events.clearByType.map(({ type, events: count }) => ({ what: `  ${type}`, count })),
   ]
   return table(rows, [
     { head: 'WHAT', cell: ({ what }) => what },

@@ -39,12 +39,12 @@ const shownToNobody = 'challengeId'
 export async function exportCustomer(parts: PrivacyParts, customer: Customer): Promise<CustomerExport | undefined> {
   const { keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
+  if (!key) return undefined
   const { trackingIds } = await transfersOf(parts, customer, key)
   const found = await eachOf(trackingIds, (trackingId) => transfers.find(trackingId))
   const own = found.flatMap((each) =>
     each?.transfer.merchantId === customer.merchantId && each.transfer.userId === customer.userId ? each.transfer : [],
   )
-  if (!key && own.length === 0) return undefined
   const exported = await eachOf(own, (transfer) => exportedTransfer(parts, transfer))
   const oldestFirst = [...exported].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
   return { ...customer, exportedAt: clock(), transfers: oldestFirst }

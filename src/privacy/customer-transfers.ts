@@ -13,13 +13,12 @@ export interface Customer {
   readonly userId: string
 }
 
-/** Who a transfer was created for, as the raw log says it: the key's id, or the customer in clear. */
+/** For whom a transfer was created, as stored in the log. */
 export interface Creation {
   readonly trackingId: string
   readonly merchantId: string
-  readonly keyId: string | undefined
-  /** In clear; undefined when it is sealed. */
-  readonly userId: string | undefined
+  /** The id of the customer's key. */
+  readonly keyId: string
   readonly at: string
 }
 
@@ -41,8 +40,9 @@ export async function* pagesOf(raw: EventStore, streamPrefixes: readonly string[
 
 export function creationIn({ type, data }: RecordedEvent): Creation | undefined {
   if (type !== 'DepositCreated' && type !== 'WithdrawalCreated') return undefined
-  const { trackingId, merchantId, userId, at } = data as { readonly [field: string]: string }
-  return { trackingId: trackingId!, merchantId: merchantId!, userId, keyId: keyIdIn(data[sealedField]), at: at! }
+  const keyId = keyIdIn(data[sealedField])
+  if (keyId === undefined) return undefined
+  return { trackingId: String(data.trackingId), merchantId: String(data.merchantId), keyId, at: String(data.at) }
 }
 
 /** The transfers that may be a customer's: all that are, and hardly another. */
@@ -56,7 +56,7 @@ export interface CustomerTransfers {
 export async function transfersOf(
   { raw, readModels }: { readonly raw: EventStore; readonly readModels: ReadModels },
   { merchantId, userId }: Customer,
-  key: CustomerKey | undefined,
+  key: CustomerKey,
 ): Promise<CustomerTransfers> {
   const stored = await readCheckpoint(readModels, transferTermsProjection.name)
   const isUsable = stored?.version === transferTermsProjection.version && (await isOfThisLog(raw, stored))
@@ -66,8 +66,7 @@ export async function transfersOf(
   for await (const { events, checkpoint } of pagesOf(raw, [streamPrefix.transfer], after)) {
     for (const event of events) {
       const creation = creationIn(event)
-      if (creation?.merchantId !== merchantId) continue
-      if (creation.userId === userId || (key && creation.keyId === key.id)) found.add(creation.trackingId)
+      if (creation?.keyId === key.id) found.add(creation.trackingId)
     }
     through = checkpoint ?? through
   }
@@ -83,8 +82,8 @@ export async function createdUnder(
   const found = new Map<string, string[]>([...keyIds].map((id) => [id, []]))
   for await (const { events } of pagesOf(raw, [streamPrefix.transfer], after)) {
     for (const event of events) {
-      const { keyId, trackingId } = creationIn(event) ?? {}
-      if (keyId !== undefined && trackingId !== undefined) found.get(keyId)?.push(trackingId)
+      const creation = creationIn(event)
+      if (creation) found.get(creation.keyId)?.push(creation.trackingId)
     }
   }
   return found

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { type CommandContext, loadStream, TooMuchContentionError } from '../commands/handle-command.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
-import { paymentStream, privacyStream, streamPrefix, transferStream } from '../domain/streams.js'
+import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { maxErasedTransfers } from '../event-store/event-schemas.js'
@@ -13,7 +12,7 @@ import type { Clock } from '../kernel/clock.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { CustomerKeys } from './customer-keys.js'
-import { type Customer, createdUnder, creationIn, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
+import { type Customer, createdUnder, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
@@ -29,8 +28,6 @@ export interface Erasure {
   readonly erasureId: string
   readonly erasedAt: string
   readonly transfers: number
-  /** Of them, those of which the log has personal data in clear. */
-  readonly inClear: number
   readonly receipts: number
 }
 
@@ -57,20 +54,19 @@ export async function eraseCustomer(
 ): Promise<ErasureResult> {
   const { store, raw, keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
+  if (!key) return { accepted: false, reason: 'unknown-customer' }
   const { trackingIds: candidates, through } = await transfersOf(parts, customer, key)
   const own = await ownTransfers(transfers, customer, candidates)
-  if (!key && own.length === 0) return { accepted: false, reason: 'unknown-customer' }
   const open = await openOf(store, own)
   if (open.length > 0) return { accepted: false, reason: 'transfers-open', trackingIds: open }
   const trackingIds = own.map(({ trackingId }) => trackingId)
-  const inClear = await inClearOf(raw, trackingIds)
-  const erasureId = key?.id ?? randomBytes(16).toString('base64url')
+  const erasureId = key.id
   const erasedAt = clock()
   await decide(store, { erasureId, merchantId: customer.merchantId, trackingIds, reason, at: erasedAt }, context)
   await keys.destroy([erasureId])
   const meanwhile = await createdUnder(raw, new Set([erasureId]), through)
   const completed = await complete(parts, erasureId, meanwhile.get(erasureId)!, context)
-  return { accepted: true, erasureId, erasedAt, inClear, ...completed }
+  return { accepted: true, erasureId, erasedAt, ...completed }
 }
 
 /** Those that a crash, or a store that was unavailable, left unfinished; how many that were. */
@@ -214,12 +210,4 @@ async function deleteReceipts(readModels: ReadModels, transfer: Transfer): Promi
 export function receiptUrlsOf(transfer: Transfer): readonly string[] {
   const returns = transfer.kind === 'deposit' ? transfer.funds.returns.map(({ receiptUrl }) => receiptUrl) : []
   return [...new Set([...(transfer.receiptUrl === null ? [] : [transfer.receiptUrl]), ...returns])]
-}
-
-async function inClearOf(raw: EventStore, trackingIds: readonly string[]): Promise<number> {
-  const inClear = await eachOf(trackingIds, async (trackingId) => {
-    const [creation] = await raw.readStream(transferStream(trackingId), { maxCount: 1 })
-    return creation !== undefined && creationIn(creation)?.keyId === undefined
-  })
-  return inClear.filter(Boolean).length
 }

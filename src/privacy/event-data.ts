@@ -1,17 +1,12 @@
-import type { JsonObject, NewEvent, RecordedEvent } from '../event-store/event-store.js'
+import type { JsonObject, NewEvent } from '../event-store/event-store.js'
 import { type PersonalField, personalFieldsOf, sealedField } from '../event-store/personal-fields.js'
-import { type CustomerKey, keyIdIn, type Place, sealFields } from './sealed-data.js'
+import { type CustomerKey, type Place, sealFields } from './sealed-data.js'
 
 /** The personal fields of an event that say something; undefined when none does. */
 export function personalIn({ type, data, metadata }: NewEvent): readonly PersonalField[] | undefined {
   const fields = personalFieldsOf(type, metadata.schemaVersion)
   const saying = fields.filter(({ name, erased }) => data[name] !== null && data[name] !== erased)
   return saying.length === 0 ? undefined : saying
-}
-
-/** Likewise of an event as it is stored; undefined also of one that is sealed. */
-export function clearIn(event: NewEvent): readonly PersonalField[] | undefined {
-  return keyIdIn(event.data[sealedField]) === undefined ? personalIn(event) : undefined
 }
 
 /** With one ciphertext in the place of the fields. */
@@ -30,9 +25,4 @@ export function sealedData(
 
 export function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObject {
   return { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) }
-}
-
-export function withoutPersonal(event: RecordedEvent): RecordedEvent {
-  const fields = personalIn(event)
-  return fields ? { ...event, data: erasedData(event.data, fields) } : event
 }

@@ -43,6 +43,7 @@ export class EventKeys {
     const [creation] = await this.#raw.readStream(transferStream(trackingId), { maxCount: 1 })
     if (!creation) return 'nobody'
     const id = keyIdIn(creation.data[sealedField])
+    // Nothing in the creation needed to be sealed: every personal field already had its erased form.
     if (id === undefined) return this.#ofCustomer(String(creation.data.merchantId), String(creation.data.userId))
     await this.#keys.load([id])
     return this.#keys.known(id) ?? 'erased'

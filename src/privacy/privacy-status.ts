@@ -3,7 +3,6 @@ import type { EventStore, Position, RecordedEvent } from '../event-store/event-s
 import { sealedField } from '../event-store/personal-fields.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { pagesOf } from './customer-transfers.js'
-import { clearIn } from './event-data.js'
 import { keyIdIn } from './sealed-data.js'
 
 export interface PrivacyStatus {
@@ -14,8 +13,6 @@ export interface PrivacyStatus {
   readonly events: {
     readonly total: number
     readonly sealed: number
-    readonly clear: number
-    readonly clearByType: readonly { readonly type: string; readonly events: number }[]
   }
   readonly complete: boolean
   readonly countedTo: string | null
@@ -27,7 +24,6 @@ const erasuresAtOnce = 500
 export class PrivacyStatusCount {
   readonly #raw: EventStore
   readonly #keys: CustomerKeys
-  readonly #clear = new Map<string, number>()
   readonly #erasures = new Set<string>()
   #total = 0
   #sealed = 0
@@ -48,18 +44,12 @@ export class PrivacyStatusCount {
     const complete = await this.#counting
     const counts = await this.#keys.counts(merchantIds)
     const byMerchant = [...counts].map(([merchantId, customers]) => ({ merchantId, customers }))
-    const clearByType = [...this.#clear].map(([type, events]) => ({ type, events }))
     return {
       customers: byMerchant.reduce((sum, { customers }) => sum + customers, 0),
       byMerchant,
       erasures: this.#erasures.size,
       keysToDestroy: await this.#keysToDestroy(),
-      events: {
-        total: this.#total,
-        sealed: this.#sealed,
-        clear: clearByType.reduce((sum, { events }) => sum + events, 0),
-        clearByType,
-      },
+      events: { total: this.#total, sealed: this.#sealed },
       complete,
       countedTo: this.#countedTo,
     }
@@ -77,11 +67,9 @@ export class PrivacyStatusCount {
     return true
   }
 
-  #take(event: RecordedEvent): void {
-    const { type, data, stream } = event
+  #take({ type, data, stream }: RecordedEvent): void {
     this.#total++
     if (keyIdIn(data[sealedField]) !== undefined) this.#sealed++
-    else if (clearIn(event)) this.#clear.set(type, (this.#clear.get(type) ?? 0) + 1)
     if (type === 'CustomerErased') this.#erasures.add(stream.slice(streamPrefix.privacy.length))
   }
 

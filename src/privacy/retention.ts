@@ -1,6 +1,7 @@
 import type { CommandContext } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
-import { type Creation, creationIn, pagesOf } from './customer-transfers.js'
+import type { EventStore } from '../event-store/event-store.js'
+import { creationIn, pagesOf } from './customer-transfers.js'
 import { eraseCustomer, type PrivacyParts } from './erasure.js'
 
 export interface Retention {
@@ -27,10 +28,11 @@ export async function eraseOlder(
   { before, merchantId, reason, dryRun }: Retention,
   context: CommandContext,
 ): Promise<Retained> {
-  const older = [...(await lastTransfers(parts, merchantId))].filter(([, lastAt]) => lastAt < before)
+  const older = [...(await lastTransfers(parts.raw, merchantId))].filter(([, lastAt]) => lastAt < before)
   let [customers, erased, open] = [0, 0, 0]
-  for (const [whose] of older) {
-    const customer = await customerOf(parts, whose)
+  for (const [keyId] of older) {
+    await parts.keys.load([keyId])
+    const customer = parts.keys.known(keyId)
     // Erased already.
     if (!customer) continue
     customers++
@@ -42,37 +44,15 @@ export async function eraseOlder(
   return { before, customers, erased, open }
 }
 
-/** When the last transfer of each customer was created, by the key's id, or by merchant and userId where there is none. */
-async function lastTransfers(
-  { raw, keys }: PrivacyParts,
-  merchantId: string | undefined,
-): Promise<ReadonlyMap<string, string>> {
+/** Returns when the last transfer of each customer was created, by the id of the customer's key. */
+async function lastTransfers(raw: EventStore, merchantId: string | undefined): Promise<ReadonlyMap<string, string>> {
   const lastAt = new Map<string, string>()
-  const note = (whose: string, at: string) => at > (lastAt.get(whose) ?? '') && lastAt.set(whose, at)
-  /** Transfers of before there were keys. */
-  const inClear = new Map<string, Creation & { readonly userId: string }>()
   for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) {
     for (const event of events) {
-      if (event.type === 'PersonalDataErased') inClear.delete(String(event.data.trackingId))
       const creation = creationIn(event)
       if (!creation || (merchantId !== undefined && creation.merchantId !== merchantId)) continue
-      const { keyId, userId, trackingId, at } = creation
-      if (keyId !== undefined) note(keyId, at)
-      else if (userId !== undefined) inClear.set(trackingId, { ...creation, userId })
+      if (creation.at > (lastAt.get(creation.keyId) ?? '')) lastAt.set(creation.keyId, creation.at)
     }
   }
-  for (const { merchantId: ofMerchant, userId, at } of inClear.values()) {
-    const key = keys.knownOf(ofMerchant, userId) ?? (await keys.find(ofMerchant, userId))
-    note(key?.id ?? JSON.stringify([ofMerchant, userId]), at)
-  }
   return lastAt
-}
-
-async function customerOf({ keys }: PrivacyParts, whose: string) {
-  if (whose.startsWith('[')) {
-    const [merchantId, userId] = JSON.parse(whose) as [string, string]
-    return { merchantId, userId }
-  }
-  await keys.load([whose])
-  return keys.known(whose)
 }

@@ -3,7 +3,7 @@ import { privacyStream, streamPrefix } from '../domain/streams.js'
 import type { Append, EventStore, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
 import { personalFieldsOf, personalTypes, sealedField } from '../event-store/personal-fields.js'
 import type { CustomerKeys } from './customer-keys.js'
-import { erasedData, personalIn, sealedData, withoutPersonal } from './event-data.js'
+import { erasedData, personalIn, sealedData } from './event-data.js'
 import { EventKeys } from './event-keys.js'
 import { keyIdIn, openFields } from './sealed-data.js'
 
@@ -28,7 +28,7 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
       raw.append(stream, expectedRevision, await sealer.sealed(stream, events)),
     appendInOrder: async (appends) => raw.appendInOrder(await sealer.sealedAppends(appends)),
     ...(raw.appendsInOneTransaction && { appendsInOneTransaction: true }),
-    readStream: async (stream, options) => erasedInClear(await opener.opened(await raw.readStream(stream, options))),
+    readStream: async (stream, options) => opener.opened(await raw.readStream(stream, options)),
     readAll: async (options) => opened(await raw.readAll(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await opened(page)
@@ -140,9 +140,4 @@ class Opener {
 
 function isPersonal({ type }: NewEvent): boolean {
   return personalTypes.has(type)
-}
-
-/** Events of one stream: some may be from before there were keys, and their customer erased since. */
-function erasedInClear(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
-  return events.some(({ type }) => type === 'PersonalDataErased') ? events.map(withoutPersonal) : events
 }

@@ -1,24 +1,20 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, renameSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { logPath, openEmbeddedEventStore } from '../../src/event-store/embedded.js'
-import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { Append } from '../../src/event-store/event-store.js'
 import { firstAuditKey } from '../../src/operations/audit/audit-key.js'
 import { loadMasterKeys } from '../../src/operations/keys/master-key.js'
 import { createSecretBox } from '../../src/security/secret-box.js'
 import { appendTransfers, seal } from '../audit/integrity/sealed-log.js'
-import { expectedEvents } from '../event-store/codec/expected-events.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { runCli as runProcess, temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
 import { runCli } from './in-process.js'
-
-const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 t.test('a copy that is killed again and again is complete in the end, and says what it did', async (t) => {
   const directory = temporaryDirectory(t)
@@ -79,37 +75,6 @@ t.test('what makes no sense is refused before anything is made', async (t) => {
     t.match(answer, { status, stdout: '', stderr: message }, `${from} ${to}`)
   }
 })
-
-t.test(
-  'a log of before there were keys is copied with the master key it has, and nothing of it is in clear then',
-  async (t) => {
-    const directory = temporaryDirectory(t)
-    const [from, to] = [join(directory, 'from'), join(directory, 'to')]
-    const { keys } = loadMasterKeys(from)
-    const source = await openEmbeddedEventStore({ directory: from })
-    const sealed = createSecretBox({ current: keys[0].key, others: [] }).seal('secret', 'somebody')
-    const user = expectedEvents['UserCreated.v1'] as Extract<(typeof expectedEvents)[string], { type: 'UserCreated' }>
-    const created = encodeEvent({ ...user, data: { ...user.data, email: sealed } }, context)
-    await source.append(`user-${user.data.userId}`, 'no_stream', [created])
-    const data = { merchantId: 'm', trackingId: '1', userId: 'ada', name: 'Ada of before', username: 'ada' }
-    const transfer = { id: randomUUID(), type: 'DepositCreated', data, metadata: { schemaVersion: 1 } }
-    await source.append('transfer-1', 'no_stream', [transfer])
-    await source.close()
-    const args = ['events', 'copy', '--from', `embedded:${from}`, '--to', `embedded:${to}`, '--json']
-    const wrong = { TRANSFERD_MASTER_KEY: 'ab'.repeat(32) }
-    t.match(await runCli(directory, args, wrong), { status: 1, stdout: '', stderr: /sealed with master key/ })
-    renameSync(join(from, 'master.key'), join(directory, 'away'))
-    t.match(await runCli(directory, args), { status: 1, stdout: '', stderr: /master\.key is missing/ })
-    const key = readFileSync(join(directory, 'away'), 'utf8').trim()
-    const done = await runCli(directory, args, { TRANSFERD_MASTER_KEY: key })
-    t.match(done, { status: 0, stdout: /"verified":\s*2/ }, done.stderr)
-
-    for (const file of readdirSync(to)) t.notOk(readFileSync(join(to, file)).includes('Ada of before'), file)
-    const at = { EVENT_STORE_URL: `embedded:${to}`, READ_MODEL_URL: `embedded:${to}`, TRANSFERD_MASTER_KEY: key }
-    const status = await runCli(directory, ['privacy', 'status', '--json'], at)
-    t.match(JSON.parse(status.stdout), { events: { sealed: 1, clear: 0 }, complete: true })
-  },
-)
 
 t.test('a log with a tree is verified before it is copied, and one that was edited is not', async (t) => {
   const directory = temporaryDirectory(t)

@@ -241,24 +241,3 @@ t.test(
     t.match(plan, [{ detail: /USING INDEX c1_i1 \(f0=\? AND f1/ }])
   },
 )
-
-t.test('rows of before, with the id in their text, are read as they are and written as rows are now', async (t) => {
-  const connection = new Connection(join(t.testdir(), 'read-models.db'))
-  const readModels = new EmbeddedReadModels(connection)
-  t.teardown(() => readModels.close())
-  const things = readModels.collection('things')
-  await things.put([{ _id: 'other' }])
-  const insert = connection.database.prepare('INSERT INTO c1(id, doc) VALUES (?, ?)')
-  insert.run('a "quoted" id', '{"_id":"a \\"quoted\\" id","n":1}')
-  t.strictSame(await things.texts('', 2), [
-    { _id: 'a "quoted" id', text: '{"_id":"a \\"quoted\\" id","n":1}' },
-    { _id: 'other', text: '{"_id":"other"}' },
-  ])
-  const update = { $inc: { n: 1 } }
-  await things.bulkWrite([{ updateOne: { filter: { _id: 'a "quoted" id', n: 1 }, update } }])
-  t.strictSame(await things.findOne({ _id: 'a "quoted" id' }), { _id: 'a "quoted" id', n: 2 })
-  t.equal(connection.database.prepare("SELECT doc FROM c1 WHERE id LIKE 'a%'").pluck().get(), '{"n":2}')
-  const last = { n: 3, _id: 'a "quoted" id' }
-  await things.put([last])
-  t.strictSame(await things.texts(undefined, 1), [{ _id: last._id, text: '{"_id":"a \\"quoted\\" id","n":3}' }])
-})

@@ -19,17 +19,7 @@ export class LogsDifferError extends Error {
   override readonly name = 'LogsDifferError'
 }
 
-/** What a copy has in another form than the source. */
-export interface Rewording {
-  /** Events that follow one another in the source, as the target is to have them: another form of `data`, and nothing else. */
-  reworded(events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]>
-  /** Of two events whose `data` differs. */
-  saysTheSame(original: RecordedEvent, copy: RecordedEvent): Promise<boolean>
-}
-
 export interface ReadingOptions {
-  /** Everything is copied as it is when absent. */
-  readonly rewording?: Rewording | undefined
   readonly signal: AbortSignal
   readonly onProgress: (events: number, at: Position) => void
 }
@@ -56,13 +46,13 @@ export async function compareLogs(
   source: EventStore,
   target: EventStore,
   from: EqualUpTo,
-  { signal, onProgress, rewording }: ReadingOptions,
+  { signal, onProgress }: ReadingOptions,
 ): Promise<EqualUpTo> {
   let equal = from
   const originals = eventsAfter(source, from.source)
   for await (const copy of eventsAfter(target, from.target)) {
     const { value: original } = (await originals.next()) as { value?: RecordedEvent }
-    const problem = original ? await difference(original, copy, rewording) : 'which the source has not'
+    const problem = original ? difference(original, copy) : 'which the source has not'
     if (!original || problem) throw new LogsDifferError(`${placeOf(copy)} of the target, ${problem}`)
     const streams = equal.streams + (original.revision === 0 ? 1 : 0)
     equal = {
@@ -79,17 +69,12 @@ export async function compareLogs(
 }
 
 /** As the end of a sentence; never a value, as some are secrets. */
-async function difference(
-  original: RecordedEvent,
-  copy: RecordedEvent,
-  rewording: Rewording | undefined,
-): Promise<string | undefined> {
+function difference(original: RecordedEvent, copy: RecordedEvent): string | undefined {
   if (original.stream !== copy.stream || original.revision !== copy.revision || original.id !== copy.id) {
     return `where the source has ${placeOf(original)}`
   }
   for (const field of ['type', 'data', 'metadata'] as const) {
     if (isDeepStrictEqual(original[field], copy[field])) continue
-    if (field === 'data' && (await rewording?.saysTheSame(original, copy))) continue
     return `whose ${field} is not the source's`
   }
   return undefined

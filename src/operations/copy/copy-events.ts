@@ -4,15 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EventStore } from '../../event-store/event-store.js'
 import { keyFileIn, openEmbeddedKeyStore } from '../../privacy/embedded/embedded-key-store.js'
 import type { KeyStore } from '../../privacy/key-store.js'
-import { createSecretBox, idOfMasterKey, type SecretBox } from '../../security/secret-box.js'
 import { verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError, readConfiguration } from '../configuration/configuration.js'
-import { firstKeyId, openKeyRing } from '../keys/key-ring.js'
-import { masterKeysOf } from '../keys/master-key.js'
-import { MasterKeyError } from '../keys/master-key-error.js'
 import { openEventStore, openKeyStore, requireLog } from '../stores/stores.js'
 import { type CopyOptions, CopyRefusedError, type CopyReport, copyLog } from './copy-log.js'
-import { keepKeys, SealingCopy } from './sealing-copy.js'
+import { CustomerKeyCopy } from './customer-key-copy.js'
 
 /** Copies the log at one URL to another, as EVENT_STORE_URL names them. @throws what {@link copyLog} does, ConfigurationError, NoLogError */
 export async function copyEvents(
@@ -27,14 +23,13 @@ export async function copyEvents(
   await requireVerified(origin, options.signal)
   const source = await open('--from', origin)
   const keys = keyStoresOf(origin, destination)
+  const keyCopy = new CustomerKeyCopy(keys.source, keys.target)
   let target: EventStore | undefined
   try {
     target = await open('--to', destination)
-    // Before the events that nobody can read without them.
-    await copyCustomerKeys(keys)
-    const logs = { source, target, sourceKeys: keys.source, targetKeys: keys.target }
-    const rewording = new SealingCopy({ ...logs, box: () => openBox(origin, source) })
-    return await copyLog({ source, target, ...options, rewording })
+    // Before the events, which cannot be read without them.
+    await keyCopy.copyAll()
+    return await copyLog({ source, target, ...options, beforeAppend: (events) => keyCopy.copyFor(events) })
   } finally {
     for (const store of new Set([keys.source, keys.target])) await store.close()
     await target?.close()
@@ -66,27 +61,6 @@ function keyStoresOf(origin: Configuration, destination: Configuration): KeyStor
     ? resolve(origin.dataDirectory) === resolve(destination.dataDirectory)
     : !existsSync(keyFileIn(origin.dataDirectory))
   return { source: isSame ? target : openEmbeddedKeyStore({ directory: origin.dataDirectory }), target }
-}
-
-const keysAtOnce = 500
-
-/** @throws CopyRefusedError */
-async function copyCustomerKeys({ source, target }: KeyStores): Promise<void> {
-  if (source === target) return
-  for (let keys = await source.after('', keysAtOnce); keys.length > 0; ) {
-    await keepKeys(target, keys)
-    keys = await source.after(keys.at(-1)!.id, keysAtOnce)
-  }
-}
-
-/** What seals the keys of the log's customers. @throws MasterKeyError also where it is the key of another log */
-async function openBox(configuration: Configuration, store: EventStore): Promise<SecretBox> {
-  const { keys } = await masterKeysOf(configuration)
-  const ring = await openKeyRing(store, keys)
-  const first = ring.digestKey ? undefined : await firstKeyId(store)
-  if (first !== undefined && first !== idOfMasterKey(ring.current))
-    throw new MasterKeyError(`the log's first secrets are sealed with master key ${first}, which is not the one given`)
-  return createSecretBox(ring)
 }
 
 function locate(option: string, url: string): Configuration {

@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
   WrongExpectedRevisionError,
 } from '../../event-store/event-store.js'
-import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize, type Rewording } from './compare-logs.js'
+import { compareLogs, type EqualUpTo, LogsDifferError, nothingYet, pageSize } from './compare-logs.js'
 import { CopyRecord } from './copy-record.js'
 
 /** The copy cannot be made, or go on, as things are; the message says what to change. */
@@ -43,32 +43,31 @@ export interface CopyOptions {
   readonly target: EventStore
   readonly signal: AbortSignal
   readonly onProgress: (progress: CopyProgress) => void
-  /** Everything is copied as it is when absent. */
-  readonly rewording?: Rewording
+  /** Called with the events that are about to be appended to the target. */
+  readonly beforeAppend?: (events: readonly RecordedEvent[]) => Promise<void>
 }
 
 /**
  * Copies a log into another one, in the global order, one append an event: ids, types, data, metadata, streams and revisions stay,
- * positions and the time of recording are the target's, and `data` is what {@link Rewording} makes of it. System streams (`$…`) are the engine's own and are left out. May be ended
+ * positions and the time of recording are the target's. System streams (`$…`) are the engine's own and are left out. May be ended
  * at any moment and begun again: it goes on behind the last event that the target has. Several at once do no harm.
  * @throws CopyRefusedError, LogsDifferError when the target holds anything but the beginning of the source, StoreUnavailableError
  */
-export async function copyLog({ source, target, signal, onProgress, rewording }: CopyOptions): Promise<CopyReport> {
+export async function copyLog({ source, target, signal, onProgress, beforeAppend }: CopyOptions): Promise<CopyReport> {
   const end = await endOfLog(source)
   const tell = (doing: CopyProgress['doing']) => (events: number, at: Position) =>
     onProgress({ doing, events, at, end: end ?? at })
 
   const record = await CopyRecord.load(target, copiedStream)
   const from = await resumeAt(source, record)
-  const before = await compareLogs(source, target, from, { signal, rewording, onProgress: tell('comparing') })
-  const after = await copyRest({ source, target, record, before, signal, rewording, onProgress: tell('copying') })
+  const before = await compareLogs(source, target, from, { signal, onProgress: tell('comparing') })
+  const after = await copyRest({ source, target, record, before, signal, beforeAppend, onProgress: tell('copying') })
   stopIfAsked(signal)
   // What an earlier run has copied was perhaps never read back; what one has verified was, and a log only grows.
   const verifiedRecord = await CopyRecord.load(target, verifiedStream)
   const verifiedBefore = await resumeAt(source, verifiedRecord)
   const verified = await compareLogs(source, target, verifiedBefore, {
     signal,
-    rewording,
     onProgress: tell('verifying'),
   })
   stopIfAsked(signal)
@@ -109,16 +108,17 @@ async function copyRest(options: {
   readonly record: CopyRecord
   readonly before: EqualUpTo
   readonly signal: AbortSignal
-  readonly rewording: Rewording | undefined
+  readonly beforeAppend: CopyOptions['beforeAppend']
   readonly onProgress: (events: number, at: Position) => void
 }): Promise<EqualUpTo> {
-  const { source, target, record, before, signal, rewording, onProgress } = options
+  const { source, target, record, before, signal, beforeAppend, onProgress } = options
   let reached = before
   while (!signal.aborted) {
     const page = await source.readAll({ maxCount: pageSize, ...(reached.source && { after: reached.source }) })
     const last = page.events.at(-1)
     if (last) {
-      const position = await append(target, (await rewording?.reworded(page.events)) ?? page.events)
+      await beforeAppend?.(page.events)
+      const position = await append(target, page.events)
       const streams = reached.streams + page.events.filter(({ revision }) => revision === 0).length
       const events = reached.events + page.events.length
       reached = { events, streams, last, source: last.position, target: position }

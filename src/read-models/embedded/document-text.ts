@@ -4,8 +4,7 @@ import type { Document } from '../read-models.js'
 const DOCUMENT_CHARACTERS_MAX = 16 * 1024 * 1024
 
 /**
- * A document as its row keeps it: without the `_id`, which the row has in a column of its own. Rows of earlier versions have it in the text,
- * first of all. @throws TypeError
+ * Returns the text that a row stores: the document without its `_id`, which has its own column. @throws TypeError
  */
 export function storedText(document: Document): string {
   if (Object.keys(document).length === 1) return '{}'
@@ -18,9 +17,8 @@ export function storedText(document: Document): string {
   return JSON.stringify(fields)
 }
 
-/** The document's own text, `_id` first. */
+/** Returns the document's JSON, `_id` first. */
 export function wholeText(id: string, stored: string): string {
-  if (stored.startsWith('{"_id":')) return stored
   return stored === '{}' ? `${beginOf(id)}}` : `${beginOf(id)},${stored.slice(1)}`
 }
 

@@ -273,10 +273,7 @@ export class WalletPayments {
     const { trackingId, merchantId } = transfer
     const stream = walletCodesStream(box.mac('wallet account', String(accountNumber)))
     const wrongCodes = await loadStream(store, codeCapDecider, stream)
-    // Of the day before an upgrade: the stream had the number itself in its name.
-    const older = await loadStream(store, codeCapDecider, walletCodesStream(String(accountNumber)))
-    const lockedUntilMs =
-      codesLockedUntilMs(wrongCodes.state, this.#nowMs()) ?? codesLockedUntilMs(older.state, this.#nowMs())
+    const lockedUntilMs = codesLockedUntilMs(wrongCodes.state, this.#nowMs())
     if (lockedUntilMs !== undefined) {
       return walletFailure('codes-locked', { retryAfterSeconds: Math.ceil((lockedUntilMs - this.#nowMs()) / 1000) })
     }

@@ -21,9 +21,6 @@ export const PrivacyStatusAnswer = Type.Object({
     total: Count,
     /** With personal data as ciphertext. */
     sealed: Count,
-    /** With personal data that anybody can read who has the file: recorded before there were keys. */
-    clear: Count,
-    clearByType: Type.Array(Type.Object({ type: Text, events: Count })),
   }),
   complete: Type.Boolean(),
   /** Time of the newest event that was looked at; null when there is none. */
@@ -70,8 +67,6 @@ export const ErasureAnswer = Type.Object({
   erasureId: Text,
   erasedAt: Time,
   transfers: Count,
-  /** Of them, those of which the log keeps personal data in clear: recorded before there were keys. */
-  inClear: Count,
   /** Uploaded receipts that were deleted. */
   receipts: Count,
 })

@@ -34,8 +34,8 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<PrivacyOptions> = async (a
     schema: { hide: true, response: { 200: PrivacyStatusAnswer } },
     handler: async () => {
       const ids = directory.all().map(({ merchantId }) => merchantId)
-      const { byMerchant, events, ...status } = await count.status(ids, countForMs)
-      return { ...status, byMerchant: [...byMerchant], events: { ...events, clearByType: [...events.clearByType] } }
+      const { byMerchant, ...status } = await count.status(ids, countForMs)
+      return { ...status, byMerchant: [...byMerchant] }
     },
   })
   app.route({

@@ -61,7 +61,7 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
 
 function Done({ erasure, onClose }: { readonly erasure: Erasure; readonly onClose: () => void }) {
   const text = useText()
-  const { erasureId, erasedAt, transfers, inClear, receipts } = erasure
+  const { erasureId, erasedAt, transfers, receipts } = erasure
   const count = (value: number) => text('privacy.count', { count: value })
   return (
     <div className="stack">
@@ -75,11 +75,9 @@ function Done({ erasure, onClose }: { readonly erasure: Erasure; readonly onClos
           { label: text('privacy.erasedAt'), value: <Time at={erasedAt} exact /> },
           { label: text('privacy.transfers'), value: count(transfers) },
           { label: text('privacy.receipts'), value: count(receipts) },
-          { label: text('privacy.inClear'), value: inClear > 0 ? count(inClear) : undefined },
         ]}
       />
       <p>{text('privacy.remainsHelp')}</p>
-      {inClear > 0 && <p>{text('privacy.inClearHelp')}</p>}
       <div className="row">
         <Button look="primary" onPress={onClose}>
           {text('common.close')}

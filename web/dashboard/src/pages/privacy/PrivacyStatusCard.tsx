@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
 import type { PrivacyStatus } from '../../api/contract'
 import { useMerchantName } from '../../app/merchant-names'
-import { useKnownText, useText } from '../../app/texts'
+import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Card } from '../../components/Card'
 import { DataTable } from '../../components/DataTable'
@@ -51,33 +51,10 @@ function Counted({ status }: { readonly status: PrivacyStatus }) {
           { label: text('privacy.erasures'), value: count(erasures) },
           { label: text('privacy.keysToDestroy'), value: keysToDestroy > 0 ? count(keysToDestroy) : undefined },
           { label: text('privacy.sealed'), value: count(events.sealed) },
-          {
-            label: text('privacy.clear'),
-            value: <Badge tone={events.clear === 0 ? 'good' : 'check'}>{count(events.clear)}</Badge>,
-          },
         ]}
       />
-      {events.clear > 0 && <InClear events={events} />}
       <ByMerchant status={status} />
     </>
-  )
-}
-
-function InClear({ events: { clearByType } }: Pick<PrivacyStatus, 'events'>) {
-  const text = useText()
-  const known = useKnownText()
-  return (
-    <details>
-      <summary>{text('privacy.clearHelp')}</summary>
-      <ul className="Privacy-types">
-        {clearByType.map(({ type, events }) => (
-          <li key={type}>
-            {known(`transfer.event.${type}`) ?? type}{' '}
-            <span className="muted">× {text('privacy.count', { count: events })}</span>
-          </li>
-        ))}
-      </ul>
-    </details>
   )
 }
 
