@@ -100,7 +100,7 @@ t.test('a file that is there is never replaced, and nothing half written is left
   await cliJson(directory, 'merchants', 'create', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/', '--sandbox')
   writeFileSync(join(directory, 'log.db'), 'mine')
   const there = await runCli(directory, ['events', 'backup', 'log.db'])
-  t.match(there, { status: 1, stdout: '', stderr: /log\.db is there already/ })
+  t.match(there, { status: 1, stdout: '', stderr: /log\.db already exists/ })
   const nowhere = await runCli(directory, ['events', 'backup', join('missing', 'log.db')])
   t.match(nowhere, { status: 1, stdout: '', stderr: /log\.db could not be written/ })
   writeFileSync(join(directory, 'new.db.part'), 'of a backup that was killed')

@@ -41,7 +41,7 @@ t.test(
     await store.close()
     await readModels.close()
     damage(join(dataDirectory, 'events.db'))
-    t.match(await checkLogAtRest(dataDirectory, signal), [/^SQLite says: |^The database cannot be read: /])
+    t.match(await checkLogAtRest(dataDirectory, signal), [/^SQLite reports: |^The database cannot be read: /])
     t.same(await checkOtherFiles(place, signal), [])
     t.same(await checkLogAtRest(dataDirectory, AbortSignal.abort()), [], 'nobody waits for it any more')
     damage(join(dataDirectory, 'read-models.db'))

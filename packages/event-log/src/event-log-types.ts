@@ -1,9 +1,9 @@
-/** What a log takes, answers and throws. Semantics are EventStoreDB's where the two could differ. */
+/** The types and errors of an event log. Their semantics follow EventStoreDB. */
 
-/** The revision an append names: the number of the stream's last event (from 0), or that it has none. */
+/** The revision that an append requires: the number of the stream's last event, counted from 0, or no event at all. */
 export type ExpectedRevision = number | 'no_stream'
 
-/** A place in the global order. Compare with {@link comparePositions}; both halves belong to it. */
+/** A position in the global order. Both halves are significant: use {@link comparePositions}. */
 export interface Position {
   readonly commit: bigint
   readonly prepare: bigint
@@ -12,7 +12,7 @@ export interface Position {
 export type JsonObject = { readonly [key: string]: unknown }
 
 export interface NewEvent {
-  /** UUID, lower case. An append repeated with the same ids is answered as the first one was. */
+  /** The event's id, a UUID in lower case. Repeating an append with the same ids returns the first result again. */
   readonly id: string
   readonly type: string
   readonly data: JsonObject
@@ -23,9 +23,11 @@ export interface RecordedEvent extends NewEvent {
   readonly stream: string
   readonly revision: number
   readonly position: Position
-  /** Milliseconds since the epoch, by the clock of the store. */
+  /** The milliseconds since the epoch on the store's clock. */
   readonly recordedAtMs: number
-  /** The event's bytes, where they are not just the JSON of what is shown here; only where it was asked for ({@link ReadAllOptions.includeStored}). */
+  /**
+   * The stored bytes, where they differ from the JSON of the fields above. Present only with {@link ReadAllOptions.includeStored}.
+   */
   readonly stored?: readonly Uint8Array[]
 }
 
@@ -36,7 +38,7 @@ export interface Append {
 }
 
 export interface AppendResult {
-  /** Revision of the last event of this append, not of the stream: a repeated append answers as the first did. */
+  /** The revision of the last event of this append, not of the stream: a repeated append returns the first result. */
   readonly revision: number
   readonly position: Position
 }
@@ -44,55 +46,55 @@ export interface AppendResult {
 export type Direction = 'forwards' | 'backwards'
 
 export interface ReadStreamOptions {
-  /** Forwards when absent. */
+  /** The read direction. Defaults to forwards. */
   readonly direction?: Direction
-  /** Inclusive; when absent, where the direction begins: the first event or the last one. */
+  /** The first revision to read, inclusive. Defaults to the first event, or to the last one when reading backwards. */
   readonly fromRevision?: number
-  /** At least 1; all when absent. */
+  /** The maximum number of events, at least 1. Defaults to all events. */
   readonly maxCount?: number
 }
 
 export interface ReadAllOptions {
-  /** Exclusive: only what was recorded after it. From the start when absent. */
+  /** The position to start after, exclusive. Defaults to the start of the log. */
   readonly after?: Position
-  /** Only streams whose names start with one of these (or-ed, case-sensitive). All but system streams (`$…`) when absent. */
+  /** The case-sensitive prefixes of stream names, any of which may match. Defaults to all streams but system streams (`$…`). */
   readonly streamPrefixes?: readonly string[]
-  /** Events in the page, at least 1. */
+  /** The maximum number of events in the page, at least 1. */
   readonly maxCount: number
-  /** Nothing that is stored goes unseen: what cannot be read as an event is shown with `stored`, and is no error. */
+  /** Returns unreadable events with their `stored` bytes instead of throwing, so that no stored byte goes unseen. */
   readonly includeStored?: true
 }
 
-/** A page of the global order. */
+/** A page of events in the global order. */
 export interface Page {
   readonly events: readonly RecordedEvent[]
-  /** Everything up to and including this place has been looked at, matching or not. Absent on an empty log. */
+  /** The position up to which the log was scanned, inclusive, matching or not. Absent on an empty log. */
   readonly checkpoint?: Position
-  /** True when nothing was behind this page as it was read. */
+  /** Whether the log ended with this page when it was read. */
   readonly atEnd: boolean
 }
 
 export interface SubscribeToAllOptions {
   readonly after?: Position | 'end'
   readonly streamPrefixes?: readonly string[]
-  /** Events in a page, at most; 500 when absent. */
+  /** The maximum number of events in a page. Defaults to 500. */
   readonly pageSize?: number
   readonly signal: AbortSignal
 }
 
 export interface PersistentSubscriptionSettings {
-  /** Where a group without a checkpoint begins. */
+  /** The position at which a group without a checkpoint starts. */
   readonly startFrom: 'start' | 'end' | Position
-  /** Only streams whose names start with one of these; fixed when the group is created. */
+  /** The prefixes of the stream names that the group reads. They cannot change after creation. */
   readonly streamPrefixes: readonly string[]
-  /** Looked at on a tick of one second: a redelivery comes at the first tick after it. */
+  /** The time to acknowledge an event. It is checked once a second, and the event is redelivered at the next check. */
   readonly messageTimeoutMs: number
-  /** Redeliveries after a timeout or a retry before the event is parked. */
+  /** The number of redeliveries, after timeouts or retries, before the event is parked. */
   readonly maxRetryCount: number
   readonly checkpointAfterMs: number
   readonly minCheckpointCount: number
   readonly maxCheckpointCount: number
-  /** 0: any number. */
+  /** The maximum number of consumers; 0 means no limit. */
   readonly maxSubscriberCount: number
   readonly liveBufferSize: number
   /** Must be smaller than historyBufferSize. */
@@ -101,7 +103,7 @@ export interface PersistentSubscriptionSettings {
   readonly consumerStrategy: 'RoundRobin' | 'DispatchToSingle' | 'Pinned'
 }
 
-/** EventStoreDB's own defaults, but from the start of the log. */
+/** EventStoreDB's defaults, except that the group starts at the start of the log. */
 export const defaultPersistentSubscriptionSettings: PersistentSubscriptionSettings = {
   startFrom: 'start',
   streamPrefixes: [],
@@ -119,24 +121,24 @@ export const defaultPersistentSubscriptionSettings: PersistentSubscriptionSettin
 
 export interface PersistentDelivery {
   readonly event: RecordedEvent
-  /** 0 at the first delivery. */
+  /** The number of earlier deliveries. */
   readonly retryCount: number
-  /** What to acknowledge: the event's id, or the parked entry's when it was replayed. */
+  /** The id to acknowledge: the event's id, or the id of the parked entry if the event is replayed. */
   readonly ackId: string
 }
 
 export type NackAction = 'retry' | 'park' | 'skip'
 
-/** One consumer of a group. Iterate it once; it ends when its signal aborts or {@link close} is called. */
+/** A consumer of a group. Iterate it once. It ends when its signal aborts or {@link close} is called. */
 export interface PersistentConsumer extends AsyncIterable<PersistentDelivery> {
-  /** Ids that are not in flight are ignored. */
+  /** Acknowledges events. Ignores ids that are not in flight. */
   ack(...ackIds: string[]): Promise<void>
   nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void>
   close(): Promise<void>
 }
 
 export interface ParkedEvent {
-  /** Number in the parked stream: what `replayParked` can stop at. */
+  /** The revision in the parked stream, at which `replayParked` can stop. */
   readonly parkedRevision: number
   readonly stream: string
   readonly revision: number
@@ -146,7 +148,7 @@ export interface ParkedEvent {
 
 export interface PersistentSubscriptionInfo {
   readonly group: string
-  /** EventStoreDB does not tell the stream prefixes: there the list is empty, unless this store made the group. */
+  /** The group's settings. EventStoreDB does not return stream prefixes, so they are empty unless this store created the group. */
   readonly settings: PersistentSubscriptionSettings
   readonly checkpoint?: Position
   readonly inFlight: number
@@ -157,9 +159,12 @@ export interface PersistentSubscriptionInfo {
 export interface PersistentSubscriptions {
   /** @throws PersistentSubscriptionExistsError, InvalidSettingsError */
   create(group: string, settings: PersistentSubscriptionSettings): Promise<void>
-  /** Drops the consumers and loads the group anew from its checkpoint. Its stream prefixes stay. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
+  /**
+   * Drops the consumers and reloads the group from its checkpoint. The stream prefixes do not change.
+   * @throws PersistentSubscriptionMissingError, InvalidSettingsError
+   */
   update(group: string, settings: PersistentSubscriptionSettings): Promise<void>
-  /** Removes the checkpoint and the parked events too. @throws PersistentSubscriptionMissingError */
+  /** Deletes the group with its checkpoint and parked events. @throws PersistentSubscriptionMissingError */
   delete(group: string): Promise<void>
   /** @throws PersistentSubscriptionMissingError */
   info(group: string): Promise<PersistentSubscriptionInfo>
@@ -168,40 +173,40 @@ export interface PersistentSubscriptions {
     group: string,
     options: { readonly bufferSize: number; readonly signal: AbortSignal },
   ): Promise<PersistentConsumer>
-  /** Oldest first. @throws PersistentSubscriptionMissingError */
+  /** Returns the parked events, oldest first. @throws PersistentSubscriptionMissingError */
   listParked(group: string, options: { readonly maxCount: number }): Promise<readonly ParkedEvent[]>
-  /** Delivers parked events again, before `stopAt` (a parked revision, excluded) or all. @throws PersistentSubscriptionMissingError */
+  /** Redelivers all parked events, or those before the parked revision `stopAt`. @throws PersistentSubscriptionMissingError */
   replayParked(group: string, options?: { readonly stopAt?: number }): Promise<void>
 }
 
 export interface EventLog {
   /**
-   * Appends atomically. Already done (the same ids follow the expected revision): answers as the first time.
-   * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (nothing may be assumed: read, or append again)
+   * Appends events atomically. Returns the first result again if the same ids already follow the expected revision.
+   * @throws WrongExpectedRevisionError, AppendTooLargeError, StoreUnavailableError (outcome unknown: read the stream, or repeat)
    */
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult>
   /**
-   * Several appends one after the other, stopping at the first refusal (which is thrown); those before it stay.
-   * One round trip where the engine can; not atomic across streams. An append of no events only asks whether the stream is as expected. `pipelined`:
-   * where it cannot, none waits for the answer to the one before it, and what stands behind a refusal may be stored as well; for who reads back
-   * what is stored. The refusal is thrown when all have ended.
+   * Executes appends sequentially and stops at the first rejected one, whose error it throws; the earlier ones remain. The appends
+   * take one round trip if the engine allows it, and are not atomic across streams. An append without events only checks the
+   * expected revision. With `pipelined`, an engine that needs a round trip per append does not wait between them, so appends after
+   * a rejected one may be stored too; the error follows when all have ended. Use it only if you read the stored events afterwards.
    */
   appendInOrder(
     appends: readonly Append[],
     options?: { readonly pipelined?: boolean },
   ): Promise<readonly AppendResult[]>
-  /** {@link appendInOrder} looks at all of its streams in one moment, and writes in the same: nobody else writes in between. */
+  /** Set if {@link appendInOrder} checks and writes all of its streams in one transaction, without other writes in between. */
   readonly appendsInOneTransaction?: true
-  /** A stream that does not exist reads as empty. */
+  /** Returns the events of a stream, or none if the stream does not exist. */
   readStream(stream: string, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>
   readAll(options: ReadAllOptions): Promise<Page>
   /**
-   * Pages for ever, the next one read only when it is asked for; an idle log yields nothing but waits, except that
-   * one page (perhaps empty) is always yielded once the end is first reached. Ends when the signal aborts.
+   * Yields pages until the signal aborts and reads each page on demand. On an idle log it waits, except that it always yields one
+   * page, possibly empty, when it first reaches the end.
    */
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page>
   readonly persistentSubscriptions: PersistentSubscriptions
-  /** Waits for what is under way. */
+  /** Waits for the operations in progress, then closes the log. */
   close(): Promise<void>
 }
 
@@ -216,7 +221,7 @@ export class WrongExpectedRevisionError extends Error {
   }
 }
 
-/** The log cannot be written or read just now (a full disk, a server unavailable). What was under way may or may not have happened. */
+/** The log is currently unavailable, for example because the disk is full. An operation in progress may or may not have succeeded. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
 }
@@ -241,12 +246,12 @@ export class MaximumSubscribersReachedError extends Error {
   override readonly name = 'MaximumSubscribersReachedError'
 }
 
-/** The consumer was cut off: the group was updated, deleted or lost. Consume again, with back-off. */
+/** The group dropped the consumer because it was updated, deleted or lost. Consume again with back-off. */
 export class ConsumerDroppedError extends Error {
   override readonly name = 'ConsumerDroppedError'
 }
 
-/** Another process consumes this group; only the embedded engine answers so. */
+/** Another process consumes this group. Only the embedded engine throws this error. */
 export class GroupHeldElsewhereError extends Error {
   override readonly name = 'GroupHeldElsewhereError'
 }
@@ -259,12 +264,12 @@ export function comparePositions(a: Position, b: Position): number {
   return 0
 }
 
-/** `C/P`, or just `C` when both halves are equal. */
+/** Returns `C/P`, or `C` if both halves are equal. */
 export function formatPosition(position: Position): string {
   return position.commit === position.prepare ? `${position.commit}` : `${position.commit}/${position.prepare}`
 }
 
-/** The inverse of {@link formatPosition}; undefined for anything else. */
+/** Parses the output of {@link formatPosition}. Returns `undefined` for any other text. */
 export function parsePosition(text: string): Position | undefined {
   const match = /^(\d{1,19})(?:\/(\d{1,19}))?$/.exec(text)
   if (!match?.[1]) return undefined

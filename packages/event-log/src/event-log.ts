@@ -10,43 +10,41 @@ import { EmbeddedPersistentSubscriptions } from './groups/embedded-persistent-su
 import { Log } from './log.js'
 import { WriterHost, type WriterPort } from './writer/writer-host.js'
 
-/** What crosses to another thread of the process. */
+/** The handle that opens the log in another thread of this process. */
 export interface EventLogHandle {
   readonly directory: string
-  /** Name it in the transfer list. */
+  /** The port to the writer. List it in the transfer list of the message. */
   readonly port: MessagePort
 }
 
 export interface SharedEventLog extends EventLog {
-  /** For {@link attachEventLog} in another thread of this process; one handle for each. */
+  /** Returns a handle for {@link attachEventLog} in another thread of this process. Each thread needs its own handle. */
   share(): EventLogHandle
 }
 
 /**
- * Opens the log in a directory, which is made when it is not there. All appends of the process go through one thread.
+ * Opens the log in a directory and creates both if they do not exist. One writer thread executes all appends of the process.
  * @throws CannotOpenLogError
  */
-export async function openEventLog(options: { readonly directory: string }): Promise<SharedEventLog> {
-  const { directory } = options
+export async function openEventLog({ directory }: { readonly directory: string }): Promise<SharedEventLog> {
   prepareLog(directory)
   const log = new Log(directory)
   const host = new WriterHost(directory, log.client)
   return {
-    ...withGroups(log, () => host.close()),
+    ...eventLogOf(log, () => host.close()),
     share: () => ({ directory, port: host.share() }),
   }
 }
 
-/** Opens the log in another thread of the process that opened it; it appends through that process's writer. */
-export function attachEventLog(handle: EventLogHandle): EventLog {
-  const log = new Log(handle.directory)
-  handle.port.on('message', ({ port }: WriterPort) => log.client.connect(port))
-  handle.port.on('close', () => log.client.ended('the event store was closed by the thread that opened it'))
-  return withGroups(log, async () => handle.port.close())
+/** Opens the log in another thread of the process that opened it. The thread appends through that process's writer. */
+export function attachEventLog({ directory, port }: EventLogHandle): EventLog {
+  const log = new Log(directory)
+  port.on('message', (writer: WriterPort) => log.client.connect(writer.port))
+  port.on('close', () => log.client.end('the event store was closed by the thread that opened it'))
+  return eventLogOf(log, async () => port.close())
 }
 
-/** The one place where persistent subscriptions are put on top of the log. */
-function withGroups(log: Log, closeWriter: () => Promise<void>): EventLog {
+function eventLogOf(log: Log, closeWriter: () => Promise<void>): EventLog {
   const persistentSubscriptions = new EmbeddedPersistentSubscriptions(log)
   return {
     append: (stream, expectedRevision, events) => log.append(stream, expectedRevision, events),

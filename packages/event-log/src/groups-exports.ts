@@ -1,4 +1,4 @@
-/** Competing consumers over a source of events that the caller brings: what persistent subscriptions of the protocol stand on. */
+/** Competing consumers on events from any source. The protocol server builds its persistent subscriptions on this entry. */
 export type { Delivered } from './groups/group.js'
 export {
   type EventFilter,

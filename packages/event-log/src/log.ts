@@ -12,21 +12,22 @@ import type {
   SubscribeToAllOptions,
 } from './event-log-types.js'
 import { walPath } from './file/log-file.js'
+import { toPosition } from './file/positions.js'
 import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
-import { Commits } from './reader/commit-watcher.js'
-import { LogReader, positionAt, scanWindow } from './reader/log-reader.js'
+import { CommitWatcher } from './reader/commit-watcher.js'
+import { LogReader, scanWindow } from './reader/log-reader.js'
 import { WriterClient } from './writer/writer-client.js'
 
 const defaultPageSize = 500
-/** Events of a stream that are read before the thread may do other things. */
-const streamPage = 1_000
-/** After a page in which nothing matched. Well below the 100 ms within which appends are noticed. */
+/** The number of events of a stream that are read before other work of the thread gets a turn. */
+const streamPageSize = 1_000
+/** The pause after a page without matching events. It is well below the 100 ms within which subscribers see appends. */
 const emptyPagePauseMs = 20
 
-/** One thread's connection to the log: what it writes goes to the process's writer, what it reads it reads itself. */
+/** One thread's connection to the log. It writes through the process's writer thread and reads on its own connection. */
 export class Log {
   readonly reader: LogReader
-  readonly commits: Commits
+  readonly commits: CommitWatcher
   readonly client: WriterClient
 
   readonly #directory: string
@@ -34,8 +35,8 @@ export class Log {
   constructor(directory: string) {
     this.#directory = directory
     this.reader = new LogReader(directory)
-    this.commits = new Commits(walPath(directory), () => this.reader.lastPosition())
-    this.client = new WriterClient((position) => this.commits.committed(position))
+    this.commits = new CommitWatcher(walPath(directory), () => this.reader.lastPosition())
+    this.client = new WriterClient((position) => this.commits.notify(position))
   }
 
   append(stream: string, expectedRevision: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendResult> {
@@ -60,7 +61,7 @@ export class Log {
       const page = this.reader.readStream(stream, {
         direction,
         fromRevision: from,
-        maxCount: Math.min(left, streamPage),
+        maxCount: Math.min(left, streamPageSize),
       })
       for (const event of page.events) events.push(event)
       if (page.atEnd || events.length === maxCount) return events
@@ -71,43 +72,43 @@ export class Log {
 
   async readAll(options: ReadAllOptions): Promise<Page> {
     checkCount('maxCount', options.maxCount, 1)
-    // A caller that reads page after page would otherwise never let the thread do anything else.
+    // A caller that reads one page after another must not block the thread.
     await nextTurn()
     return this.reader.readAll(options)
   }
 
   subscribeToAll(options: SubscribeToAllOptions): AsyncIterable<Page> {
     const { after, signal, streamPrefixes, pageSize = defaultPageSize } = options
-    // The end is that of this moment, not of the first page: what is appended between the two belongs to the subscriber.
-    const from = after === 'end' ? positionAt(this.reader.lastPosition()) : after
+    // Determine the end now: events that are appended before the first page is read belong to the subscriber.
+    const from = after === 'end' ? toPosition(this.reader.lastPosition()) : after
     const filter = streamPrefixes === undefined ? {} : { streamPrefixes }
     return this.#pages(from, { ...filter, maxCount: pageSize }, signal)
   }
 
   async *#pages(from: Position | undefined, options: ReadAllOptions, signal: AbortSignal): AsyncGenerator<Page> {
     let after = from
-    let endReached = false
+    let hasReachedEnd = false
     let skipped = 0
     while (!signal.aborted) {
       const page = await this.readAll(after === undefined ? options : { ...options, after })
       if (signal.aborted) return
       skipped += Number((page.checkpoint?.commit ?? 0n) - (after?.commit ?? 0n)) - page.events.length
       after = page.checkpoint
-      // Pages without events carry a checkpoint past what was filtered out; not for each of those, or a subscriber that
-      // notes its checkpoint in the log would wake itself for ever.
-      if (page.events.length > 0 || skipped >= scanWindow || (page.atEnd && !endReached)) {
+      // An empty page only moves the checkpoint past filtered events. Yield few of them: a subscriber that stores its
+      // checkpoint in the log would otherwise wake itself forever.
+      if (page.events.length > 0 || skipped >= scanWindow || (page.atEnd && !hasReachedEnd)) {
         skipped = 0
-        endReached ||= page.atEnd
+        hasReachedEnd ||= page.atEnd
         yield page
       }
       if (!page.atEnd) continue
-      // Woken by every group commit, a reader of rare streams would cost as much as one of all: it looks at them in lots.
+      // Without the pause, every group commit would wake a reader of rare streams, which would cost as much as a reader of all.
       if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
-      await this.commits.beyond(Number(after?.commit ?? 0n), signal)
+      await this.commits.waitForCommit(Number(after?.commit ?? 0n), signal)
     }
   }
 
-  /** Undefined when another holder, of this process or another one, has the lock of this name. */
+  /** Takes the lock with this name. Returns `undefined` if this or another process already holds it. */
   tryLock(name: string): ProcessLock | undefined {
     return tryProcessLock(this.#directory, name)
   }
@@ -127,6 +128,6 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function checkCount(what: string, value: number, least: number): void {
-  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${what} must be a whole number from ${least}`)
+function checkCount(name: string, value: number, least: number): void {
+  if (!Number.isSafeInteger(value) || value < least) throw new TypeError(`${name} must be a whole number from ${least}`)
 }

@@ -6,18 +6,18 @@ import { prepareLog } from './file/log-file.js'
 import type { ProcessLock } from './file/process-lock.js'
 import { Log } from './log.js'
 import type { LogReader } from './reader/log-reader.js'
-import { Activity } from './reader/stream-activity.js'
+import { StreamActivity } from './reader/stream-activity.js'
 import type { Expected } from './writer/stream-rules.js'
 import type { Outcome } from './writer/writer-client.js'
 import { WriterHost } from './writer/writer-host.js'
 
 /**
- * The embedded log with everything EventStoreDB's protocol shows of one: streams that can be deleted, described and
- * truncated, appends that name no revision, content of any kind. The service itself uses the narrower `EventLog`.
+ * The embedded log with everything that EventStoreDB's protocol exposes: stream deletion, stream metadata, truncation, appends
+ * without an expected revision, and content of any kind. The service itself uses the narrower `EventLog`.
  */
 export class StreamStore {
   readonly reader: LogReader
-  readonly activity: Activity
+  readonly activity: StreamActivity
   readonly #log: Log
   readonly #host: WriterHost
   readonly #dispose: () => void
@@ -28,7 +28,7 @@ export class StreamStore {
     return new StreamStore(directory, () => {})
   }
 
-  /** A log in a directory of its own, in memory where the system has such a place; gone when it is closed. */
+  /** Opens a log in a new directory, in memory where the system supports that. Closing the store deletes the directory. */
   static openTemporary(): StreamStore {
     let directory: string
     try {
@@ -44,7 +44,7 @@ export class StreamStore {
     prepareLog(directory)
     this.#log = new Log(directory)
     this.reader = this.#log.reader
-    this.activity = new Activity(this.reader, this.#log.commits)
+    this.activity = new StreamActivity(this.reader, this.#log.commits)
     this.#host = new WriterHost(directory, this.#log.client)
   }
 
@@ -53,22 +53,22 @@ export class StreamStore {
     return this.#log.client.execute({ kind: 'append', stream, expected, bodies: events.map(encodeBody) })
   }
 
-  /** Hides all events there are; the next append brings the stream back without them. @throws StoreUnavailableError */
+  /** Hides the stream's events. The next append recreates the stream without them. @throws StoreUnavailableError */
   delete(stream: string, expected: Expected): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'delete', stream, expected })
   }
 
-  /** Ends a stream for ever. @throws StoreUnavailableError */
+  /** Ends a stream permanently. @throws StoreUnavailableError */
   tombstone(stream: string, expected: Expected): Promise<Outcome> {
     return this.#log.client.execute({ kind: 'tombstone', stream, expected })
   }
 
-  /** Returns when the log has an event behind `position`, or the signal aborts. */
+  /** Resolves when the log has an event after `position`, or when the signal aborts. */
   waitForCommit(position: number, signal: AbortSignal): Promise<void> {
-    return this.#log.commits.beyond(position, signal)
+    return this.#log.commits.waitForCommit(position, signal)
   }
 
-  /** Undefined when another holder, of this process or another one, has the lock of this name. */
+  /** Takes the lock with this name. Returns `undefined` if this or another process already holds it. */
   tryLock(name: string): ProcessLock | undefined {
     return this.#log.tryLock(name)
   }

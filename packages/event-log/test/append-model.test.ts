@@ -5,7 +5,7 @@ import { openEventLog } from '../src/event-log.js'
 import { type ExpectedRevision, WrongExpectedRevisionError } from '../src/event-log-types.js'
 import { tempDirectory } from './support/temp-directory.js'
 
-/** The rules of append, as short as they can be said: a stream is a list of ids. */
+/** A minimal model of append, in which a stream is a list of ids. */
 class Model {
   readonly #streams = new Map<string, string[]>()
 
@@ -16,8 +16,8 @@ class Model {
       if (ids.length > 0) this.#streams.set(stream, [...stored, ...ids])
       return `ok ${Math.max(0, expected + ids.length - 1)}`
     }
-    const again = stored.slice(expected, expected + ids.length)
-    if (ids.length > 0 && again.join() === ids.join()) return `ok ${expected + ids.length - 1}`
+    const following = stored.slice(expected, expected + ids.length)
+    if (ids.length > 0 && following.join() === ids.join()) return `ok ${expected + ids.length - 1}`
     return `wrong, actual ${stored.length === 0 ? 'no_stream' : stored.length - 1}`
   }
 
@@ -31,13 +31,13 @@ const append = fc.record({
   expectedRevision: fc.oneof(fc.constant('no_stream' as const), fc.nat(6)),
   letters: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 4 }),
 })
-/** Units of appends in order; the units of an inner list are called at the same moment. */
+/** Lists of units, each of which is a list of appends in order. The units of an inner list are called simultaneously. */
 const turns = fc.array(fc.array(fc.array(append, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 }), {
   minLength: 1,
   maxLength: 8,
 })
 
-t.test('whatever is appended, the log answers and holds what the rules say', async (t) => {
+t.test('returns and stores what the model predicts for random appends', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   await fc.assert(
@@ -46,7 +46,7 @@ t.test('whatever is appended, the log answers and holds what the rules say', asy
       const run = randomUUID()
       const ids = new Map(['a', 'b', 'c', 'd'].map((letter) => [letter, randomUUID()]))
       for (const units of turns) {
-        const answers = await Promise.all(
+        const results = await Promise.all(
           units.map((unit) =>
             store
               .appendInOrder(
@@ -57,15 +57,15 @@ t.test('whatever is appended, the log answers and holds what the rules say', asy
                 })),
               )
               .then(
-                (results) => results.map(({ revision }) => `ok ${revision}`).join(),
+                (appended) => appended.map(({ revision }) => `ok ${revision}`).join(),
                 (error: unknown) =>
                   error instanceof WrongExpectedRevisionError ? `wrong, actual ${error.actual}` : error,
               ),
           ),
         )
         t.same(
-          answers,
-          units.map((unit) => expectedAnswer(model, unit)),
+          results,
+          units.map((unit) => expectedResult(model, unit)),
         )
       }
       for (const stream of ['x', 'y']) {
@@ -80,15 +80,15 @@ t.test('whatever is appended, the log answers and holds what the rules say', asy
   )
 })
 
-function expectedAnswer(
+function expectedResult(
   model: Model,
   unit: readonly { stream: string; expectedRevision: ExpectedRevision; letters: readonly string[] }[],
 ): string {
-  const answers: string[] = []
+  const results: string[] = []
   for (const { stream, expectedRevision, letters } of unit) {
-    const answer = model.append(stream, expectedRevision, letters)
-    if (answer.startsWith('wrong')) return answer
-    answers.push(answer)
+    const result = model.append(stream, expectedRevision, letters)
+    if (result.startsWith('wrong')) return result
+    results.push(result)
   }
-  return answers.join()
+  return results.join()
 }

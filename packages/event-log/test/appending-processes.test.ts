@@ -9,10 +9,10 @@ import { tempDirectory } from './support/temp-directory.js'
 
 interface Child {
   readonly process: ChildProcess
-  /** `<stream> <event id> <position>` */
+  /** The acknowledged appends, each as `<stream> <event id> <position>`. */
   readonly acknowledged: string[]
   readonly ended: Promise<unknown>
-  begin(): void
+  start(): void
 }
 
 async function startChild(directory: string, prefix: string, appends: number, callers: number): Promise<Child> {
@@ -27,7 +27,7 @@ async function startChild(directory: string, prefix: string, appends: number, ca
     if (line !== 'ready') acknowledged.push(line)
   })
   await ready
-  return { process, acknowledged, ended: once(process, 'close'), begin: () => process.stdin?.write('go\n') }
+  return { process, acknowledged, ended: once(process, 'close'), start: () => process.stdin?.write('go\n') }
 }
 
 async function readWhole(store: EventLog): Promise<RecordedEvent[]> {
@@ -44,64 +44,64 @@ function show(event: RecordedEvent): string {
   return `${event.stream} ${event.id} ${event.position.commit}`
 }
 
-function withoutGaps(events: readonly RecordedEvent[]): boolean {
+function hasNoGaps(events: readonly RecordedEvent[]): boolean {
   return events.every((event, i) => event.position.commit === BigInt(i + 1))
 }
 
-t.test('two processes that open a new directory at the same moment both append, and neither starves', async (t) => {
+t.test('two processes that open a new directory simultaneously both append without starving', async (t) => {
   const directory = tempDirectory(t)
   const children = await Promise.all(['a', 'b'].map((prefix) => startChild(directory, prefix, 8_000, 32)))
-  for (const child of children) child.begin()
+  for (const child of children) child.start()
   const first = await Promise.race(children.map(async (child) => child.ended.then(() => child)))
   const other = children.find((child) => child !== first)
-  t.ok((other?.acknowledged.length ?? 0) > 800, `the slower one had ${other?.acknowledged.length} of 8000 by then`)
+  t.ok((other?.acknowledged.length ?? 0) > 800, `the slower process had ${other?.acknowledged.length} of 8000 by then`)
   await Promise.all(children.map((child) => child.ended))
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
   const events = await readWhole(store)
-  t.ok(withoutGaps(events))
+  t.ok(hasNoGaps(events))
   t.same(new Set(events.map(show)), new Set(children.flatMap((child) => child.acknowledged)))
   t.equal(events.length, 16_000)
 })
 
-t.test('of two processes that create the same stream, one wins', async (t) => {
+t.test('only one of two processes can create a stream', async (t) => {
   const directory = tempDirectory(t)
   const stores = await Promise.all([openEventLog({ directory }), openEventLog({ directory })])
   t.teardown(() => Promise.all(stores.map((store) => store.close())))
   for (let i = 0; i < 20; i++) {
-    const answers = await Promise.allSettled(
+    const results = await Promise.allSettled(
       stores.map((store) =>
         store.append(`x-${i}`, 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }]),
       ),
     )
-    t.same(answers.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    t.same(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   }
 })
 
-t.test('a subscriber notices within a second what another process appends', async (t) => {
+t.test('a subscriber receives the append of another process within a second', async (t) => {
   const directory = tempDirectory(t)
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())
   const child = await startChild(directory, 'other', 1, 1)
   const stop = new AbortController()
-  let begunAt = 0
+  let startedAt = 0
   for await (const page of store.subscribeToAll({ after: 'end', signal: stop.signal })) {
     if (page.events.length > 0) {
-      t.ok(performance.now() - begunAt < 1_000)
+      t.ok(performance.now() - startedAt < 1_000)
       t.match(page.events[0]?.stream, /^other-/)
       break
     }
-    begunAt = performance.now()
-    child.begin()
+    startedAt = performance.now()
+    child.start()
   }
   await child.ended
 })
 
 for (const round of [1, 2, 3]) {
-  t.test(`a process killed while it appends has lost nothing it acknowledged (${round})`, async (t) => {
+  t.test(`a process killed while appending loses no acknowledged append (${round})`, async (t) => {
     const directory = tempDirectory(t)
     const child = await startChild(directory, 'killed', 1_000_000, 64)
-    child.begin()
+    child.start()
     while (child.acknowledged.length < round * 1_500) await new Promise((resolve) => setTimeout(resolve, 5))
     child.process.kill('SIGKILL')
     await child.ended
@@ -113,7 +113,7 @@ for (const round of [1, 2, 3]) {
       child.acknowledged.filter((line) => !stored.has(line)),
       [],
     )
-    t.ok(withoutGaps(events))
+    t.ok(hasNoGaps(events))
     const last = child.acknowledged.at(-1)?.split(' ')[0] ?? ''
     const event = { id: randomUUID(), type: 'T', data: {}, metadata: {} }
     t.equal((await store.append(last, 0, [event])).position.commit, BigInt(events.length + 1))

@@ -8,29 +8,29 @@ const json = fc.oneof(fc.object(), fc.jsonValue()).map((value) => Buffer.from(JS
 const spaced = fc.object().map((value) => Buffer.from(` ${JSON.stringify(value, null, 2)}\n`))
 const content = fc.oneof(bytes, json, spaced)
 
-t.test('whatever a client writes comes back byte by byte', async (t) => {
+t.test('returns every event unchanged, byte by byte', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.boolean(), content, content, (type, isJson, data, metadata) => {
       const event = { id: randomUUID(), type, isJson, data, metadata }
       const body = encodeBody(event)
-      const back = decodeBody(body)
+      const decoded = decodeBody(body)
       return (
         idOfBody(body) === event.id &&
-        back.id === event.id &&
-        back.type === type &&
-        back.isJson === isJson &&
-        Buffer.compare(back.data, data) === 0 &&
-        Buffer.compare(back.metadata, metadata) === 0
+        decoded.id === event.id &&
+        decoded.type === type &&
+        decoded.isJson === isJson &&
+        Buffer.compare(decoded.data, data) === 0 &&
+        Buffer.compare(decoded.metadata, metadata) === 0
       )
     }),
   )
   t.pass()
 })
 
-t.test('objects are stored as the service stores its own', async (t) => {
+t.test('stores JSON objects in the same form as the service', async (t) => {
   const id = randomUUID()
   const event = { id, type: 'T"1', isJson: true, data: Buffer.from('{"a":1.0}'), metadata: Buffer.from('{}') }
   t.equal(encodeBody(event), `["${id}","T\\"1",{"a":1.0},{}]`)
   t.ok(encodeBody({ ...event, metadata: Buffer.alloc(0) }) instanceof Uint8Array)
-  t.ok(encodeBody({ ...event, data: Buffer.from('{"a":1}x') }) instanceof Uint8Array, 'what only begins as JSON')
+  t.ok(encodeBody({ ...event, data: Buffer.from('{"a":1}x') }) instanceof Uint8Array, 'JSON followed by other text')
 })

@@ -7,7 +7,7 @@ import { tempDirectory } from './support/temp-directory.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-t.test('what the README shows runs as it stands, and prints what it says', async (t) => {
+t.test('the snippet of the README runs and prints the expected lines', async (t) => {
   const code = /```js\n([\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1]
   if (!code) throw new Error('the README has no snippet')
   const directory = tempDirectory(t)

@@ -15,9 +15,9 @@ function event(bytes = 100): NewEvent {
 }
 
 async function fails(store: SharedEventLog, bytes: number): Promise<boolean> {
-  const answer = await store.append(`x-${randomUUID()}`, 'no_stream', [event(bytes)]).catch((error: unknown) => error)
-  if (answer instanceof StoreUnavailableError) return true
-  if (answer instanceof Error) throw answer
+  const result = await store.append(`x-${randomUUID()}`, 'no_stream', [event(bytes)]).catch((error: unknown) => error)
+  if (result instanceof StoreUnavailableError) return true
+  if (result instanceof Error) throw result
   return false
 }
 
@@ -25,8 +25,8 @@ function mountSmall(directory: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', directory], { stdio: 'ignore' })
 }
 
-/** Why no small file system can be mounted here, if it cannot. */
-function noSmallFileSystem(): string | false {
+/** Returns the reason why no small file system can be mounted, or `false` if it can. */
+function cannotMount(): string | false {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-mount-'))
   try {
     mountSmall(directory)
@@ -39,8 +39,8 @@ function noSmallFileSystem(): string | false {
   }
 }
 
-const fullDisk = 'on a full disk appends fail and store nothing; with room again they go on by themselves'
-t.test(fullDisk, { skip: noSmallFileSystem() }, async (t) => {
+const fullDisk = 'appends on a full disk fail and store nothing, and succeed again when there is space'
+t.test(fullDisk, { skip: cannotMount() }, async (t) => {
   const mount = tempDirectory(t)
   mountSmall(mount)
   t.teardown(() => execFileSync('umount', ['-l', mount]))
@@ -50,15 +50,15 @@ t.test(fullDisk, { skip: noSmallFileSystem() }, async (t) => {
   writeFileSync(join(mount, 'ballast'), Buffer.alloc(8 * 1024 * 1024))
   let acknowledged = 1
   while (!(await fails(store, 500_000))) acknowledged += 1
-  t.ok(acknowledged > 1, `${acknowledged} fitted`)
-  // Everything of a group fails, small ones too, or is stored: never anything in between.
+  t.ok(acknowledged > 1, `${acknowledged} events fit`)
+  // All appends of a group commit fail, including small ones, or all are stored.
   const small = Array.from({ length: 50 }, () => event())
-  const answers = await Promise.allSettled(
+  const results = await Promise.allSettled(
     small.map((one, i) => store.append(`small-${i}`, 'no_stream', [one, event(200_000)])),
   )
-  acknowledged += 2 * answers.filter(({ status }) => status === 'fulfilled').length
-  t.ok(answers.some(({ status }) => status === 'rejected'))
-  t.same((await store.readStream('kept'))[0]?.position, kept.position, 'reads go on')
+  acknowledged += 2 * results.filter(({ status }) => status === 'fulfilled').length
+  t.ok(results.some(({ status }) => status === 'rejected'))
+  t.same((await store.readStream('kept'))[0]?.position, kept.position, 'reads still work')
   t.equal((await store.readAll({ maxCount: 1_000 })).events.length, acknowledged)
 
   rmSync(join(mount, 'ballast'))
@@ -68,7 +68,7 @@ t.test(fullDisk, { skip: noSmallFileSystem() }, async (t) => {
   t.ok(all.every(({ position }, i) => position.commit === BigInt(i + 1)))
 })
 
-t.test('a log writer that crashes fails what is under way, and is replaced', async (t) => {
+t.test('a crashed log writer fails the appends in progress and is replaced', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   await store.append('before', 'no_stream', [event()])
@@ -76,16 +76,16 @@ t.test('a log writer that crashes fails what is under way, and is replaced', asy
   const writer = await new Promise<MessagePort>((resolve) => {
     handle.port.once('message', ({ port }: { port: MessagePort }) => resolve(port))
   })
-  // No thread of ours sends this: the writer dies of it.
+  // An invalid message crashes the writer.
   writer.postMessage(null)
-  const answers = await Promise.all(Array.from({ length: 10 }, () => fails(store, 10)))
+  const failed = await Promise.all(Array.from({ length: 10 }, () => fails(store, 10)))
   handle.port.close()
   while (await fails(store, 10)) await new Promise((resolve) => setTimeout(resolve, 50))
-  t.type(answers[0], 'boolean')
+  t.type(failed[0], 'boolean')
   t.equal((await store.readStream('before')).length, 1)
 })
 
-t.test('after close every call is turned away', async (t) => {
+t.test('rejects every call after close', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   await store.append('x', 'no_stream', [event()])
   const pages = store.subscribeToAll({ streamPrefixes: ['x'], signal: new AbortController().signal })
@@ -102,31 +102,31 @@ t.test('after close every call is turned away', async (t) => {
   await next
 })
 
-t.test('more calls than may wait are turned away, the others are answered', async (t) => {
+t.test('rejects only the calls that exceed the limit of waiting appends', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   const one = event()
-  const answers = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 60_000 }, (_, i) => store.append(`x-${i}`, 'no_stream', [one])),
   )
-  t.equal(answers.filter(({ status }) => status === 'fulfilled').length, 50_000)
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, 50_000)
   t.equal(
-    answers.filter((answer) => answer.status === 'rejected' && answer.reason instanceof StoreUnavailableError).length,
+    results.filter((result) => result.status === 'rejected' && result.reason instanceof StoreUnavailableError).length,
     10_000,
   )
 })
 
-t.test('the data directory is made for its owner only', async (t) => {
+t.test('creates the data directory with access for its owner only', async (t) => {
   const directory = join(tempDirectory(t), 'deep', 'data')
   const store = await openEventLog({ directory })
   await store.close()
   t.equal(statSync(directory).mode & 0o777, 0o700)
 })
 
-t.test('what cannot be opened is refused in plain words', async (t) => {
+t.test('explains why a directory cannot be opened', async (t) => {
   const open = (directory: string) => openEventLog({ directory })
   const parent = tempDirectory(t)
-  const at = (name: string) => {
+  const create = (name: string) => {
     mkdirSync(join(parent, name))
     return join(parent, name)
   }
@@ -136,15 +136,15 @@ t.test('what cannot be opened is refused in plain words', async (t) => {
     message: /cannot be used as a data directory/,
   })
 
-  const text = at('text')
+  const text = create('text')
   writeFileSync(join(text, 'events.db'), 'certainly not a database, but some text of a length')
   await t.rejects(open(text), { name: 'CannotOpenLogError', message: /is not an event log/ })
 
-  const foreign = at('foreign')
+  const foreign = create('foreign')
   new Database(join(foreign, 'events.db')).exec('CREATE TABLE t (x)').close()
-  await t.rejects(open(foreign), { name: 'CannotOpenLogError', message: /belongs to another program/ })
+  await t.rejects(open(foreign), { name: 'CannotOpenLogError', message: /belongs to a different program/ })
 
-  const newer = at('newer')
+  const newer = create('newer')
   await (await open(newer)).close()
   const db = new Database(join(newer, 'events.db'))
   db.pragma('user_version = 2')
@@ -152,13 +152,13 @@ t.test('what cannot be opened is refused in plain words', async (t) => {
   await t.rejects(open(newer), { name: 'CannotOpenLogError', message: /written by a newer version.*upgrade/ })
 
   if (process.getuid?.() !== 0) {
-    const sealed = at('sealed')
+    const sealed = create('sealed')
     chmodSync(sealed, 0o500)
     await t.rejects(open(sealed), { name: 'CannotOpenLogError', message: /write access/ })
   }
 })
 
-t.test('what is read is not trusted: broken JSON and a broken sequence are named by their position', async (t) => {
+t.test('reports the position of broken JSON and of a broken sequence', async (t) => {
   const directory = tempDirectory(t)
   const store = await openEventLog({ directory })
   t.teardown(() => store.close())

@@ -14,7 +14,7 @@ function attachedThread(store: SharedEventLog): Worker {
   })
 }
 
-t.test('another thread follows the log and appends through the same writer', async (t) => {
+t.test('another thread subscribes to the log and appends through the same writer', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   const thread = attachedThread(store)
@@ -36,7 +36,7 @@ t.test('another thread follows the log and appends through the same writer', asy
   t.equal(code, 0)
 })
 
-t.test('a thread that dies does not disturb the others', async (t) => {
+t.test('a terminated thread does not affect the others', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   t.teardown(() => store.close())
   const thread = attachedThread(store)
@@ -47,7 +47,7 @@ t.test('a thread that dies does not disturb the others', async (t) => {
   t.equal(revision, 0)
 })
 
-t.test('a thread whose process closed the store is told so', async (t) => {
+t.test('rejects appends of a thread whose process closed the store', async (t) => {
   const store = await openEventLog({ directory: tempDirectory(t) })
   const attached = attachEventLog(store.share())
   const event = { id: randomUUID(), type: 'T', data: {}, metadata: {} }

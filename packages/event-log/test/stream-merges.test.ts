@@ -23,7 +23,7 @@ class Writer {
 
   append(names: readonly string[], ending: 'commit' | 'crash'): void {
     this.#db.exec('BEGIN IMMEDIATE')
-    this.#transaction.begun(0)
+    this.#transaction.begin(0)
     for (const name of names) this.#transaction.write(name, undefined, 0, ['[]'])
     if (ending === 'commit') {
       this.#transaction.commit()
@@ -46,14 +46,14 @@ class Writer {
   }
 }
 
-/** As programs find a stream that know of no recent names. */
-function findAsBefore(db: Database.Database, name: string): unknown {
+/** Finds a stream like a program that does not know of recent names. */
+function findWithoutRecent(db: Database.Database, name: string): unknown {
   const indexed = db.prepare('SELECT stream FROM stream_names WHERE hash = ?').pluck().get(streamHash(name))
   const young = 'SELECT stream FROM events WHERE stream > (SELECT indexed_through FROM log_state) AND name = ?'
   return indexed ?? db.prepare(young).pluck().get(name)
 }
 
-t.test('every stream is found after every commit, whoever merges and whoever crashes', async (t) => {
+t.test('finds every stream after every commit, regardless of merges and crashes', async (t) => {
   const step = fc.record({ writer: fc.nat(1), count: fc.nat(9), crashes: fc.integer({ min: 0, max: 9 }) })
   let indexed = 0
   fc.assert(
@@ -69,7 +69,7 @@ t.test('every stream is found after every commit, whoever merges and whoever cra
         const ending = crashes === 0 ? 'crash' : 'commit'
         writers[writer]!.append(added, ending)
         if (ending === 'commit') names.push(...added)
-        const some = names.filter((_, place) => (place + n) % 7 === 0)
+        const some = names.filter((_, i) => (i + n) % 7 === 0)
         const fresh = new StreamNumbers(db)
         for (const name of some) {
           const number = names.indexOf(name) + 1
@@ -78,22 +78,22 @@ t.test('every stream is found after every commit, whoever merges and whoever cra
             findStream(db, fresh, name),
             writers[0]!.find(name),
             writers[1]!.find(name),
-            findAsBefore(db, name),
+            findWithoutRecent(db, name),
           ]
           if (found.some((one) => one !== number)) throw new Error(`${name} is ${number} and not ${found}`)
         }
         if (fresh.youngCount > 10 * sizes.recentAt) throw new Error(`${fresh.youngCount} names are young`)
-        if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('what does not exist was found')
+        if (findStream(db, fresh, `transfer-${n}-none`) !== undefined) throw new Error('found a nonexistent stream')
       }
       indexed += db.prepare('SELECT indexed_through FROM log_state').pluck().get() as number
       for (const one of [...writers, db]) one.close()
     }),
     { numRuns: 6, endOnFailure: true },
   )
-  t.ok(indexed > 200, 'names were indexed for good')
+  t.ok(indexed > 200, 'names reached the whole index')
 })
 
-t.test('recent names do not stay among the recent ones', async (t) => {
+t.test('moves recent names to the whole index', async (t) => {
   const directory = tempDirectory(t)
   prepareLog(directory)
   const writer = new Writer(directory)

@@ -7,13 +7,13 @@ import { type EventLog, WrongExpectedRevisionError } from '../src/event-log-type
 import { streamHash } from '../src/file/stream-hash.js'
 import { tempDirectory } from './support/temp-directory.js'
 
-t.test('the hash of a name is what it was in every version: it is written into logs', async (t) => {
+t.test('never changes the hash of a name, which is stored in logs', async (t) => {
   t.equal(streamHash('a'), 5854749488514)
   t.equal(streamHash('transfer-6f9619ff-8b86-5011-b42d-00cf4fc964ff'), 2682882079535)
   t.equal(streamHash('häuschen-日本-😀'), 34049831746670)
 })
 
-t.test('hashes are spread over 48 bits', async (t) => {
+t.test('distributes hashes over 48 bits', async (t) => {
   const hashes = Array.from({ length: 100_000 }, () => streamHash(`transfer-${randomUUID()}`))
   t.ok(hashes.every((hash) => Number.isSafeInteger(hash) && hash >= 0 && hash < 2 ** 48))
   t.ok(new Set(hashes).size > 99_990)
@@ -32,11 +32,11 @@ async function create(store: EventLog, names: readonly string[]): Promise<void> 
   }
 }
 
-t.test('every stream is found, before its name is merged into the index, meanwhile and afterwards', async (t) => {
+t.test('finds every stream before, during and after the merge of its name into the index', async (t) => {
   const directory = tempDirectory(t)
   const names = Array.from({ length: 12_000 }, () => `transfer-${randomUUID()}`)
   const store = await openEventLog({ directory })
-  // It has looked at the log once, early, and never since.
+  // This instance reads the log once, early, and not again.
   const idle = await openEventLog({ directory })
   await create(store, names.slice(0, 100))
   t.equal((await idle.readStream(names[50]!)).length, 1)
@@ -50,19 +50,19 @@ t.test('every stream is found, before its name is merged into the index, meanwhi
     for (const name of sample) t.equal((await one.readStream(name)).length, 1)
     t.same(await one.readStream(`transfer-${randomUUID()}`), [])
     for (const name of sample.slice(0, 50)) {
-      const again = one.append(name, 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
-      await t.rejects(again, new WrongExpectedRevisionError(name, 'no_stream', 0))
+      const second = one.append(name, 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
+      await t.rejects(second, new WrongExpectedRevisionError(name, 'no_stream', 0))
     }
   }
   await Promise.all([store, idle, reopened].map((one) => one.close()))
 })
 
-t.test('names that share a hash are told apart', async (t) => {
+t.test('distinguishes names with the same hash', async (t) => {
   const directory = tempDirectory(t)
   const store = await openEventLog({ directory })
   await create(store, ['x-1', 'x-2'])
   await store.close()
-  // As if both had the hash of a third name as well, and had been merged.
+  // Simulate that both names are merged and also have the hash of a third name.
   const db = new Database(join(directory, 'events.db'))
   const insert = db.prepare('INSERT INTO stream_names VALUES (?, ?)')
   for (const name of ['x-1', 'x-2', 'x-3']) for (const number of [1, 2]) insert.run(streamHash(name), number)

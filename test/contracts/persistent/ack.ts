@@ -304,7 +304,7 @@ export const checkpointOurs: Rules = {
   },
 
   'one that falls due while another is written is written afterwards': async (t, scene) => {
-    await scene.putAtOnce(50, 'a')
+    await scene.putInOneAppend(50, 'a')
     await scene.create({ ...each, checkpointAfterMs: 0 })
     const taker = await scene.consume(50)
     await taker.count(50)

@@ -63,7 +63,7 @@ export const competeRules: Rules = {
   },
 
   'RoundRobin: each has no more than its own buffer, and no event comes twice': async (t, scene) => {
-    await scene.putAtOnce(60)
+    await scene.putInOneAppend(60)
     await scene.create()
     const takers = [await scene.consume(2), await scene.consume(5), await scene.consume(9)]
     await allOf(16, ...takers)
@@ -194,7 +194,7 @@ export const competeRules: Rules = {
     t.equal(slow.got.length, 2)
     t.ok(fast.got.length > 0 && fast.got.length < 46)
     t.ok(owners([slow, fast]).every(hasOne))
-    slow.answer = acking
+    slow.onDelivery = acking
     await slow.ackAll()
     await allOf(48, slow, fast)
     t.equal(total([slow, fast]), 48)

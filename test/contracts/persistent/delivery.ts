@@ -72,7 +72,7 @@ export const deliveryRules: Rules = {
   },
 
   'a consumer may take more than the group buffers': async (t, scene) => {
-    await scene.putAtOnce(100)
+    await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
     const taker = await scene.consume(64, acking)
     t.same((await (await taker.count(100)).quiet()).numbers, range(100))
@@ -81,8 +81,8 @@ export const deliveryRules: Rules = {
   'a burst over small buffers comes in order, once': async (t, scene) => {
     await scene.create({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
     const taker = await scene.consume(5)
-    for (let i = 0; i < 15; i += 1) await scene.putAtOnce(20)
-    taker.answer = acking
+    for (let i = 0; i < 15; i += 1) await scene.putInOneAppend(20)
+    taker.onDelivery = acking
     await taker.ackAll()
     t.same((await (await taker.count(300)).quiet()).numbers, range(300))
   },
@@ -90,7 +90,7 @@ export const deliveryRules: Rules = {
   'one big append comes in order, once': async (t, scene) => {
     await scene.create()
     const taker = await scene.consume(400, acking)
-    await scene.putAtOnce(400)
+    await scene.putInOneAppend(400)
     t.same((await (await taker.count(400)).quiet()).numbers, range(400))
   },
 
@@ -153,7 +153,7 @@ export const deliveryRules: Rules = {
 
 export const deliveryOurs: Rules = {
   'reading on does not wait for an ack': async (t, scene) => {
-    await scene.putAtOnce(100)
+    await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
     const taker = await scene.consume(64)
     t.same((await (await taker.count(64)).quiet()).numbers, range(64))

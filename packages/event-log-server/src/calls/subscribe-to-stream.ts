@@ -43,7 +43,7 @@ export async function subscribeToStream(
       next = Math.max(next, now.current + 1)
       outlet.write(caughtUp())
     }
-    await store.activity.next(stream, seen, signal)
+    await store.activity.waitForEvent(stream, seen, signal)
   }
 }
 

@@ -22,7 +22,7 @@ export function sourceOf(store: StreamStore, stored: StoredGroup, budget: Matchi
 
 /** What groups of streams and of the whole log have in common. */
 abstract class Source implements GroupSource<ResolvedEvent> {
-  abstract readonly isOver: boolean
+  abstract readonly hasEnded: boolean
 
   constructor(
     protected readonly store: StreamStore,
@@ -51,10 +51,10 @@ abstract class Source implements GroupSource<ResolvedEvent> {
     return typeof correlation === 'string' ? correlation : event.stream
   }
 
-  protected itemOf(event: StoredEvent, place: number): Item<ResolvedEvent> {
+  protected itemOf(event: StoredEvent, position: number): Item<ResolvedEvent> {
     const resolved = this.stored.settings.resolveLinks ? resolve(event, this.store.reader) : { event }
     const size = event.data.length + event.metadata.length + (resolved.event?.data.length ?? 0)
-    return { event: resolved, id: event.id, place, lane: this.laneOf(resolved), size }
+    return { event: resolved, id: event.id, position, lane: this.laneOf(resolved), size }
   }
 }
 
@@ -64,7 +64,7 @@ interface Ahead {
 }
 
 class WholeLogSource extends Source {
-  readonly isOver = false
+  readonly hasEnded = false
   readonly #matches: Matcher
   /** Read already, as a group that fills up takes less than a page. */
   #ahead: Ahead | undefined
@@ -116,12 +116,12 @@ class WholeLogSource extends Source {
 }
 
 class StreamSource extends Source {
-  readonly isOver: boolean
+  readonly hasEnded: boolean
   #isCaughtUp = false
 
   constructor(store: StreamStore, stored: StoredGroup) {
     super(store, stored)
-    this.isOver = store.reader.view(stored.source).isTombstoned
+    this.hasEnded = store.reader.view(stored.source).isTombstoned
   }
 
   async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
@@ -129,13 +129,13 @@ class StreamSource extends Source {
     const { reader } = this.store
     const { source } = this.stored
     const view = reader.view(source)
-    if (this.isOver) return { items: [], through: after, unmatched: 0, atEnd: true }
+    if (this.hasEnded) return { items: [], through: after, unmatched: 0, atEnd: true }
     if (view.isTombstoned) return this.#tombstone(after)
     // What is hidden when the group comes to it stays so; once it follows the stream it is given everything.
     const shown = this.#isCaughtUp ? followerView(view) : view
     const events = view.isMissing ? [] : reader.streamPage(shown, 'forwards', after + 1, maxCount)
     const items = events.map((event) => this.itemOf(event, event.revision))
-    const through = items.length > 0 ? items.at(-1)!.place : Math.max(after, view.current)
+    const through = items.length > 0 ? items.at(-1)!.position : Math.max(after, view.current)
     const atEnd = items.length === 0 || through >= view.current
     this.#isCaughtUp ||= atEnd
     return { items, through, unmatched: 0, atEnd }

@@ -1,28 +1,28 @@
-/** An event's content as a client of the protocol sees it: bytes, kept as they came. */
+/** An event's content as a client of the protocol sends it. Its bytes are stored unchanged. */
 export interface EventContent {
-  /** UUID, lower case. */
+  /** The event's id, a UUID in lower case. */
   readonly id: string
   readonly type: string
   readonly isJson: boolean
   readonly data: Uint8Array
-  /** Empty: there is none. */
+  /** The metadata, or an empty array if there is none. */
   readonly metadata: Uint8Array
 }
 
-/** As stored: the JSON text of `[id, type, data, metadata]`, or a blob (see {@link encodeBody}). */
+/** The stored form: the JSON text of `[id, type, data, metadata]`, or a blob (see {@link encodeBody}). */
 export type Body = string | Uint8Array
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const blobVersion = 1
 const jsonFlag = 1
-/** Version, flags, id, and the lengths of type and data. */
+/** The length of a blob's header: version, flags, id, and the lengths of type and data. */
 const blobHeader = 2 + 16 + 4 + 4
-/** Where the type's JSON text begins: behind `["<id>",`. */
+/** The index of the type's JSON text, after `["<id>",`. */
 const typeAt = 40
 
 /**
- * Where data and metadata are JSON objects: the same text that plain appends write, with their own text unchanged. Everything
- * else (binary data, other JSON, no metadata) becomes a blob.
+ * Encodes an event. If data and metadata are JSON objects, the result is the text that plain appends write, with the text of both
+ * unchanged. All other content (binary data, other JSON, no metadata) becomes a blob.
  */
 export function encodeBody(content: EventContent): Body {
   const data = content.isJson ? objectText(content.data) : undefined
@@ -39,7 +39,7 @@ export function idOfBody(body: Body): string {
   return typeof body === 'string' ? body.slice(2, 38) : idText(Buffer.from(body.buffer, body.byteOffset + 2, 16))
 }
 
-/** A JSON object of this text, or undefined. */
+/** Parses UTF-8 text as a JSON object. Returns `undefined` if it is not one. */
 export function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(strict.decode(bytes))
@@ -71,7 +71,7 @@ function encodeBlob({ id, type, isJson, data, metadata }: EventContent): Uint8Ar
 
 function decodeBlob(bytes: Uint8Array): EventContent {
   const blob = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (blob[0] !== blobVersion) throw new Error(`an event body of version ${blob[0]} is not known here`)
+  if (blob[0] !== blobVersion) throw new Error(`unknown version ${blob[0]} of an event body`)
   const typeEnd = blobHeader + blob.readUInt32LE(18)
   const dataEnd = typeEnd + blob.readUInt32LE(22)
   return {
@@ -100,17 +100,17 @@ function idText(bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Behind the string that begins at `from`. */
+/** Returns the index after the string that starts at `from`. */
 function stringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
     while (text.charCodeAt(at - 1 - backslashes) === 92) backslashes++
     if (backslashes % 2 === 0) return at + 1
   }
-  throw new Error('an event body breaks off in a string')
+  throw new Error('an event body ends within a string')
 }
 
-/** The comma behind the object whose text begins at `from`. */
+/** Returns the index of the comma after the object that starts at `from`. */
 function objectEnd(text: string, from: number): number {
   let depth = 0
   for (let at = from; at < text.length; at++) {
@@ -131,5 +131,5 @@ function objectEnd(text: string, from: number): number {
         break
     }
   }
-  throw new Error('an event body breaks off')
+  throw new Error('an event body ends within an object')
 }

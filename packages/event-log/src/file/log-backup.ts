@@ -3,30 +3,30 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { messageOf, openForReading } from './log-file.js'
 
-/** No backup was made; the message says why. */
+/** No backup was created. The message gives the reason. */
 export class BackupFailedError extends Error {
   override readonly name = 'BackupFailedError'
 }
 
 export interface Backup {
   readonly bytes: number
-  /** System streams included. */
+  /** The number of events, including those of system streams. */
   readonly events: number
 }
 
 /**
- * Writes the log, as it is when this is called, into one file that can take its place as `events.db`: complete up to some commit,
- * checked and synced. Others may append meanwhile; until the backup is done the write-ahead log cannot be reused, and grows.
+ * Writes the current state of the log to a file that can replace `events.db`. The file is complete up to some commit, checked and
+ * synced. Appends continue during the backup, but the write-ahead log grows because SQLite cannot reuse it until the backup ends.
  * @throws BackupFailedError
  */
 export function backUpLog(directory: string, file: string): Backup {
-  if (existsSync(file)) throw new BackupFailedError(`${file} is there already`)
+  if (existsSync(file)) throw new BackupFailedError(`${file} already exists`)
   const draft = `${file}.part`
   rmSync(draft, { force: true })
   try {
     const log = openForReading(directory)
     try {
-      // One read transaction. SQLite's backup API starts over whenever another process commits: under load it never ends.
+      // VACUUM INTO is one read transaction. SQLite's backup API restarts at each commit of another process: it never ends under load.
       log.prepare('VACUUM INTO ?').run(draft)
     } finally {
       log.close()
@@ -45,9 +45,9 @@ export function backUpLog(directory: string, file: string): Backup {
 function check(file: string): number {
   const backup = new Database(file, { fileMustExist: true })
   try {
-    const found = backup.pragma('quick_check', { simple: true })
-    if (found !== 'ok') throw new Error(`it is damaged: ${found}`)
-    // The journal mode is kept in the file, and VACUUM INTO does not copy it; in any other mode readers block writers.
+    const result = backup.pragma('quick_check', { simple: true })
+    if (result !== 'ok') throw new Error(`the backup is damaged: ${result}`)
+    // VACUUM INTO does not copy the journal mode, which is stored in the file. In any other mode, readers block writers.
     backup.pragma('journal_mode = WAL')
     return backup.prepare('SELECT count(*) FROM events').pluck().get() as number
   } finally {
@@ -56,7 +56,7 @@ function check(file: string): number {
 }
 
 function sync(path: string): void {
-  const opened = openSync(path, 'r')
-  fsyncSync(opened)
-  closeSync(opened)
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
 }

@@ -2,27 +2,26 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 
 import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 
-/** The directory holds no event log of ours, or one this program must not touch. The message says what to do. */
+/** The directory contains no usable event log. The message states what to do. */
 export class CannotOpenLogError extends Error {
   override readonly name = 'CannotOpenLogError'
 }
 
-/** The log does not hold what was written to it. The message names the position. */
+/** The log's content differs from what was written to it. The message names the position. */
 export class BrokenLogError extends Error {
   override readonly name = 'BrokenLogError'
 }
 
-/** 'tfrd': written into the file's header, so that another program's SQLite file is never taken for a log. */
+/** 'tfrd' in the file's header, so that the SQLite file of a different program is never mistaken for a log. */
 const applicationId = 0x74667264
 const schemaVersion = 1
 
 /**
- * Every event carries its stream's name: a prefix is then tested on the row itself, and one insert writes an event.
- * `stream` is a small sequential number, because random keys cost three times the throughput. `stream_names` finds the
- * number by a hash of the name; it covers the streams up to `indexed_through`, and recent ones behind that by other keys
- * (see stream-numbers.ts).
- * `body` is the JSON text of `[id, type, data, metadata]`: every column costs an append and a read, and one parse gives
- * all four. It has no affinity, so that other content can come as blobs.
+ * The schema of the log. Every event includes its stream's name, so that a prefix is tested on the row and one insert writes an event.
+ * `stream` is a small sequential number, because random keys reduce the throughput to a third. `stream_names` maps the hash of a
+ * name to the number: by the hash for streams up to `indexed_through`, and by other keys for recent streams (see stream-numbers.ts).
+ * `body` is the JSON text of `[id, type, data, metadata]`, because each column slows down every append and read, and one parse yields
+ * all four. It has no type affinity, so that it can also store blobs.
  */
 export const logSchema = `
 CREATE TABLE events (
@@ -55,13 +54,13 @@ export function walPath(directory: string): string {
 }
 
 /**
- * Makes the directory (mode 0700) and the log in it unless they are there, and checks that the log is ours.
+ * Creates the directory (mode 0700) and the log if they do not exist, and checks that the file is an event log.
  * @throws CannotOpenLogError
  */
 export function prepareLog(directory: string): void {
   try {
-    const made = mkdirSync(directory, { recursive: true, mode: 0o700 })
-    if (made !== undefined) syncParents(resolve(directory), resolve(made))
+    const created = mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (created !== undefined) syncParents(resolve(directory), resolve(created))
     if (!statSync(directory).isDirectory()) throw new Error('not a directory')
   } catch (error) {
     throw new CannotOpenLogError(`${directory} cannot be used as a data directory: ${messageOf(error)}`)
@@ -78,52 +77,54 @@ export function prepareLog(directory: string): void {
   }
 }
 
-/** SQLite syncs the entries in the directory, not those of the directories just made: a power cut could lose the whole log. */
-function syncParents(directory: string, topmostMade: string): void {
-  for (let made = directory; ; made = dirname(made)) {
-    const parent = openSync(dirname(made), 'r')
+/** Syncs the parents of new directories. SQLite only syncs the entries within the directory: a power cut could lose the whole log. */
+function syncParents(directory: string, topmostCreated: string): void {
+  for (let created = directory; ; created = dirname(created)) {
+    const parent = openSync(dirname(created), 'r')
     fsyncSync(parent)
     closeSync(parent)
-    if (made === topmostMade) return
+    if (created === topmostCreated) return
   }
 }
 
 function createSchema(db: Database.Database, directory: string): void {
-  // An existing log is not locked: a command would have to wait for a busy service.
-  if (isOurs(db, directory)) return
-  // 15 events of half a kilobyte fill a page; 4 KiB hold 7, leave an eighth empty and need twice the frames in the WAL.
+  // Do not lock an existing log: a command would have to wait for a busy service.
+  if (isEventLog(db, directory)) return
+  // A page of 8 KiB holds 15 events of half a kilobyte. One of 4 KiB holds 7, wastes an eighth and needs twice as many WAL frames.
   db.pragma('page_size = 8192')
   db.pragma('journal_mode = WAL')
-  // Immediate, and checked again inside: two processes may open a new directory at the same moment.
+  // Lock and check again: two processes may open a new directory at the same time.
   db.transaction(() => {
-    if (isOurs(db, directory)) return
+    if (isEventLog(db, directory)) return
     db.exec(logSchema)
     db.pragma(`application_id = ${applicationId}`)
     db.pragma(`user_version = ${schemaVersion}`)
   }).immediate()
 }
 
-/** False when the file is new. @throws CannotOpenLogError */
-function isOurs(db: Database.Database, directory: string): boolean {
+/** Returns whether the file contains an event log; `false` means that the file is new. @throws CannotOpenLogError */
+function isEventLog(db: Database.Database, directory: string): boolean {
   const version = db.pragma('user_version', { simple: true }) as number
   const id = db.pragma('application_id', { simple: true })
   const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
   if (id !== applicationId && (id !== 0 || version !== 0 || tables > 0)) {
-    throw new CannotOpenLogError(`${logPath(directory)} belongs to another program: choose another data directory`)
+    throw new CannotOpenLogError(
+      `${logPath(directory)} belongs to a different program: choose a different data directory`,
+    )
   }
   if (version > schemaVersion) {
     throw new CannotOpenLogError(
-      `${logPath(directory)} was written by a newer version (format ${version}, this one knows ${schemaVersion}): upgrade transferd`,
+      `${logPath(directory)} was written by a newer version (format ${version}; this version supports ${schemaVersion}): upgrade transferd`,
     )
   }
   return version === schemaVersion
 }
 
-/** A connection that appends. synchronous=FULL: with NORMAL a power cut loses acknowledged events. */
+/** Opens a connection for appending. It needs synchronous=FULL: with NORMAL, a power cut loses acknowledged events. */
 export function openForAppending(directory: string): Database.Database {
   const db = new Database(logPath(directory), { fileMustExist: true, timeout: 5_000 })
   db.pragma('synchronous = FULL')
-  // The checkpointer thread does it: a commit that had to copy the whole WAL would take hundreds of milliseconds.
+  // The checkpointer thread copies the WAL: a commit that had to copy all of it would take hundreds of milliseconds.
   db.pragma('wal_autocheckpoint = 0')
   db.pragma('cache_size = -65536')
   return db
@@ -140,7 +141,7 @@ export function messageOf(error: unknown): string {
 function explain(directory: string, error: unknown): string {
   const code = error instanceof Database.SqliteError ? error.code : ''
   const path = logPath(directory)
-  if (code === 'SQLITE_NOTADB') return `${path} is not an event log: choose another data directory`
+  if (code === 'SQLITE_NOTADB') return `${path} is not an event log: choose a different data directory`
   if (code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && existsSync(directory))) {
     return `${path} cannot be written: give this user write access to ${directory} and the files in it`
   }

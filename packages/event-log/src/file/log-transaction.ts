@@ -6,18 +6,18 @@ import { StreamNumbers } from './stream-numbers.js'
 
 type EventRow = [position: number, stream: number, revision: number, recordedAtMs: number, name: string, body: Body]
 
-/** One transaction after the other on a writer's connection. After a failure nothing is rolled back here: the connection is replaced. */
+/** Runs one transaction at a time on a writer's connection. It never rolls back: after a failure, the connection is replaced. */
 export class LogTransaction {
   readonly numbers: StreamNumbers
-  /** Of the last event, including those of the current transaction. */
+  /** The position of the last event, including the events of the current transaction. */
   position = -1
-  /** When the current transaction began: the time of its events. */
+  /** The start time of the current transaction, recorded with its events. */
   nowMs = 0
   readonly #rows: RowInserter<EventRow>
   readonly #merge: StreamNameMerge
   readonly #lastPosition: Statement<[], number | null>
   readonly #commit: Statement<[]>
-  #merged: (() => void) | undefined
+  #onMergeCommitted: (() => void) | undefined
 
   constructor(db: Database, sizes?: MergeSizes) {
     this.numbers = new StreamNumbers(db)
@@ -27,16 +27,16 @@ export class LogTransaction {
     this.#commit = db.prepare<[]>('COMMIT')
   }
 
-  /** Call it when the write lock is held (after BEGIN IMMEDIATE): another process may have appended since the last time. */
-  begun(nowMs: number): void {
+  /** Prepares a transaction. Call it after BEGIN IMMEDIATE, because another process may have appended in the meantime. */
+  begin(nowMs: number): void {
     this.nowMs = nowMs
     const position = this.#lastPosition.get() ?? 0
     if (position !== this.position) this.numbers.refresh()
     this.position = position
-    this.#merged = this.#merge.step()
+    this.#onMergeCommitted = this.#merge.step()
   }
 
-  /** Appends events to a stream; it gets its number now when it has none. Statements see them after {@link flush}. */
+  /** Appends events to a stream and assigns a number to a new stream. Statements see the events after {@link flush}. */
   write(name: string, number: number | undefined, firstRevision: number, bodies: readonly Body[]): void {
     if (bodies.length === 0) return
     const stream = number ?? this.#addStream(name)
@@ -50,11 +50,11 @@ export class LogTransaction {
     this.#rows.flush()
   }
 
-  /** Durable when it returns. Answers the position of the last event. */
+  /** Commits durably and returns the position of the last event. */
   commit(): number {
     this.#rows.flush()
     this.#commit.run()
-    this.#merged?.()
+    this.#onMergeCommitted?.()
     return this.position
   }
 

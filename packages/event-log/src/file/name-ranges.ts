@@ -1,4 +1,4 @@
-/** Names from `from` (inclusive) to `to` (exclusive; none: to the end), in the order of their UTF-8 bytes. */
+/** A range of names in the order of their UTF-8 bytes, from `from` (inclusive) to `to` (exclusive) or to the end. */
 export interface NameRange {
   readonly from: string
   readonly to?: string
@@ -7,8 +7,8 @@ export interface NameRange {
 const notSystem: readonly NameRange[] = [{ from: '', to: '$' }, { from: '%' }]
 
 /**
- * The streams a read is to see. System streams (`$…`) only where a prefix asks for them; a list without a prefix
- * matches nothing, as in EventStoreDB.
+ * Returns the ranges of stream names that a read covers. They include system streams (`$…`) only if a prefix requests them. A list
+ * without a prefix matches nothing, as in EventStoreDB.
  */
 export function nameRanges(streamPrefixes: readonly string[] | undefined): readonly NameRange[] {
   if (streamPrefixes === undefined || streamPrefixes.includes('')) {
@@ -24,12 +24,12 @@ function rangeOf(prefix: string): NameRange {
   return to === undefined ? { from: prefix } : { from: prefix, to }
 }
 
-/** The smallest text behind all that begin with this one. */
+/** Returns the smallest text that follows every text with this prefix. */
 function successor(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
   while (points.at(-1) === 0x10ffff) points.pop()
   const last = points.pop()
   if (last === undefined) return undefined
-  // Surrogates are no code points of well-formed text.
+  // Well-formed text contains no surrogates.
   return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1)
 }

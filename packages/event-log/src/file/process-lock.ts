@@ -3,25 +3,25 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 
-/** Checking whether a lock is taken holds it for microseconds: this outlasts any number of checks. */
+/** The time to wait for other processes that only check the lock: each check holds it for microseconds. */
 const busyTimeoutMs = 200
 
-/** Held by at most one holder in all processes; lost at once when its process dies. */
+/** A lock with at most one holder in all processes. It is released immediately when the holder's process dies. */
 export interface ProcessLock {
-  /** Counts the holders: one that gets the number after its previous one knows that nobody held the lock in between. */
+  /** The number of holders so far. A holder that gets its previous number plus 1 knows that no one else held the lock in between. */
   readonly epoch: number
   release(): void
 }
 
 /**
- * Takes the lock of this name in the directory, or answers undefined when somebody else has it. It is the lock on a
- * SQLite file in `locks/`, which the operating system releases when the process ends, however it ends.
+ * Takes the lock with this name in the directory, or returns `undefined` if it is already held. The lock is that of a SQLite file in
+ * `locks/`, which the operating system releases however the process ends.
  */
 export function tryProcessLock(directory: string, name: string): ProcessLock | undefined {
   const db = open(directory, name, busyTimeoutMs)
   try {
-    db.pragma('locking_mode = EXCLUSIVE') // the commit below does not let go of the file, only closing it does
-    db.pragma('synchronous = OFF') // the epoch tells living processes apart: it may be lost with the machine
+    db.pragma('locking_mode = EXCLUSIVE') // only closing the file releases the lock, not the commit below
+    db.pragma('synchronous = OFF') // the epoch distinguishes running processes, so a power cut may lose it
     db.exec('BEGIN EXCLUSIVE')
     const epoch = (db.pragma('user_version', { simple: true }) as number) + 1
     db.pragma(`user_version = ${epoch}`)

@@ -2,8 +2,8 @@ const multiplierA = 0x9e3779b1
 const multiplierB = 0x85ebca77
 
 /**
- * 48 bits of a stream's name, the key of `stream_names`. A storage format: never change it.
- * Names that share a hash are told apart by the names themselves.
+ * Returns a 48-bit hash of a stream's name, the key of `stream_names`. The hash is a storage format: never change it. Names with the
+ * same hash are distinguished by the names themselves.
  */
 export function streamHash(name: string): number {
   let a = 0x74667264

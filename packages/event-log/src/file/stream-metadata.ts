@@ -1,13 +1,13 @@
-import { parseObject } from './event-body.js'
+import { type EventContent, parseObject } from './event-body.js'
 
-/** `$tb` of a soft-deleted stream as JSON text: no double holds this number exactly. */
+/** The `$tb` value of a soft-deleted stream as JSON text, because a double cannot represent it exactly. */
 export const softDeletedText = '9223372036854775807'
 const softDeletedTb = 2 ** 63
-/** Revision of the event that ends a tombstoned stream; clients see 2^63-1. */
+/** The revision of the event that ends a tombstoned stream. Clients see 2^63-1. */
 export const tombstoneRevision = Number.MAX_SAFE_INTEGER
 
-/** Roles: users, `$admins`, `$ops`, `$all`. An absent list: the default holds. */
-export interface Acl {
+/** An access list of roles: users, `$admins`, `$ops`, `$all`. The default applies to an omitted right. */
+interface Acl {
   readonly read?: readonly string[]
   readonly write?: readonly string[]
   readonly delete?: readonly string[]
@@ -18,15 +18,26 @@ export interface Acl {
 export interface StreamMetadata {
   readonly maxCount?: number
   readonly maxAgeMs?: number
-  /** Lower revisions are hidden. */
+  /** The first visible revision. */
   readonly truncateBefore: number
   readonly isSoftDeleted: boolean
   readonly acl?: Acl
 }
 
-export const noMetadata: StreamMetadata = { truncateBefore: 0, isSoftDeleted: false }
+const noMetadata: StreamMetadata = { truncateBefore: 0, isSoftDeleted: false }
 
-/** The stream in which the metadata of another is kept. */
+/** The metadata of every metadata stream, which shows only its last event. */
+export const metadataOfMetadata: StreamMetadata = { ...noMetadata, maxCount: 1 }
+
+/** Returns which events a stream shows: those from revision `first` on that were recorded at `notBeforeMs` or later. */
+export function visibleRange({ maxCount, maxAgeMs, truncateBefore }: StreamMetadata, current: number, nowMs: number) {
+  return {
+    first: Math.max(truncateBefore, maxCount === undefined ? 0 : current - maxCount + 1),
+    notBeforeMs: maxAgeMs === undefined ? 0 : nowMs - maxAgeMs,
+  }
+}
+
+/** Returns the name of the stream that stores the metadata of `stream`. */
 export function metadataStream(stream: string): string {
   return `$$${stream}`
 }
@@ -35,9 +46,9 @@ export function isMetadataStream(stream: string): boolean {
   return stream.startsWith('$$')
 }
 
-/** One invalid value makes all of the metadata void, as in EventStoreDB. */
-export function parseMetadata(isJson: boolean, data: Uint8Array): StreamMetadata {
-  const object = isJson ? parseObject(data) : undefined
+/** Parses a metadata event, if there is one. A single invalid value voids all of the metadata, as in EventStoreDB. */
+export function parseMetadata(event: Pick<EventContent, 'isJson' | 'data'> | undefined): StreamMetadata {
+  const object = event?.isJson ? parseObject(event.data) : undefined
   if (object === undefined) return noMetadata
   const { $maxCount, $maxAge, $tb, $acl } = object
   if (!isWhole($maxCount, 1) || !isWhole($maxAge, 1) || !isWhole($tb, 0)) return noMetadata

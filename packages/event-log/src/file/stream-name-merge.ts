@@ -4,22 +4,22 @@ import { streamHash } from './stream-hash.js'
 import { mergedThroughKey, recentKeys, type StreamNumbers } from './stream-numbers.js'
 
 export interface MergeSizes {
-  /** Young streams that become recent together: every thread has them in memory, and every process reads them when it opens the log. */
+  /** The number of young streams that become recent. Every thread holds them in memory, and every process reads them at its start. */
   readonly recentAt: number
-  /** Recent streams before they are indexed for good: in a log of ten million streams each page of the index then takes in a dozen. */
+  /** The number of recent streams that move to the whole index. Then, with ten million streams, each page receives a dozen names. */
   readonly indexedAt: number
   /**
-   * Of so many, the names that one commit merges: all at once would block the writer. Of more it merges more, or where each commit brings
-   * thousands of streams it would never come to an end.
+   * The number of these names that one commit merges, because merging all of them would block the writer. If there are more names, a
+   * commit merges proportionally more: otherwise a merge would never end when each commit adds thousands of streams.
    */
   readonly namesPerStep: number
 }
 
 const mergeSizes: MergeSizes = { recentAt: 8_192, indexedAt: 262_144, namesPerStep: 1_024 }
 
-type Done = () => void
+type OnCommit = () => void
 
-/** Brings the names of young streams to disk, some with each call, inside the caller's transactions. */
+/** Writes the names of young streams to disk, a few per call, within the caller's transactions. */
 export class StreamNameMerge {
   readonly #numbers: StreamNumbers
   readonly #sizes: MergeSizes
@@ -29,16 +29,16 @@ export class StreamNameMerge {
   readonly #setIndexedThrough: Statement<[number, number]>
   readonly #index: Statement<[from: number, to: number, through: number]>
   readonly #dropIndexed: Statement<[from: number, to: number, through: number]>
-  /** What is left of the young ones that are becoming recent: parts in the index's order, the first one last. */
+  /** The remaining parts of the young names that are becoming recent, in reverse order of the index. */
   #parts: [key: number, stream: number][][] = []
   #partsThrough = 0
-  /** The recent ones that are being indexed: up to which stream, and how many ranges of hashes are done. */
+  /** The recent names that are being indexed: the last stream, the number of hash ranges, and how many of them are done. */
   #indexing: { readonly through: number; readonly ranges: number; done: number } | undefined
 
   constructor(db: Database, numbers: StreamNumbers, sizes: MergeSizes = mergeSizes) {
     this.#numbers = numbers
     this.#sizes = sizes
-    // Ignore: after a crash, or beside another process, a merge begins again with names that are there already.
+    // OR IGNORE, because after a crash, or concurrently with a different process, a merge restarts with names that already exist.
     this.#rows = new RowInserter(db, 'INSERT OR IGNORE INTO stream_names', 2)
     this.#setMergedThrough = db.prepare<[number]>(`INSERT OR IGNORE INTO stream_names VALUES (${mergedThroughKey}, ?)`)
     this.#dropMergedThrough = db.prepare<[number]>(
@@ -55,20 +55,18 @@ export class StreamNameMerge {
   }
 
   /**
-   * Call it inside a transaction, before anything is appended: only committed streams may go into the index.
-   * When the transaction has been committed, call the function that comes back.
+   * Merges the next names. Call it in a transaction before the first append: only committed streams may enter the index. Call the
+   * returned function after the commit.
    */
-  step(): Done | undefined {
-    const [kept, indexed] = [this.#keepYoung(), this.#indexRecent()]
-    if (!kept || !indexed) return kept ?? indexed
+  step(): OnCommit {
+    const steps = [this.#mergeYoung(), this.#indexRecent()]
     return () => {
-      kept()
-      indexed()
+      for (const onCommit of steps) onCommit?.()
     }
   }
 
-  #keepYoung(): Done | undefined {
-    // Another process has done it.
+  #mergeYoung(): OnCommit | undefined {
+    // Stop if a different process has merged them.
     if (this.#numbers.mergedThrough >= this.#partsThrough) this.#parts = []
     if (this.#parts.length === 0) {
       if (this.#numbers.youngCount < this.#sizes.recentAt) return undefined
@@ -83,7 +81,7 @@ export class StreamNameMerge {
     }
     return () => {
       this.#parts.pop()
-      this.#numbers.merged(through)
+      this.#numbers.markMerged(through)
     }
   }
 
@@ -100,7 +98,7 @@ export class StreamNameMerge {
       this.#parts.push(names.slice(from, from + partLength).reverse())
   }
 
-  #indexRecent(): Done | undefined {
+  #indexRecent(): OnCommit | undefined {
     const { mergedThrough, indexedThrough } = this.#numbers
     const { indexedAt, namesPerStep } = this.#sizes
     if (this.#indexing && indexedThrough >= this.#indexing.through) this.#indexing = undefined
@@ -108,17 +106,15 @@ export class StreamNameMerge {
     this.#indexing ??= { through: mergedThrough, ranges: Math.ceil(indexedAt / namesPerStep), done: 0 }
     const indexing = this.#indexing
     const { through } = indexing
-    const range = [indexing.done, indexing.done + 1].map(
-      (n) => recentKeys + Math.floor((n / indexing.ranges) * recentKeys),
-    )
-    const [from, to] = [range[0]!, range[1]!]
+    const startOf = (range: number) => recentKeys + Math.floor((range / indexing.ranges) * recentKeys)
+    const [from, to] = [startOf(indexing.done), startOf(indexing.done + 1)]
     this.#index.run(from, to, through)
     this.#dropIndexed.run(from, to, through)
     const isLast = indexing.done + 1 === indexing.ranges
     if (isLast) this.#setIndexedThrough.run(through, through)
     return () => {
       indexing.done++
-      if (isLast) this.#numbers.indexed(through)
+      if (isLast) this.#numbers.markIndexed(through)
     }
   }
 }

@@ -3,25 +3,25 @@ import { streamHash } from './stream-hash.js'
 import { tombstoneRevision } from './stream-metadata.js'
 
 /**
- * What is added to a hash while its name is recent: such rows lie together behind all others, in pages that are few. Programs from before
- * there were any do not find them, and read the names behind `indexed_through` from the log as they always did.
+ * The offset added to the hash of a recent name, so that all rows of recent names are adjacent, on few pages, after all others. A
+ * program that does not know of recent names ignores these rows and reads the names after `indexed_through` from the log.
  */
 export const recentKeys = 2 ** 48
-/** The row with this key says through which stream names are merged, as recent ones or by their hash alone. */
+/** The key of the row with the last stream whose name is merged, either as a recent name or by its hash alone. */
 export const mergedThroughKey = 2 ** 49
 
 /**
- * Finds a stream's number by its name. Names are random, and inserting them one by one into an index on disk dirties a
- * page per stream, which alone halves the throughput. So the names of the youngest streams are held in memory (read
- * from the log when it is opened), and are merged in lots, in the index's order: first among the recent ones, a small index whose
- * pages each lot shares, and those, when there are many, into the whole one (stream-name-merge.ts).
+ * Finds a stream's number by its name. Names are random, so inserting each one into an index on disk dirties a page per stream,
+ * which halves the throughput. Therefore the names of the youngest streams stay in memory, read from the log when it is opened, and
+ * are merged in batches in the index's order: first into the small index of recent names, whose pages each batch shares, and from
+ * there, when it is large, into the whole index (stream-name-merge.ts).
  */
 export class StreamNumbers {
-  /** Names of the streams behind `#mergedThrough`, oldest first. */
+  /** The names of the streams after `#mergedThrough`, oldest first. */
   readonly #young = new Map<string, number>()
   #mergedThrough = 0
   #indexedThrough = 0
-  /** The highest stream number known here. */
+  /** The highest known stream number. */
   #last = 0
   readonly #byKey: Statement<[number], number>
   readonly #nameOf: Statement<[number], string>
@@ -33,7 +33,7 @@ export class StreamNumbers {
     this.#nameOf = db
       .prepare<[number], string>('SELECT name FROM events WHERE stream = ? ORDER BY revision LIMIT 1')
       .pluck()
-    // The first event of a stream, or the one that ended it: it may be the only one.
+    // The first event of a stream, or its tombstone, which may be its only event.
     this.#younger = db
       .prepare<[number], [number, string]>(
         `SELECT stream, name FROM events INDEXED BY events_by_stream
@@ -63,13 +63,13 @@ export class StreamNumbers {
     return this.#young.size
   }
 
-  /** Reads what other connections added. Call it inside a transaction, or lookups may miss a stream that is being merged. */
+  /** Reads the streams that other connections added. Call it in a transaction, or lookups may miss a stream that is being merged. */
   refresh(): void {
     const state = this.#readState.get()
-    if (state === undefined) throw new Error('the event log has lost its state row')
+    if (state === undefined) throw new Error('the state row of the event log is missing')
     const [indexedThrough, mergedThrough] = state
-    this.indexed(indexedThrough)
-    if (mergedThrough !== null) this.merged(mergedThrough)
+    this.markIndexed(indexedThrough)
+    if (mergedThrough !== null) this.markMerged(mergedThrough)
     for (const [number, name] of this.#younger.iterate(this.#last)) this.add(name, number)
   }
 
@@ -78,8 +78,8 @@ export class StreamNumbers {
     this.#last = number
   }
 
-  /** What is on disk now covers the streams up to this one. */
-  merged(through: number): void {
+  /** Records that the names of all streams up to this one are on disk. */
+  markMerged(through: number): void {
     this.#mergedThrough = Math.max(this.#mergedThrough, through)
     this.#last = Math.max(this.#last, through)
     for (const [name, number] of this.#young) {
@@ -88,10 +88,10 @@ export class StreamNumbers {
     }
   }
 
-  /** By their hash alone. */
-  indexed(through: number): void {
+  /** Records that the names of all streams up to this one are in the index by their hash alone. */
+  markIndexed(through: number): void {
     this.#indexedThrough = Math.max(this.#indexedThrough, through)
-    this.merged(through)
+    this.markMerged(through)
   }
 
   find(name: string): number | undefined {
@@ -99,12 +99,12 @@ export class StreamNumbers {
     if (young !== undefined) return young
     if (this.#mergedThrough === 0) return undefined
     const hash = streamHash(name)
-    // In this order: a merge may bring a recent name into the whole index in between, and never the other way.
+    // The order matters: a concurrent merge may move a recent name to the whole index, but never in the other direction.
     return this.#findAt(hash + recentKeys, name) ?? this.#findAt(hash, name)
   }
 
-  *young(): Iterable<[string, number]> {
-    yield* this.#young
+  young(): Iterable<[name: string, stream: number]> {
+    return this.#young
   }
 
   #findAt(key: number, name: string): number | undefined {
@@ -115,12 +115,12 @@ export class StreamNumbers {
   }
 }
 
-/** A stream's number, on a connection outside a transaction. */
+/** Finds a stream's number on a connection without an open transaction. */
 export function findStream(db: Database, numbers: StreamNumbers, name: string): number | undefined {
-  // In one snapshot: otherwise a merge may move a stream into the index after the index was searched.
-  const findYoung = () => {
+  // Use one snapshot: otherwise a merge could move a stream to the index after the index was searched.
+  const refreshAndFind = () => {
     numbers.refresh()
     return numbers.find(name)
   }
-  return numbers.find(name) ?? db.transaction(findYoung)()
+  return numbers.find(name) ?? db.transaction(refreshAndFind)()
 }

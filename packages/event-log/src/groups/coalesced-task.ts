@@ -1,10 +1,10 @@
 /**
- * Work of which one run is under way at a time; asked for again meanwhile, it runs once more. A run that fails is not
- * repeated by itself: what was to be done is still noted where the body found it, and whoever ticks asks again.
+ * A task that runs at most once at a time. Starting it during a run makes it run again afterwards. A failed run is not repeated
+ * automatically: its work remains pending where the body found it, and the next tick starts the task again.
  */
-export class Task {
-  #active = false
-  #again = false
+export class CoalescedTask {
+  #isActive = false
+  #shouldRepeat = false
   #run: Promise<void> = Promise.resolve()
 
   constructor(
@@ -13,31 +13,31 @@ export class Task {
   ) {}
 
   get isActive(): boolean {
-    return this.#active
+    return this.#isActive
   }
 
   start(): void {
-    this.#again = true
-    if (this.#active) return
-    this.#active = true
+    this.#shouldRepeat = true
+    if (this.#isActive) return
+    this.#isActive = true
     this.#run = this.#loop()
   }
 
-  /** Until the run under way, if any, is over. */
+  /** Waits for the current run, if there is one. */
   async settled(): Promise<void> {
     await this.#run
   }
 
   async #loop(): Promise<void> {
     try {
-      while (this.#again) {
-        this.#again = false
+      while (this.#shouldRepeat) {
+        this.#shouldRepeat = false
         await this.body()
       }
     } catch (error) {
       this.onFailure(error)
     } finally {
-      this.#active = false
+      this.#isActive = false
     }
   }
 }

@@ -1,20 +1,20 @@
 import type { StrategyName } from './group-definition.js'
 
-/** A consumer as its group sees it. */
+/** A consumer of a group. */
 export interface Member {
   readonly id: number
   readonly bufferSize: number
   inFlight: number
 }
 
-/** Decides who gets an event. */
+/** Decides which consumer receives an event. */
 export interface Strategy {
   join(member: Member): void
   leave(member: Member): void
-  /** The member that gets the next event of a lane; undefined when it has to wait for one that is full. */
+  /** Returns the member that receives the next event of a lane, or `undefined` if the event must wait. */
   choose(lane: string): Member | undefined
   delivered(lane: string): void
-  /** An event of the lane is in flight no longer. */
+  /** Records that an event of the lane is no longer in flight. */
   released(lane: string): void
 }
 
@@ -37,8 +37,8 @@ function hasRoom(member: Member): boolean {
 }
 
 /**
- * RoundRobin (step 1) starts looking behind whoever got the last event; DispatchToSingle (step 0) with them, so it
- * stays where it went when the first was full. Both skip full members.
+ * RoundRobin (step 1) starts its search after the member that received the last event. DispatchToSingle (step 0) starts with that
+ * member, and so keeps using a member that replaced a full one. Both skip full members.
  */
 class Ring implements Strategy {
   readonly #members: Member[] = []
@@ -86,9 +86,9 @@ interface Owner {
 }
 
 /**
- * One lane, one consumer. Lanes are hashed to buckets, so the memory does not grow with their number; a bucket
- * goes to whoever has fewest when its first event comes. Buckets are evened out only while nothing of theirs is in
- * flight, or two consumers would handle one lane at a time.
+ * Delivers each lane to a single consumer. Lanes are hashed to buckets, so memory does not grow with their number. At its first event,
+ * a bucket is assigned to the consumer with the fewest. A bucket moves to another consumer only while none of its events is in flight:
+ * otherwise two consumers would handle a lane simultaneously.
  */
 class Pinned implements Strategy {
   readonly #owners = new Map<Member, Owner>()
@@ -96,7 +96,7 @@ class Pinned implements Strategy {
 
   join(member: Member): void {
     this.#owners.set(member, { member, buckets: 0 })
-    for (const bucket of this.#buckets) this.#evenOut(bucket)
+    for (const bucket of this.#buckets) this.#rebalance(bucket)
   }
 
   leave(member: Member): void {
@@ -108,7 +108,7 @@ class Pinned implements Strategy {
   choose(lane: string): Member | undefined {
     const bucket = this.#bucketOf(lane)
     if (!bucket.owner) {
-      bucket.owner = this.#fewest()
+      bucket.owner = this.#leastLoaded()
       if (!bucket.owner) return undefined
       bucket.owner.buckets += 1
     }
@@ -122,19 +122,19 @@ class Pinned implements Strategy {
   released(lane: string): void {
     const bucket = this.#bucketOf(lane)
     bucket.inFlight -= 1
-    this.#evenOut(bucket)
+    this.#rebalance(bucket)
   }
 
-  #evenOut(bucket: Bucket): void {
+  #rebalance(bucket: Bucket): void {
     if (!bucket.owner || bucket.inFlight > 0) return
-    const fewest = this.#fewest()
+    const fewest = this.#leastLoaded()
     if (!fewest || bucket.owner.buckets < fewest.buckets + 2) return
     bucket.owner.buckets -= 1
     bucket.owner = fewest
     fewest.buckets += 1
   }
 
-  #fewest(): Owner | undefined {
+  #leastLoaded(): Owner | undefined {
     let fewest: Owner | undefined
     for (const owner of this.#owners.values()) {
       if (owner.member.bufferSize > 0 && (!fewest || owner.buckets < fewest.buckets)) fewest = owner
@@ -142,7 +142,7 @@ class Pinned implements Strategy {
     return fewest
   }
 
-  /** FNV-1a: spreads names that differ in their last character only. */
+  /** Hashes the lane with FNV-1a, which distributes names well even if they differ only in the last character. */
   #bucketOf(lane: string): Bucket {
     let hash = 0x811c9dc5
     for (let i = 0; i < lane.length; i += 1) hash = Math.imul(hash ^ lane.charCodeAt(i), 0x01000193)

@@ -3,20 +3,22 @@ import type { NackAction, PersistentConsumer, PersistentDelivery, RecordedEvent 
 import type { Delivered } from './group.js'
 import type { GroupConsumer, Membership } from './running-group.js'
 
-interface Waiting {
+interface PendingRead {
   resolve(result: IteratorResult<PersistentDelivery>): void
   reject(error: Error): void
 }
 
 const finished: IteratorResult<PersistentDelivery> = { done: true, value: undefined }
 
-/** Holds at most its buffer size of deliveries: the group never has more of them in flight. */
-export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDelivery>, GroupConsumer<RecordedEvent> {
+/** Buffers deliveries. The group never has more of them in flight than the buffer size. */
+export class EmbeddedConsumer
+  implements PersistentConsumer, AsyncIterator<PersistentDelivery>, GroupConsumer<RecordedEvent>
+{
   readonly #queue = new Denque<PersistentDelivery>()
   #membership: Membership<RecordedEvent> | undefined
-  #waiting: Waiting | undefined
+  #pending: PendingRead | undefined
   #stopListening: (() => void) | undefined
-  #ended = false
+  #hasEnded = false
   #error: Error | undefined
 
   constructor(readonly bufferSize: number) {}
@@ -34,26 +36,26 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
 
   deliver({ event, retryCount, ackId }: Delivered<RecordedEvent>): void {
     const delivery = { event, retryCount, ackId }
-    const waiting = this.#waiting
-    if (!waiting) {
+    const pending = this.#pending
+    if (!pending) {
       this.#queue.push(delivery)
       return
     }
-    this.#waiting = undefined
-    waiting.resolve({ done: false, value: delivery })
+    this.#pending = undefined
+    pending.resolve({ done: false, value: delivery })
   }
 
-  /** What it was given but did not take goes back to the group. */
+  /** Ends the consumer. The group redelivers the events that are still buffered. */
   end(error?: Error): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     this.#error = error
     this.#stopListening?.()
     this.#queue.clear()
-    const waiting = this.#waiting
-    this.#waiting = undefined
-    if (error) waiting?.reject(error)
-    else waiting?.resolve(finished)
+    const pending = this.#pending
+    this.#pending = undefined
+    if (error) pending?.reject(error)
+    else pending?.resolve(finished)
   }
 
   async ack(...ackIds: string[]): Promise<void> {
@@ -65,7 +67,7 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
   }
 
   async close(): Promise<void> {
-    if (this.#ended) return
+    if (this.#hasEnded) return
     this.end()
     this.#membership?.leave()
   }
@@ -74,14 +76,14 @@ export class Consumer implements PersistentConsumer, AsyncIterator<PersistentDel
     return this
   }
 
-  /** Not an async function: what is buffered costs one settled promise, with no generator to resume. */
+  /** Returns the next delivery. It is not an async function, so that a buffered delivery costs a single settled promise. */
   next(): Promise<IteratorResult<PersistentDelivery>> {
     const delivery = this.#queue.shift()
     if (delivery) return Promise.resolve({ done: false, value: delivery })
     if (this.#error) return Promise.reject(this.#error)
-    if (this.#ended) return Promise.resolve(finished)
+    if (this.#hasEnded) return Promise.resolve(finished)
     return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject }
+      this.#pending = { resolve, reject }
     })
   }
 

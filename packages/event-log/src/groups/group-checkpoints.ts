@@ -1,4 +1,4 @@
-import { positionAtOrAfter, positionText } from '../file/protocol-position.js'
+import { positionAtOrAfter, positionText } from '../file/positions.js'
 import { groupStream, type StoredGroup, wholeLog } from './group-definition.js'
 import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
 import { rulesOf } from './group-rules.js'
@@ -6,17 +6,17 @@ import { rulesOf } from './group-rules.js'
 export function readCheckpoint({ reader }: GroupLog, stored: StoredGroup): number | undefined {
   const stream = groupStream(stored, 'checkpoint')
   const last = reader.last(stream)
-  return last && placeIn(rulesOf(stored).checkpointIn(stored, last, reader.view(stream)), stored)
+  return last && parseCheckpoint(rulesOf(stored).checkpointIn(stored, last, reader.view(stream)), stored)
 }
 
-export async function writeCheckpoint(log: GroupLog, stored: StoredGroup, place: number): Promise<void> {
-  const shown = positionText(place)
-  const text = stored.source === wholeLog ? `C:${shown}/P:${shown}` : `${place}`
+export async function writeCheckpoint(log: GroupLog, stored: StoredGroup, position: number): Promise<void> {
+  const shown = positionText(position)
+  const text = stored.source === wholeLog ? `C:${shown}/P:${shown}` : `${position}`
   const event = jsonEvent('SubscriptionCheckpoint', rulesOf(stored).checkpointData(stored, text))
   await appendNext(log, groupStream(stored, 'checkpoint'), event)
 }
 
-function placeIn(text: unknown, { source }: StoredGroup): number | undefined {
+function parseCheckpoint(text: unknown, { source }: StoredGroup): number | undefined {
   const [, commit, revision] = /^(?:C:(\d{1,19})\/P:\d+|(\d{1,16}))$/.exec(String(text)) ?? []
   if (source === wholeLog) return commit === undefined ? undefined : positionAtOrAfter(commit)
   return revision === undefined ? undefined : Number(revision)

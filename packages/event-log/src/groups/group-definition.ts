@@ -1,7 +1,7 @@
 import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../event-log-types.js'
 import type { LogReader } from '../reader/log-reader.js'
 
-/** What a group of the whole log has for a stream. */
+/** The source of a group that reads the whole log. */
 export const wholeLog = '$all'
 
 export const strategies = ['RoundRobin', 'DispatchToSingle', 'Pinned', 'PinnedByCorrelation'] as const
@@ -9,48 +9,48 @@ export type StrategyName = (typeof strategies)[number]
 
 type Common = Omit<PersistentSubscriptionSettings, 'startFrom' | 'streamPrefixes' | 'consumerStrategy'>
 
-/** A group's settings. Numbers are kept as they were given, sensible or not. */
+/** A group's settings. The numbers are stored as received, even if they are unreasonable. */
 export interface GroupSettings extends Common {
-  /** Where a group without a checkpoint begins, inclusive: a position of the log, or a revision of the group's stream. */
+  /** The first position of the log, or revision of the group's stream, that a group without a checkpoint reads. */
   readonly startFrom: 'start' | 'end' | number
-  /** The same as a client of the protocol wrote it: it need be no event's place, nor fit into a double. */
+  /** The same as text from a client of the protocol, which may name no event or exceed the range of a double. */
   readonly startText?: string
   readonly resolveLinks: boolean
   readonly extraStatistics: boolean
   readonly strategy: StrategyName
 }
 
-/** Which events of the whole log a group wants. Prefixes are or-ed; an expression counts alone. */
+/** The events of the whole log that a group reads: those that match any prefix, or those that match the expression. */
 export interface EventFilter {
   readonly on: 'stream' | 'type'
   readonly regex?: string
   readonly prefixes: readonly string[]
 }
 
-/** Who made a group says by which {@link Rules} it goes. */
-export type Maker = 'service' | 'protocol'
+/** The creator of a group, which determines its {@link Rules}. */
+export type Creator = 'service' | 'protocol'
 
-/** A group by its name: two sources may each have one of the same. */
+/** The name of a group. It is unique within its source. */
 export interface GroupName {
-  /** A stream, or {@link wholeLog}. */
+  /** The stream that the group reads, or {@link wholeLog}. */
   readonly source: string
   readonly group: string
 }
 
 export interface GroupDefinition extends GroupName {
-  readonly madeBy: Maker
+  readonly madeBy: Creator
   readonly filter?: EventFilter
   readonly settings: GroupSettings
 }
 
 export interface StoredGroup extends GroupDefinition {
-  /** Made anew with each creation: what was written for a deleted group of the same name means nothing to this one. */
+  /** A new id for each creation. It separates the events of this group from those of a deleted group with the same name. */
   readonly generation: string
-  /** Made anew with each update. */
+  /** A new id for each update. */
   readonly version: string
-  /** Behind this place it begins without a checkpoint. Absent: where `startFrom` says when it is loaded. */
+  /** The position after which the group starts without a checkpoint. If omitted, `startFrom` applies whenever the group is loaded. */
   readonly startAfter?: number
-  /** Revisions of its streams at which it was made: theirs, if EventStoreDB's form has no room for the generation. */
+  /** The revisions of the group's streams at its creation. They replace the generation in EventStoreDB's format, which has none. */
   readonly since: { readonly checkpoint: number; readonly parked: number }
 }
 
@@ -62,7 +62,7 @@ export function groupStream({ source, group }: GroupName, kind: 'checkpoint' | '
   return `$persistentsubscription-${source}::${group}-${kind}`
 }
 
-/** What EventStoreDB refuses. All else is taken as it comes, and must do no harm. @throws InvalidSettingsError */
+/** Rejects the settings that EventStoreDB rejects. All others are accepted and must be harmless. @throws InvalidSettingsError */
 export function checkSettings({ source, settings }: GroupDefinition, reader: LogReader): void {
   const { readBatchSize, historyBufferSize, strategy, startFrom } = settings
   if (readBatchSize >= historyBufferSize) {
@@ -76,16 +76,15 @@ export function checkSettings({ source, settings }: GroupDefinition, reader: Log
   }
 }
 
-/** The place behind which a group without a checkpoint begins. */
-export function placeBefore({ source, settings }: GroupDefinition, reader: LogReader): number {
-  const { startFrom } = settings
-  const isOfAll = source === wholeLog
+/** Returns the position after which a group without a checkpoint starts. */
+export function startPosition({ source, settings: { startFrom } }: GroupDefinition, reader: LogReader): number {
+  const readsWholeLog = source === wholeLog
   switch (startFrom) {
     case 'start':
-      return isOfAll ? 0 : -1
+      return readsWholeLog ? 0 : -1
     case 'end':
-      return isOfAll ? reader.lastPosition() : reader.view(source).current
+      return readsWholeLog ? reader.lastPosition() : reader.view(source).current
     default:
-      return isOfAll ? Math.max(0, startFrom - 1) : startFrom - 1
+      return readsWholeLog ? Math.max(0, startFrom - 1) : startFrom - 1
   }
 }

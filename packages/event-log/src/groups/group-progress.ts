@@ -1,98 +1,97 @@
 import type { GroupSettings } from './group-definition.js'
 
-/** An event from when it was read until it was acked, skipped, or durably parked. */
+/** An event that was read but not yet acked, skipped or durably parked. */
 export interface Unfinished {
-  /** Bytes it takes in memory, about. */
+  /** The approximate size in memory, in bytes. */
   readonly size: number
-  /** Checkpoint while this is the lowest unfinished event. */
+  /** The checkpoint while this is the first unfinished event. */
   readonly before: number
-  /** How many events before it did not match. */
+  /** The number of earlier events that did not match. */
   readonly unmatchedBefore: number
   previous: Unfinished | undefined
   next: Unfinished | undefined
 }
 
 /**
- * How far a group has come. Unfinished events form a list in reading order, whose head bounds the checkpoint: nothing
- * that was read but not finished can be lost by a reload, and memory is bounded by what is buffered and in flight,
- * however far acks run ahead of the lowest one.
+ * The progress of a group. Unfinished events form a list in reading order, whose first entry limits the checkpoint, so a reload loses
+ * no unfinished event. Memory is limited by the buffered events and those in flight, no matter how many later events are acked.
  */
-export class Progress {
+export class GroupProgress {
   readonly #settings: GroupSettings
-  /** The place behind which the group began. */
-  readonly #begin: number
-  #lowest: Unfinished | undefined
-  #highest: Unfinished | undefined
+  /** The position after which the group started. */
+  readonly #start: number
+  #first: Unfinished | undefined
+  #last: Unfinished | undefined
   #heldBytes = 0
   #through: number
   #checkpoint: number | undefined
   #writing: number | undefined
   #finishedSinceCheckpoint = 0
-  /** Events of pages that did not match, and how many of them count into earlier checkpoints. */
+  /** The number of events that did not match, and how many of them earlier checkpoints counted. */
   #unmatched = 0
   #unmatchedCounted = 0
   #isDueByTime = false
   #hasFailed = false
   #checkpointedAtMs: number | undefined
 
-  /** @param start the stored checkpoint, or the place behind which the group begins. */
+  /** @param start The stored checkpoint, or the position after which the group starts. */
   constructor(settings: GroupSettings, start: { readonly after: number; readonly checkpoint: number | undefined }) {
     this.#settings = settings
-    this.#begin = start.after
+    this.#start = start.after
     this.#through = start.checkpoint ?? start.after
     this.#checkpoint = start.checkpoint
   }
 
-  /** Everything up to here has been read into the group or did not match. */
+  /** The position up to which every event was read into the group or did not match. */
   get through(): number {
     return this.#through
   }
 
-  /** Of what is unfinished. */
+  /** The size of the unfinished events. */
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  /** The last one that was durably written. */
+  /** The last checkpoint that was durably written. */
   get checkpoint(): number | undefined {
     return this.#checkpoint
   }
 
-  /** How many events did not match so far. */
+  /** The number of events so far that did not match. */
   get unmatched(): number {
     return this.#unmatched
   }
 
-  add(event: Unfinished, place: number): void {
-    event.previous = this.#highest
-    if (this.#highest) this.#highest.next = event
-    else this.#lowest = event
-    this.#highest = event
+  add(event: Unfinished, position: number): void {
+    event.previous = this.#last
+    if (this.#last) this.#last.next = event
+    else this.#first = event
+    this.#last = event
     this.#heldBytes += event.size
-    this.#through = place
+    this.#through = position
   }
 
-  /** The page was looked at to its end. */
-  lookedAt(through: number, unmatched: number): void {
+  /** Records that a page was scanned to its end. */
+  advance(through: number, unmatched: number): void {
     this.#through = Math.max(this.#through, through)
     this.#unmatched += unmatched
   }
 
   finish(event: Unfinished): void {
     if (event.previous) event.previous.next = event.next
-    else this.#lowest = event.next
+    else this.#first = event.next
     if (event.next) event.next.previous = event.previous
-    else this.#highest = event.previous
+    else this.#last = event.previous
     this.#heldBytes -= event.size
     this.#finishedSinceCheckpoint += 1
   }
 
-  /** Events did not match: they count towards a checkpoint as if they were finished. */
+  /** Counts events that did not match towards a checkpoint, as if they were finished. */
   countUnmatched(count: number): void {
     this.#finishedSinceCheckpoint += count
   }
 
-  /** Once a second. */
+  /** Checks the time. Call it once a second. */
   tick(nowMs: number): void {
     const { minCheckpointCount, checkpointAfterMs } = this.#settings
     const since = this.#checkpointedAtMs
@@ -106,15 +105,15 @@ export class Progress {
     return this.#isDueByTime || this.#finishedCount() >= Math.max(1, this.#settings.maxCheckpointCount)
   }
 
-  /** The checkpoint to be written now, if one is due. Call {@link written} or {@link failed} afterwards: one write at a time. */
+  /** Returns the checkpoint to write now, if one is due. Call {@link written} or {@link failed} before the next one. */
   dueCheckpoint(nowMs: number): number | undefined {
-    return this.isCheckpointDue ? this.lastCheckpoint(nowMs) : undefined
+    return this.isCheckpointDue ? this.finalCheckpoint(nowMs) : undefined
   }
 
-  /** The same, whatever the counts: the group is about to be unloaded. */
-  lastCheckpoint(nowMs: number): number | undefined {
+  /** Returns the checkpoint to write before the group is unloaded, regardless of the counts. */
+  finalCheckpoint(nowMs: number): number | undefined {
     if (this.#writing !== undefined || !this.#hasMoved) return undefined
-    this.#writing = this.#place
+    this.#writing = this.#position
     this.#isDueByTime = false
     this.#hasFailed = false
     this.#finishedSinceCheckpoint = 0
@@ -123,29 +122,29 @@ export class Progress {
     return this.#writing
   }
 
-  /** What fell due during the write is written next; the real server drops it. */
+  /** Records the written checkpoint. One that became due during the write follows; EventStoreDB would drop it. */
   written(): void {
     this.#checkpoint = this.#writing
     this.#writing = undefined
   }
 
-  /** It is due again at the next tick: not at once, or a full disk would be written to with every ack. */
+  /** Schedules the checkpoint for the next tick. An immediate retry would write to a full disk with every ack. */
   failed(): void {
     this.#writing = undefined
     this.#hasFailed = true
   }
 
-  get #place(): number {
-    return this.#lowest ? this.#lowest.before : this.#through
+  get #position(): number {
+    return this.#first ? this.#first.before : this.#through
   }
 
   get #hasMoved(): boolean {
-    return this.#place > (this.#checkpoint ?? this.#begin)
+    return this.#position > (this.#checkpoint ?? this.#start)
   }
 
-  /** What did not match counts as finished once the checkpoint may pass it. */
+  /** Returns the number of events that did not match and that the checkpoint may pass, which count as finished. */
   #countableUnmatched(): number {
-    return this.#lowest ? this.#lowest.unmatchedBefore : this.#unmatched
+    return this.#first ? this.#first.unmatchedBefore : this.#unmatched
   }
 
   #finishedCount(): number {

@@ -1,56 +1,56 @@
 import { type EventContent, parseObject } from '../file/event-body.js'
 import type { StoredEvent } from '../reader/event-rows.js'
 import type { StreamView } from '../reader/log-reader.js'
-import type { GroupName, GroupSettings, Maker, StoredGroup } from './group-definition.js'
+import type { Creator, GroupName, GroupSettings, StoredGroup } from './group-definition.js'
 import { jsonEvent } from './group-log.js'
-import { InFlight, InFlightByEventId } from './in-flight-events.js'
+import { InFlightByEventId, InFlightEvents } from './in-flight-events.js'
 
 /** An event of the parked stream. */
-export interface ParkedRecord {
-  /** `<revision>@<stream>` */
+interface ParkedRecord {
+  /** The link to the original event, `<revision>@<stream>`. */
   readonly link: string
-  /** The parked revision it takes the place of: that had been replayed. */
+  /** The revision of the parked event that was replayed and that this one replaces. */
   readonly replaces: number | undefined
   readonly added: string
   readonly reason: string
-  /** Of the event in the group's stream. */
+  /** The number of the original event in the group's stream. */
   readonly number: number
 }
 
-/** What goes by who made a group, and how that is written down. All other rules are the same for both. */
+/** The rules that depend on the creator of a group, and the format of its events. All other rules are the same for both. */
 export interface Rules {
-  /** All of its kind run in one server, all the time; otherwise each where it is consumed. */
+  /** Whether all groups run permanently in one server. Otherwise each runs where it is consumed. */
   readonly runsInServer: boolean
-  /** What keeps it from other processes. */
+  /** Returns the name of the lock that reserves the group for one process. */
   lockOf(name: GroupName): string
-  /** Where it begins without a checkpoint is found once, when it is asked for; otherwise at each load. */
-  keepsStart(settings: GroupSettings): boolean
-  inFlight<E extends { readonly id: string; ackId: string }>(): InFlight<E>
-  /** Otherwise when it is acked, skipped or parked again. */
-  readonly isReplayDoneOnDelivery: boolean
-  /** Replayed events that an earlier holder left are queued again; otherwise they are parked again. */
+  /** Returns whether the start without a checkpoint is determined once, at the request. Otherwise it is determined at each load. */
+  storesStart(settings: GroupSettings): boolean
+  inFlight<E extends { readonly id: string; ackId: string }>(): InFlightEvents<E>
+  /** Whether a replay is done at delivery. Otherwise it is done when the event is acked, skipped or parked again. */
+  readonly completesReplaysOnDelivery: boolean
+  /** Whether replayed events of an earlier holder are queued again. Otherwise they are parked again. */
   readonly resumesReplays: boolean
-  /** Clients read its parked and checkpoint streams, and are not to find there what was replayed or belonged to a deleted group. */
-  readonly hidesWhatIsOver: boolean
+  /** Whether events that were replayed or belong to a deleted group are hidden, because clients read the group's streams. */
+  readonly hidesObsoleteEvents: boolean
   checkpointData(stored: StoredGroup, checkpoint: string): unknown
-  /** Undefined: the last event of the checkpoint stream is none of this group. */
+  /** Returns the checkpoint, or `undefined` if the last event of the checkpoint stream belongs to a different group. */
   checkpointIn(stored: StoredGroup, last: StoredEvent, view: StreamView): unknown
   parkedEvent(stored: StoredGroup, id: string, record: ParkedRecord): EventContent
-  /** Undefined: it is not of this group. */
+  /** Returns the record of a parked event, or `undefined` if it belongs to a different group. */
   parkedRecord(stored: StoredGroup, event: StoredEvent): Pick<ParkedRecord, 'link' | 'replaces'> | undefined
-  /** The first parked revision that counts. */
+  /** Returns the first parked revision that counts. */
   firstParked(view: StreamView): number
 }
 
-/** The service's groups lose nothing. What is written for one carries its generation. */
+/** The rules of the service's groups, which lose no event. Each event of a group contains its generation. */
 const serviceRules: Rules = {
   runsInServer: false,
   lockOf: ({ source, group }) => `persistent-subscription ${source} ${group}`,
-  keepsStart: () => true,
-  inFlight: () => new InFlight(),
-  isReplayDoneOnDelivery: false,
+  storesStart: () => true,
+  inFlight: () => new InFlightEvents(),
+  completesReplaysOnDelivery: false,
   resumesReplays: false,
-  hidesWhatIsOver: false,
+  hidesObsoleteEvents: false,
   checkpointData: ({ generation }, checkpoint) => ({ generation, checkpoint }),
   checkpointIn: ({ generation }, { data }) => {
     const written = parseObject(data)
@@ -68,27 +68,27 @@ const serviceRules: Rules = {
   firstParked: () => 0,
 }
 
-/** Whoever has it runs the groups that clients of the protocol made. */
+/** The lock of the process that runs the groups created by clients of the protocol. */
 export const protocolLock = 'protocol-groups'
 
 /**
- * Those of the protocol's clients go by what EventStoreDB was seen to do, and their streams have its form. That has no
- * room for a generation: what was there when a group was made is not its own.
+ * The rules of groups created by clients of the protocol. They follow the recorded behavior of EventStoreDB, and so do their streams.
+ * That format has no generation, so events from before a group's creation are ignored.
  */
 const protocolRules: Rules = {
   runsInServer: true,
   lockOf: () => protocolLock,
-  keepsStart: ({ startFrom }) => startFrom !== 'end',
+  storesStart: ({ startFrom }) => startFrom !== 'end',
   inFlight: () => new InFlightByEventId(),
-  isReplayDoneOnDelivery: true,
+  completesReplaysOnDelivery: true,
   resumesReplays: true,
-  hidesWhatIsOver: true,
+  hidesObsoleteEvents: true,
   checkpointData: (_stored, checkpoint) => checkpoint,
-  // A client that deletes the stream has the group begin anew.
+  // A client that deletes the stream restarts the group.
   checkpointIn: ({ since }, { revision, data }, { isMissing }) =>
     revision < since.checkpoint || isMissing ? undefined : JSON.parse(Buffer.from(data).toString()),
   parkedEvent: (_stored, id, { link, replaces, added, reason, number }) => {
-    // What is 0 is left out there.
+    // EventStoreDB omits a number of 0.
     const metadata = { added, reason, ...(number !== 0 && { subscriptionEventNumber: number }), replaces }
     return {
       id,
@@ -102,14 +102,12 @@ const protocolRules: Rules = {
     if (revision < since.parked) return undefined
     return { link: Buffer.from(data).toString(), replaces: numberIn(parseObject(metadata)?.replaces) }
   },
-  // A client may have put away what it has seen to by truncating the stream, or deleting it.
+  // A client may have removed parked events that it handled by truncating or deleting the stream.
   firstParked: ({ isMissing, first }) => (isMissing ? Number.POSITIVE_INFINITY : first),
 }
 
-const rules: Readonly<Record<Maker, Rules>> = { service: serviceRules, protocol: protocolRules }
-
-export function rulesOf({ madeBy }: { readonly madeBy: Maker }): Rules {
-  return rules[madeBy]
+export function rulesOf({ madeBy }: { readonly madeBy: Creator }): Rules {
+  return madeBy === 'service' ? serviceRules : protocolRules
 }
 
 function numberIn(value: unknown): number | undefined {

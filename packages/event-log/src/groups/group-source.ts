@@ -1,41 +1,47 @@
 import type { StoredEvent } from '../reader/event-rows.js'
 
-/** An event, and what a group's rules go by. */
+/** An event with the properties that a group's rules use. */
 export interface Item<E> {
   readonly event: E
-  /** What an ack names. */
+  /** The id that an ack names. */
   readonly id: string
-  /** Position in the log, or revision in the group's stream: ascending. */
-  readonly place: number
-  /** What belongs together: a Pinned group gives one lane to one consumer. */
+  /** The position in the log, or the revision in the group's stream. Positions ascend. */
+  readonly position: number
+  /** The lane of related events. A Pinned group delivers each lane to a single consumer. */
   readonly lane: string
-  /** Bytes it takes in memory, about. */
+  /** The approximate size in memory, in bytes. */
   readonly size: number
-  /** How many events of its page before it did not match, and up to where; none when absent. */
+  /** The number of events of the page before this one that did not match, and the last of their positions. Defaults to none. */
   readonly unmatchedBefore?: { readonly count: number; readonly through: number }
 }
 
 export interface SourcePage<E> {
   readonly items: readonly Item<E>[]
-  /** Everything up to this place has been looked at, matching or not. */
+  /** The position up to which the source was scanned, matching or not. */
   readonly through: number
-  /** Of what was looked at, how many events count towards a checkpoint though they do not match. */
+  /** The number of scanned events that do not match but count towards a checkpoint. */
   readonly unmatched: number
   readonly atEnd: boolean
 }
 
-/** Where a group's events come from. */
+/** Parses the link to an event, `<revision>@<stream>`. */
+export function parseLink(link: string): { readonly revision: number; readonly stream: string } {
+  const separator = link.indexOf('@')
+  return { revision: Number(link.slice(0, separator)), stream: link.slice(separator + 1) }
+}
+
+/** The source of a group's events. */
 export interface GroupSource<E> {
-  /** It had ended when the group was loaded, and will never have an event. */
-  readonly isOver: boolean
+  /** Whether the source had ended when the group was loaded, so that it never has another event. */
+  readonly hasEnded: boolean
   read(after: number, maxCount: number): Promise<SourcePage<E>>
-  /** Calls `wake` whenever there may be more, until the signal aborts. @throws StoreUnavailableError */
+  /** Calls `wake` whenever there may be new events, until the signal aborts. @throws StoreUnavailableError */
   listen(wake: () => void, signal: AbortSignal): Promise<void>
-  /** How many of the events behind `after`, up to `through`, did not match, where `read` does not tell; and how far it looked. */
+  /** Counts the events between `after` and `through` that did not match and that `read` does not report, and returns its progress. */
   countUnmatched?(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }>
-  /** How a parked event is written down: `<revision>@<stream>`, and its number in the group's stream. */
+  /** Returns the link to a parked event (`<revision>@<stream>`) and the event's number in the group's stream. */
   parkedAs(event: E): { readonly link: string; readonly number: number }
-  /** The event that a parked one stands for, to be delivered again; undefined when there is none. */
+  /** Returns the original of a parked event for redelivery, or `undefined` if none exists. */
   original(parked: StoredEvent, link: string): Promise<E | undefined>
   laneOf(event: E): string
 }

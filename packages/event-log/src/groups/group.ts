@@ -2,13 +2,13 @@ import Denque from 'denque'
 import type { NackAction } from '../event-log-types.js'
 import { type Member, type Strategy, strategyNamed } from './consumer-strategy.js'
 import type { GroupSettings } from './group-definition.js'
-import { Progress, type Unfinished } from './group-progress.js'
+import { GroupProgress, type Unfinished } from './group-progress.js'
 import type { Rules } from './group-rules.js'
 import type { Item, SourcePage } from './group-source.js'
-import type { InFlight } from './in-flight-events.js'
+import type { InFlightEvents } from './in-flight-events.js'
 import { ReadAhead } from './read-ahead.js'
 
-/** A parked event that is to be delivered again. */
+/** A parked event to redeliver. */
 export interface ReplayedEvent<E> {
   readonly event: E
   readonly lane: string
@@ -23,11 +23,11 @@ export interface Delivered<E> {
   readonly ackId: string
 }
 
-/** An event to be written to the parked stream. */
+/** An event to write to the parked stream. */
 export interface Park<E> {
   readonly event: E
   readonly reason: string
-  /** The parked event that this one takes the place of: it had been replayed. */
+  /** The revision of the replayed parked event that this one replaces. */
   readonly replaces: number | undefined
 }
 
@@ -35,9 +35,9 @@ interface Entry<E> extends Unfinished {
   readonly event: E
   readonly lane: string
   readonly id: string
-  /** Place in the retry queue: the order of reading; replayed ones behind all others, by parked revision. */
+  /** The sort key in the retry queue: the order of reading, followed by replayed events in order of their parked revisions. */
   readonly order: number
-  /** Of a replayed event, which is never unfinished: it stays parked until it is done. */
+  /** The parked revision of a replayed event, which is never unfinished: it stays parked until its replay is done. */
   readonly parkedRevision: number | undefined
   isReplayDone: boolean
   ackId: string
@@ -47,23 +47,23 @@ interface Entry<E> extends Unfinished {
 }
 
 const replayOrder = 2 ** 52
-/** What an event takes beside its content. */
+/** The size of an event's entry in addition to its content. */
 const entryBytes = 512
-/** With so many parks not yet durable the group stops delivering: each could free a slot for one more. */
+/** The number of unwritten parked events at which the group stops delivering, because each of them frees a slot for another event. */
 const maxParksUnwritten = 1_000
 
 /**
- * A persistent subscription's rules, without I/O or clock. After any input whoever runs it does what it wants done:
- * `dispatch`, `nextPark`, `replaysDone`, `nextRead`, and the checkpoint of its `progress`.
+ * The rules of a persistent subscription, without I/O or clock. After each input, the caller processes its outputs: `dispatch`,
+ * `nextPark`, `replaysDone`, `nextRead`, and the checkpoint of `progress`.
  */
 export class Group<E> {
-  readonly progress: Progress
+  readonly progress: GroupProgress
   readonly readAhead: ReadAhead
   readonly #settings: GroupSettings
   readonly #rules: Rules
   readonly #strategy: Strategy
   readonly #members = new Map<number, Member>()
-  readonly #inFlight: InFlight<Entry<E>>
+  readonly #inFlight: InFlightEvents<Entry<E>>
   readonly #fresh = new Denque<Entry<E>>()
   #retries = new Denque<Entry<E>>()
   readonly #parks = new Denque<Park<E> & { readonly entry: Entry<E> }>()
@@ -72,7 +72,7 @@ export class Group<E> {
   #freeSlots = 0
   #lastRead: number | undefined
 
-  /** @param start the stored checkpoint, or the place behind which the group begins. */
+  /** @param start The stored checkpoint, or the position after which the group starts. */
   constructor(
     settings: GroupSettings,
     rules: Rules,
@@ -83,7 +83,7 @@ export class Group<E> {
     this.#strategy = strategyNamed(settings.strategy)
     this.#inFlight = rules.inFlight()
     this.readAhead = new ReadAhead(settings)
-    this.progress = new Progress(settings, start)
+    this.progress = new GroupProgress(settings, start)
   }
 
   get inFlight(): number {
@@ -94,17 +94,17 @@ export class Group<E> {
     return this.#members.get(consumer)?.inFlight ?? 0
   }
 
-  /** Events that were read and not delivered yet. */
+  /** The number of events that were read but not yet delivered. */
   get buffered(): number {
     return this.#fresh.length
   }
 
-  /** Retried and replayed events that wait for a consumer. */
+  /** The number of retried and replayed events that wait for a consumer. */
   get waitingForRetry(): number {
     return this.#retries.length
   }
 
-  /** The place of the last event that was read. */
+  /** The position of the last event that was read. */
   get lastRead(): number | undefined {
     return this.#lastRead
   }
@@ -118,29 +118,29 @@ export class Group<E> {
     this.#strategy.join(member)
   }
 
-  /** What it had in flight goes back, before anything new. That counts as a retry, but never parks. */
+  /** Requeues the consumer's events in flight, before any new events. This counts as a retry but never parks an event. */
   leave(consumer: number): void {
     const member = this.#members.get(consumer)
     if (!member) return
-    const back = [...this.#inFlight.all()].filter((entry) => entry.member === member)
+    const returned = [...this.#inFlight.all()].filter((entry) => entry.member === member)
     this.#members.delete(consumer)
     this.#strategy.leave(member)
-    for (const entry of back) {
+    for (const entry of returned) {
       this.#release(entry)
       entry.retryCount += 1
     }
     this.#freeSlots -= member.bufferSize
-    this.#requeue(back)
+    this.#requeue(returned)
   }
 
-  // ---- answers of consumers
+  // ---- responses of consumers
 
   ack(ackIds: readonly string[]): void {
-    for (const entry of this.#answered(ackIds)) this.#finish(entry)
+    for (const entry of this.#releaseAll(ackIds)) this.#finish(entry)
   }
 
   nack(action: NackAction, reason: string, ackIds: readonly string[]): void {
-    const entries = this.#answered(ackIds)
+    const entries = this.#releaseAll(ackIds)
     switch (action) {
       case 'skip':
         for (const entry of entries) this.#finish(entry)
@@ -156,8 +156,8 @@ export class Group<E> {
     }
   }
 
-  /** What these ids mean of what is in flight, and is no more. */
-  #answered(ackIds: readonly string[]): Entry<E>[] {
+  /** Removes the events with these ids from the events in flight. */
+  #releaseAll(ackIds: readonly string[]): Entry<E>[] {
     const entries: Entry<E>[] = []
     for (const ackId of ackIds) {
       const entry = this.#inFlight.find(ackId)
@@ -170,7 +170,7 @@ export class Group<E> {
 
   // ---- time
 
-  /** Once a second. */
+  /** Checks timeouts. Call it once a second. */
   tick(nowMs: number): void {
     const late: Entry<E>[] = []
     for (const entry of this.#inFlight.all()) {
@@ -184,29 +184,29 @@ export class Group<E> {
 
   // ---- reading
 
-  /** Asks for events behind `after`, as long as there is room for them. Call {@link loaded}, or `readAhead.failed`, afterwards. */
+  /** Requests events after `after` while there is room for them. Call {@link addPage} or `readAhead.readFailed` afterwards. */
   nextRead(): { readonly after: number; readonly maxCount: number } | undefined {
     const maxCount = this.readAhead.next(this.#fresh.length, this.progress.heldBytes)
     return maxCount === undefined ? undefined : { after: this.progress.through, maxCount }
   }
 
-  loaded(page: SourcePage<E>): void {
-    this.readAhead.loaded(page.atEnd)
+  addPage(page: SourcePage<E>): void {
+    this.readAhead.readSucceeded(page.atEnd)
     const { progress } = this
-    for (const { event, id, lane, size, place, unmatchedBefore } of page.items) {
+    for (const { event, id, lane, size, position, unmatchedBefore } of page.items) {
       const entry = newEntry({ event, id, lane, size: size + entryBytes }, this.#nextOrder, {
         before: unmatchedBefore?.through ?? progress.through,
         unmatchedBefore: progress.unmatched + (unmatchedBefore?.count ?? 0),
       })
       this.#nextOrder += 1
-      progress.add(entry, place)
+      progress.add(entry, position)
       this.#fresh.push(entry)
-      this.#lastRead = place
+      this.#lastRead = position
     }
-    progress.lookedAt(page.through, page.unmatched)
+    progress.advance(page.through, page.unmatched)
   }
 
-  /** In order of their parked revisions. */
+  /** Queues parked events, in order of their parked revisions. */
   replay(events: readonly ReplayedEvent<E>[]): void {
     this.#requeue(
       events.map(({ event, lane, parkedRevision, parkedId }) =>
@@ -225,18 +225,18 @@ export class Group<E> {
     return delivered
   }
 
-  /** The next event to be written to the parked stream; call {@link parked} once it is durable there. */
+  /** The next event to write to the parked stream. Call {@link parkWritten} when it is durable. */
   get nextPark(): Park<E> | undefined {
     return this.#parks.peekFront()
   }
 
-  /** The checkpoint may pass it. */
-  parked(): void {
+  /** Records that the checkpoint may pass the parked event. */
+  parkWritten(): void {
     const entry = this.#parks.shift()?.entry
     if (entry && entry.parkedRevision === undefined) this.progress.finish(entry)
   }
 
-  /** Parked revisions whose replay is done; call {@link replaysDoneWritten} once that is durable. */
+  /** The parked revisions whose replay is done. Call {@link replaysDoneWritten} when that is durable. */
   get replaysDone(): readonly number[] {
     return this.#replaysDone
   }
@@ -245,9 +245,9 @@ export class Group<E> {
     this.#replaysDone = this.#replaysDone.slice(count)
   }
 
-  // ---- inside
+  // ---- internals
 
-  /** Pinned leaves in place what waits for a full consumer, and goes on behind it. */
+  /** Delivers the events of a queue. With Pinned, events that wait for a full consumer stay, and later ones are delivered. */
   #drain(queue: Denque<Entry<E>>, nowMs: number, delivered: Delivered<E>[]): void {
     const kept: Entry<E>[] = []
     while (this.#freeSlots > 0) {
@@ -262,7 +262,7 @@ export class Group<E> {
 
   #deliver(entry: Entry<E>, member: Member, nowMs: number): Delivered<E> {
     this.#inFlight.add(entry)
-    if (this.#rules.isReplayDoneOnDelivery) this.#replayDone(entry)
+    if (this.#rules.completesReplaysOnDelivery) this.#completeReplay(entry)
     entry.member = member
     entry.deliveredAtMs = nowMs
     member.inFlight += 1
@@ -283,10 +283,10 @@ export class Group<E> {
 
   #finish(entry: Entry<E>): void {
     if (entry.parkedRevision === undefined) this.progress.finish(entry)
-    else this.#replayDone(entry)
+    else this.#completeReplay(entry)
   }
 
-  #replayDone(entry: Entry<E>): void {
+  #completeReplay(entry: Entry<E>): void {
     if (entry.parkedRevision === undefined || entry.isReplayDone) return
     entry.isReplayDone = true
     this.#replaysDone.push(entry.parkedRevision)
@@ -294,11 +294,15 @@ export class Group<E> {
 
   #retry(entries: readonly Entry<E>[]): void {
     const { maxRetryCount } = this.#settings
-    const again = entries.filter(({ retryCount }) => retryCount < maxRetryCount)
-    const spent = entries.filter(({ retryCount }) => retryCount >= maxRetryCount)
-    for (const entry of spent) this.#park(entry, `Reached retry count of ${Math.max(0, maxRetryCount)}`)
-    for (const entry of again) entry.retryCount += 1
-    this.#requeue(again)
+    const retried: Entry<E>[] = []
+    for (const entry of entries) {
+      if (entry.retryCount >= maxRetryCount) this.#park(entry, `Reached retry count of ${Math.max(0, maxRetryCount)}`)
+      else {
+        entry.retryCount += 1
+        retried.push(entry)
+      }
+    }
+    this.#requeue(retried)
   }
 
   #requeue(entries: readonly Entry<E>[]): void {
@@ -317,7 +321,7 @@ function newEntry<E>(
   order: number,
   { before = 0, unmatchedBefore = 0, parkedRevision }: Partial<Entry<E>>,
 ): Entry<E> {
-  // One by one: spreading costs more than all else that is done about an event that passes through.
+  // List the fields: spreading costs more than all other work for an event that passes through.
   const { event, id, lane, size } = item
   return {
     event,

@@ -22,29 +22,29 @@ import { ParkedEvents } from './parked-events.js'
 import { type GroupConsumer, RunningGroup } from './running-group.js'
 import { StoredGroups } from './stored-groups.js'
 
-/** Without consumers a group is kept from other processes this long, so that one which reconnects finds it as it was. */
+/** The time for which a group without consumers keeps its lock, so that a reconnecting consumer finds its state unchanged. */
 const lingerMs = 5_000
 
 export interface GroupInfo<E> {
   readonly stored: StoredGroup
   readonly checkpoint: number | undefined
   readonly parkedCount: number
-  /** Undefined where it does not run here. */
+  /** The running group, or `undefined` if it does not run in this process. */
   readonly running: RunningGroup<E> | undefined
 }
 
-export interface GroupsOptions<E> {
+interface GroupsOptions<E> {
   readonly log: GroupLog
   readonly sourceOf: (stored: StoredGroup) => GroupSource<E>
-  /** Runs the groups that run in a server, all of them, consumed or not. */
+  /** Whether this process runs all groups that run in a server, consumed or not. */
   readonly isServer: boolean
   readonly onFault: (error: unknown) => void
 }
 
 /**
- * The persistent subscriptions of a log. A group runs where it is consumed, in one thread of one process, or in a server
- * (see {@link Rules}). All else works anywhere, through the log: the holder looks for changes and requested replays once
- * a second.
+ * The persistent subscriptions of a log. A group runs where it is consumed, in one thread of one process, or in a server (see
+ * {@link Rules}). All other operations work in any process, through the log: the process that runs a group checks for changes and
+ * requested replays once a second.
  */
 export class Groups<E> {
   readonly #options: GroupsOptions<E>
@@ -52,9 +52,9 @@ export class Groups<E> {
   readonly #stored: StoredGroups
   readonly #running = new Map<string, RunningGroup<E>>()
   readonly #parked = new Map<string, { readonly generation: string; readonly events: ParkedEvents }>()
-  /** The last thing under way for each group: starting and stopping it must not overlap. */
+  /** The last queued task of each group. Starting and stopping a group must not overlap. */
   readonly #queues = new Map<string, Promise<unknown>>()
-  #closed = false
+  #isClosed = false
 
   constructor(options: GroupsOptions<E>) {
     this.#options = options
@@ -62,13 +62,13 @@ export class Groups<E> {
     this.#stored = new StoredGroups(options.log)
   }
 
-  /** Runs the groups that run all the time. */
+  /** Starts the groups that run permanently. */
   async start(): Promise<void> {
     for (const stored of this.#stored.all()) {
       try {
-        await this.#follow(stored)
+        await this.#queueChanges(stored)
       } catch (error) {
-        this.#options.onFault(error) // the others need not suffer for one that cannot be loaded
+        this.#options.onFault(error) // a group that cannot be loaded must not affect the others
       }
     }
   }
@@ -84,21 +84,22 @@ export class Groups<E> {
   /** @throws PersistentSubscriptionExistsError, InvalidSettingsError */
   async create(definition: GroupDefinition): Promise<void> {
     await this.#stored.create(definition)
-    await this.#follow(definition)
+    await this.#queueChanges(definition)
   }
 
-  /** Drops the consumers and loads the group anew. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
+  /** Drops the consumers and reloads the group. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
   async update(name: GroupName, settings: GroupSettings): Promise<void> {
     await this.#stored.update(name, settings)
-    await this.#follow(name)
+    await this.#queueChanges(name)
   }
 
   /** @throws PersistentSubscriptionMissingError */
   async delete(name: GroupName): Promise<void> {
-    const { hidesWhatIsOver } = rulesOf(this.#stored.get(name))
+    const { hidesObsoleteEvents } = rulesOf(this.#stored.get(name))
     await this.#stored.delete(name)
-    await this.#follow(name)
-    if (hidesWhatIsOver) for (const kind of ['checkpoint', 'parked'] as const) await this.#hide(groupStream(name, kind))
+    await this.#queueChanges(name)
+    if (!hidesObsoleteEvents) return
+    for (const kind of ['checkpoint', 'parked'] as const) await this.#softDelete(groupStream(name, kind))
   }
 
   /** @throws PersistentSubscriptionMissingError */
@@ -116,17 +117,20 @@ export class Groups<E> {
 
   /** @throws PersistentSubscriptionMissingError, MaximumSubscribersReachedError, GroupHeldElsewhereError */
   consume(name: GroupName, consumer: GroupConsumer<E>): Promise<void> {
-    return this.#inTurn(name, async () => (await this.#loaded(this.#stored.get(name))).join(consumer))
+    return this.#enqueue(keyOf(name), async () => (await this.#load(this.#stored.get(name))).join(consumer))
   }
 
-  /** Oldest first. @throws PersistentSubscriptionMissingError */
+  /** Returns the parked events, oldest first. @throws PersistentSubscriptionMissingError */
   async listParked(name: GroupName, maxCount: number): Promise<readonly ParkedEvent[]> {
     const stored = this.#stored.get(name)
     const parked = await this.#parkedOf(stored)
     return parked.list(this.#isHeld(stored), maxCount)
   }
 
-  /** Delivers parked events again, before `stopAt` or all there are. @throws PersistentSubscriptionMissingError, InvalidSettingsError */
+  /**
+   * Redelivers all parked events, or those before `stopAt`.
+   * @throws PersistentSubscriptionMissingError, InvalidSettingsError
+   */
   async replayParked(name: GroupName, stopAt = Number.POSITIVE_INFINITY): Promise<void> {
     const stored = this.#stored.get(name)
     if (stopAt < 0) throw new InvalidSettingsError(`cannot stop at ${stopAt}`)
@@ -135,47 +139,39 @@ export class Groups<E> {
     const until = Math.min(stopAt, parked.end)
     if (until === 0) return
     await parked.requestReplay(until)
-    await this.#runningOf(stored)?.noticeReplays()
+    await this.#runningOf(stored)?.startReplays()
     await parked.refresh()
   }
 
-  /** Loads all that run here anew, as a restart would. */
+  /** Reloads all groups that run in this process, as a restart would. */
   async restart(): Promise<void> {
-    await this.#each(async (key, running) => {
-      this.#running.delete(key)
-      await running.drop(new ConsumerDroppedError('the persistent subscriptions are being restarted'))
-    })
+    const reason = new ConsumerDroppedError('the persistent subscriptions are being restarted')
+    await this.#stopAll((running) => running.drop(reason))
     await this.start()
   }
 
   /** Ends all consumers and releases the groups. */
   async close(): Promise<void> {
-    this.#closed = true
-    await this.#each(async (key, running) => {
-      this.#running.delete(key)
-      await running.suspend()
-    })
+    this.#isClosed = true
+    await this.#stopAll((running) => running.suspend())
   }
 
-  /** Where a last checkpoint cannot be written more comes again; the groups are free all the same. */
-  async #each(stop: (key: string, running: RunningGroup<E>) => Promise<void>): Promise<void> {
+  /** Stops all groups, even if a final checkpoint cannot be written. Then more events are redelivered. */
+  async #stopAll(stop: (running: RunningGroup<E>) => Promise<void>): Promise<void> {
     const keys = new Set([...this.#running.keys(), ...this.#queues.keys()])
     const stopping = [...keys].map((key) =>
-      this.#queued(key, async () => {
+      this.#enqueue(key, async () => {
         const running = this.#running.get(key)
-        if (running) await stop(key, running)
+        this.#running.delete(key)
+        if (running) await stop(running)
       }),
     )
     await Promise.allSettled(stopping)
   }
 
-  #inTurn<T>(name: GroupName, task: () => Promise<T>): Promise<T> {
-    return this.#queued(keyOf(name), task)
-  }
-
-  #queued<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(key) ?? Promise.resolve()
-    const run = before.then(task, task)
+  #enqueue<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const previous = this.#queues.get(key) ?? Promise.resolve()
+    const run = previous.then(task, task)
     this.#queues.set(key, run)
     const forget = () => {
       if (this.#queues.get(key) === run) this.#queues.delete(key)
@@ -184,62 +180,63 @@ export class Groups<E> {
     return run
   }
 
-  #runsAlways(stored: StoredGroup): boolean {
+  #runsPermanently(stored: StoredGroup): boolean {
     return rulesOf(stored).runsInServer && this.#options.isServer
   }
 
-  async #loaded(stored: StoredGroup): Promise<RunningGroup<E>> {
-    if (this.#closed) throw new StoreUnavailableError('the store is closed')
+  async #load(stored: StoredGroup): Promise<RunningGroup<E>> {
+    if (this.#isClosed) throw new StoreUnavailableError('the store is closed')
     await this.#dropIfChanged(stored)
     const known = this.#running.get(keyOf(stored))
     if (known?.isRunning) return known
-    const hold = this.#tryHold(stored)
-    if (!hold) throw new GroupHeldElsewhereError(`group ${stored.group} runs in another thread or process`)
+    const lock = this.#tryLock(stored)
+    if (!lock) throw new GroupHeldElsewhereError(`group ${stored.group} runs in another thread or process`)
     try {
-      if (known?.resume(hold)) return known
+      if (known?.resume(lock)) return known
       const running = await RunningGroup.load({
         log: this.#log,
         stored,
         source: this.#options.sourceOf(stored),
         parked: await this.#parkedOf(stored),
-        hold,
-        onTick: (group) => this.#lookAfter(group),
+        lock,
+        onTick: (group) => this.#onTick(group),
         onFault: this.#options.onFault,
       })
       this.#running.set(keyOf(stored), running)
       return running
     } catch (error) {
-      hold.release()
+      lock.release()
       throw error
     }
   }
 
-  /** The operating system lets go of a lock when the holder dies, so nobody waits for a lease to run out. */
-  #tryHold(stored: StoredGroup) {
-    if (this.#runsAlways(stored)) return { epoch: 0, release: () => {} }
+  /** Reserves the group. The operating system releases the lock when its holder dies, so no process waits for a lease to expire. */
+  #tryLock(stored: StoredGroup) {
+    if (this.#runsPermanently(stored)) return { epoch: 0, release: () => {} }
     const { runsInServer, lockOf } = rulesOf(stored)
     return runsInServer ? undefined : this.#log.tryLock(lockOf(stored))
   }
 
-  /** Changes that another thread or process made are noticed here. */
-  #lookAfter(running: RunningGroup<E>): void {
+  /** Applies changes by other threads or processes, and suspends an idle group. */
+  #onTick(running: RunningGroup<E>): void {
     const { stored } = running
-    this.#inTurn(stored, async () => {
+    const key = keyOf(stored)
+    this.#enqueue(key, async () => {
       await this.#applyChanges(stored)
-      const isIdle = !this.#runsAlways(stored) && running.idleMs > lingerMs
-      if (isIdle && this.#running.get(keyOf(stored)) === running) await running.suspend()
-    }).catch(() => {}) // the log cannot be read just now: the next tick looks again
+      const isIdle = !this.#runsPermanently(stored) && running.idleMs > lingerMs
+      if (isIdle && this.#running.get(key) === running) await running.suspend()
+    }).catch(() => {}) // the log is currently unreadable: the next tick tries again
   }
 
-  #follow(name: GroupName): Promise<void> {
-    return this.#inTurn(name, () => this.#applyChanges(name))
+  #queueChanges(name: GroupName): Promise<void> {
+    return this.#enqueue(keyOf(name), () => this.#applyChanges(name))
   }
 
-  /** What ran by the old definition stops, and what runs all the time goes on by the new one. */
+  /** Stops a group that runs with an old definition, and starts a permanent group with the new one. */
   async #applyChanges(name: GroupName): Promise<void> {
     await this.#dropIfChanged(name)
     const stored = this.#stored.find(name)
-    if (stored && this.#runsAlways(stored) && !this.#closed) await this.#loaded(stored)
+    if (stored && this.#runsPermanently(stored) && !this.#isClosed) await this.#load(stored)
   }
 
   async #dropIfChanged(name: GroupName): Promise<void> {
@@ -273,8 +270,7 @@ export class Groups<E> {
     return known.events
   }
 
-  /** As a soft delete does. */
-  async #hide(stream: string): Promise<void> {
+  async #softDelete(stream: string): Promise<void> {
     if (this.#log.reader.lastRevision(stream) < 0) return
     const event = { ...jsonEvent('$metadata', {}), data: Buffer.from(`{"$tb":${softDeletedText}}`) }
     await appendNext(this.#log, metadataStream(stream), event)

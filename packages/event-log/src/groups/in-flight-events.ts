@@ -3,8 +3,8 @@ interface Delivery {
   ackId: string
 }
 
-/** What is in flight, in order of delivery (hence of deadline), under the ids that acks name. */
-export class InFlight<E extends Delivery> {
+/** The events in flight, by the ids that acks name, in order of delivery and therefore of their deadlines. */
+export class InFlightEvents<E extends Delivery> {
   readonly #byAckId = new Map<string, E>()
   #duplicates = 0
 
@@ -16,7 +16,7 @@ export class InFlight<E extends Delivery> {
     return this.#byAckId.values()
   }
 
-  /** Two streams may hold events of the same id: the second gets an ackId of its own, as an ack must tell which one it means. */
+  /** Adds a delivery. Events of different streams may have the same id: the second one gets a different ackId to distinguish them. */
   add(entry: E): void {
     entry.ackId = entry.id
     if (this.#byAckId.has(entry.id)) {
@@ -35,8 +35,8 @@ export class InFlight<E extends Delivery> {
   }
 }
 
-/** For clients whose acks name the event's id: of several events of one id in flight, any is meant. */
-export class InFlightByEventId<E extends Delivery> extends InFlight<E> {
+/** The events in flight for clients whose acks name the event's id, which refers to any of several events with that id. */
+export class InFlightByEventId<E extends Delivery> extends InFlightEvents<E> {
   readonly #duplicatesOf = new Map<string, Set<E>>()
 
   override add(entry: E): void {

@@ -8,36 +8,36 @@ import type { Park, ReplayedEvent } from './group.js'
 import { groupStream, type StoredGroup } from './group-definition.js'
 import { appendNext, type GroupLog, jsonEvent } from './group-log.js'
 import { type Rules, rulesOf } from './group-rules.js'
-import type { GroupSource } from './group-source.js'
+import { type GroupSource, parseLink } from './group-source.js'
 
 const pageSize = 500
-/** As EventStoreDB has it on a parked stream that was replayed. */
+/** The access list that EventStoreDB gives a parked stream after a replay. */
 const adminsOnly = { $r: '$admins', $w: '$admins', $d: '$admins', $mr: '$admins', $mw: '$admins' }
 
-/** What the replay stream says. */
+/** The data of an event in the replay stream. */
 interface ReplayData {
   readonly generation?: string
-  /** Of ReplayRequested. */
+  /** The end of a ReplayRequested. */
   readonly stopAt?: number
-  /** Of ReplayStarted, with the revision of the request. */
+  /** The end of a ReplayStarted, and the revision of its request. */
   readonly until?: number
   readonly request?: number
-  /** Of ReplayDone. */
+  /** The revisions of a ReplayDone. */
   readonly parkedRevisions?: readonly number[]
 }
 
 /**
- * What a group has parked, kept in two streams. `…-parked` has one event for each parked one. `…-replay` says what
- * became of them: asked to be replayed (by anybody), taken up (by the holder), done. An event stays parked until it is
- * done or parked anew: a replay which a crash cuts off loses nothing.
+ * The parked events of a group, stored in two streams. `…-parked` has an event for each of them. `…-replay` records their replays:
+ * requested by any process, started by the holder of the group, done. An event stays parked until its replay is done or it is parked
+ * again, so that a crash during a replay loses nothing.
  *
- * Folded from the log as far as it has grown since the last look, so any process sees the same.
+ * The state is folded from the log incrementally, so every process sees the same.
  */
 export class ParkedEvents {
   readonly #rules: Rules
-  /** Parked revisions that are neither done nor parked anew, ascending. */
+  /** The parked revisions that are neither done nor parked again, ascending. */
   readonly #open = new Set<number>()
-  /** Done before they were seen here: the two streams are read one after the other. */
+  /** The revisions whose replay was done before this object read them: the two streams are read sequentially. */
   readonly #doneAhead = new Set<number>()
   readonly #next = { parked: 0, replay: 0 }
   #requestedUntil = 0
@@ -52,7 +52,7 @@ export class ParkedEvents {
     this.#rules = rulesOf(stored)
   }
 
-  /** Reads what was written since. Calls may overlap. */
+  /** Reads the new events of both streams. Calls may overlap. */
   async refresh(): Promise<void> {
     const end = this.log.reader.lastPosition()
     if (end === this.#seen) return
@@ -61,51 +61,49 @@ export class ParkedEvents {
     this.#seen = Math.max(this.#seen, end)
   }
 
-  /** How far (excluded) a replay was asked for that no holder has taken up yet; 0: none was. */
+  /** The exclusive end of a requested replay that no holder has started, or 0 if there is none. */
   get requestedUntil(): number {
     return this.#requestedUntil
   }
 
-  /** How far the last holder that took up a replay got it; 0: none did, or a later one declared it void. */
+  /** The end of the last started replay, or 0 if there is none or a later holder cancelled it. */
   get startedUntil(): number {
     return this.#startedUntil
   }
 
-  /** Revision behind the last parked event. */
+  /** The revision after the last parked event. */
   get end(): number {
     return this.#next.parked
   }
 
-  /** Parked ones that are not being replayed. @param held whether the holder which took up the replay is alive. */
-  count(held: boolean): number {
-    const from = this.#shownFrom(held)
+  /** Counts the parked events that are not being replayed. @param isHeld Whether the holder that started the replay is alive. */
+  count(isHeld: boolean): number {
+    const from = this.#firstShown(isHeld)
     let count = 0
     for (const revision of this.#open) if (revision >= from) count += 1
     return count
   }
 
-  async list(held: boolean, maxCount: number): Promise<ParkedEvent[]> {
+  async list(isHeld: boolean, maxCount: number): Promise<ParkedEvent[]> {
     const parked: ParkedEvent[] = []
-    for await (const [{ revision: parkedRevision, metadata }, link] of this.#openOnes(this.#shownFrom(held))) {
+    for await (const [{ revision: parkedRevision, metadata }, link] of this.#openEvents(this.#firstShown(isHeld))) {
       if (parked.length >= maxCount) break
-      const at = link.indexOf('@')
       const { reason, added } = parseObject(metadata) as { reason: string; added: string }
-      const [stream, revision] = [link.slice(at + 1), Number(link.slice(0, at))]
-      parked.push({ parkedRevision, stream, revision, reason, parkedAtMs: Date.parse(added) })
+      parked.push({ parkedRevision, ...parseLink(link), reason, parkedAtMs: Date.parse(added) })
     }
     return parked
   }
 
-  /** Originals of open ones in `[from, until)`, at most `maxCount` looked up; `next` is where to go on. */
+  /** Returns at most `maxCount` originals of open events in `[from, until)`, and the revision to continue from. */
   async toReplay<E>(
     source: GroupSource<E>,
     { from, until, maxCount }: { readonly from: number; readonly until: number; readonly maxCount: number },
   ): Promise<{ events: ReplayedEvent<E>[]; next: number }> {
     const events: ReplayedEvent<E>[] = []
-    for await (const [parked, link] of this.#openOnes(from, until)) {
+    for await (const [parked, link] of this.#openEvents(from, until)) {
       if (events.length >= maxCount) return { events, next: parked.revision }
       const event = await source.original(parked, link)
-      // The log never forgets: without the original this would be a broken log, which reading reports by itself.
+      // The original is missing only in a broken log, which reads report on their own.
       if (event !== undefined) {
         events.push({ event, lane: source.laneOf(event), parkedRevision: parked.revision, parkedId: parked.id })
       }
@@ -120,12 +118,12 @@ export class ParkedEvents {
 
   async requestReplay(stopAt: number): Promise<void> {
     await this.#appendReplay('ReplayRequested', { stopAt })
-    if (!this.#rules.hidesWhatIsOver) return
+    if (!this.#rules.hidesObsoleteEvents) return
     const event = jsonEvent('$metadata', { $tb: stopAt, $acl: adminsOnly })
     await appendNext(this.log, metadataStream(groupStream(this.stored, 'parked')), event)
   }
 
-  /** Takes up what was asked for so far; `until` 0 declares what an earlier holder had taken up void. */
+  /** Starts the requested replay. An `until` of 0 cancels the replay that an earlier holder started. */
   async startReplay(until: number): Promise<void> {
     await this.#appendReplay('ReplayStarted', { until, request: this.#lastRequest })
     await this.refresh()
@@ -135,8 +133,8 @@ export class ParkedEvents {
     await this.#appendReplay('ReplayDone', { parkedRevisions })
   }
 
-  #shownFrom(held: boolean): number {
-    const replayedUntil = held ? Math.max(this.#requestedUntil, this.#startedUntil) : this.#requestedUntil
+  #firstShown(isHeld: boolean): number {
+    const replayedUntil = isHeld ? Math.max(this.#requestedUntil, this.#startedUntil) : this.#requestedUntil
     const view = this.log.reader.view(groupStream(this.stored, 'parked'))
     return Math.max(replayedUntil, this.#rules.firstParked(view))
   }
@@ -150,7 +148,7 @@ export class ParkedEvents {
     for (;;) {
       const page = this.#page(kind, this.#next[kind], pageSize)
       for (const event of page) {
-        if (event.revision !== this.#next[kind]) continue // another call was quicker
+        if (event.revision !== this.#next[kind]) continue // a concurrent call has read it
         this.#next[kind] += 1
         fold(event)
       }
@@ -159,7 +157,7 @@ export class ParkedEvents {
     }
   }
 
-  /** Hidden ones too. */
+  /** Reads a page, including hidden events. */
   #page(kind: 'parked' | 'replay', from: number, maxCount: number): StoredEvent[] {
     const { reader } = this.log
     return reader.streamPage(followerView(reader.view(groupStream(this.stored, kind))), 'forwards', from, maxCount)
@@ -173,26 +171,26 @@ export class ParkedEvents {
   }
 
   #foldReplay({ type, revision, data }: StoredEvent): void {
-    const written: ReplayData | undefined = parseObject(data)
-    if (written?.generation !== this.stored.generation) return
+    const replay: ReplayData | undefined = parseObject(data)
+    if (replay?.generation !== this.stored.generation) return
     switch (type) {
       case 'ReplayRequested':
-        this.#requestedUntil = Math.max(this.#requestedUntil, written.stopAt ?? 0)
+        this.#requestedUntil = Math.max(this.#requestedUntil, replay.stopAt ?? 0)
         this.#lastRequest = revision
         break
       case 'ReplayStarted':
-        this.#startedUntil = written.until ?? 0
-        if (written.request === this.#lastRequest) this.#requestedUntil = 0
+        this.#startedUntil = replay.until ?? 0
+        if (replay.request === this.#lastRequest) this.#requestedUntil = 0
         break
       case 'ReplayDone':
-        for (const done of written.parkedRevisions ?? []) {
+        for (const done of replay.parkedRevisions ?? []) {
           if (!this.#open.delete(done) && done >= this.#next.parked) this.#doneAhead.add(done)
         }
         break
     }
   }
 
-  async *#openOnes(
+  async *#openEvents(
     from: number,
     until = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<[parked: StoredEvent, link: string]> {

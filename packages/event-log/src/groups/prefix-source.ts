@@ -1,14 +1,15 @@
-import type { Position, RecordedEvent } from '../event-log-types.js'
+import type { RecordedEvent } from '../event-log-types.js'
+import { toPosition } from '../file/positions.js'
 import type { Log } from '../log.js'
 import type { StoredEvent } from '../reader/event-rows.js'
-import type { GroupSource, SourcePage } from './group-source.js'
+import { type GroupSource, parseLink, type SourcePage } from './group-source.js'
 
-/** What an event of the service takes, about: they are much alike, and measuring each would cost more than it tells. */
+/** The approximate size of the service's events. They are similar, so measuring each of them is not worth its cost. */
 const serviceEventSize = 2_048
 
-/** Events of the service's own reads: those of streams whose names start with one of the prefixes, or all but system ones. */
+/** Reads the events of streams whose names start with one of the prefixes, or of all streams except system streams. */
 export class PrefixSource implements GroupSource<RecordedEvent> {
-  readonly isOver = false
+  readonly hasEnded = false
 
   constructor(
     private readonly log: Log,
@@ -18,14 +19,14 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   async read(after: number, maxCount: number): Promise<SourcePage<RecordedEvent>> {
     const page = await this.log.readAll({
       maxCount,
-      after: positionOf(after),
+      after: toPosition(after),
       ...(this.prefixes.length > 0 && { streamPrefixes: this.prefixes }),
     })
     return {
       items: page.events.map((event) => ({
         event,
         id: event.id,
-        place: Number(event.position.commit),
+        position: Number(event.position.commit),
         lane: event.stream,
         size: serviceEventSize,
       })),
@@ -38,16 +39,16 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   async listen(wake: () => void, signal: AbortSignal): Promise<void> {
     let seen = 0
     while (!signal.aborted) {
-      await this.log.commits.beyond(seen, signal)
+      await this.log.commits.waitForCommit(seen, signal)
       seen = this.log.reader.lastPosition()
       wake()
     }
   }
 
-  /** Not of system events: a checkpoint is one, and would call for the next for ever. */
+  /** Counts no system events: a checkpoint is a system event and would cause the next one, forever. */
   async countUnmatched(after: number, through: number, maxCount: number): Promise<{ count: number; seen: number }> {
     if (this.prefixes.length === 0) return { count: 0, seen: through }
-    const page = await this.log.readAll({ maxCount, after: positionOf(after) })
+    const page = await this.log.readAll({ maxCount, after: toPosition(after) })
     const unmatched = page.events.filter(
       ({ stream, position }) =>
         Number(position.commit) <= through && !this.prefixes.some((prefix) => stream.startsWith(prefix)),
@@ -60,17 +61,12 @@ export class PrefixSource implements GroupSource<RecordedEvent> {
   }
 
   async original(_parked: StoredEvent, link: string): Promise<RecordedEvent | undefined> {
-    const at = link.indexOf('@')
-    const fromRevision = Number(link.slice(0, at))
-    const [event] = await this.log.readStream(link.slice(at + 1), { fromRevision, maxCount: 1 })
+    const { stream, revision } = parseLink(link)
+    const [event] = await this.log.readStream(stream, { fromRevision: revision, maxCount: 1 })
     return event
   }
 
   laneOf({ stream }: RecordedEvent): string {
     return stream
   }
-}
-
-function positionOf(place: number): Position {
-  return { commit: BigInt(place), prepare: BigInt(place) }
 }

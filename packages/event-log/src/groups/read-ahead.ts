@@ -1,52 +1,52 @@
 import type { GroupSettings } from './group-definition.js'
 
-/** What the real server reads when a group's readBatchSize is 0. */
+/** The batch size for a readBatchSize of 0, as in EventStoreDB. */
 const fallbackBatchSize = 20
-/** With so many bytes read and not finished a group reads no further, whatever its buffers are set to. */
+/** The size of unfinished events at which a group stops reading, regardless of its buffer settings. */
 const maxHeldBytes = 64 * 1024 * 1024
 
-/** When a group reads on, and how much: in batches while it is behind, whatever there is room for at the end of the log. */
+/** Decides when a group reads, and how much: batches while it is behind, and as much as fits at the end of the log. */
 export class ReadAhead {
   readonly #settings: GroupSettings
-  #reading = false
-  #live = false
-  #woken = false
+  #isReading = false
+  #isLive = false
+  #isWoken = false
 
   constructor(settings: GroupSettings) {
     this.#settings = settings
   }
 
-  /** At the end of what there is. */
+  /** Whether the group has reached the end of its source. */
   get isLive(): boolean {
-    return this.#live
+    return this.#isLive
   }
 
-  /** Something was recorded. */
+  /** Records that there may be new events. */
   wake(): void {
-    this.#woken = true
+    this.#isWoken = true
   }
 
-  /** How many events to read now; undefined: none. Never waits for an ack while a consumer has slots. */
+  /** Returns the number of events to read now, or `undefined` for none. It never waits for an ack while a consumer has free slots. */
   next(buffered: number, heldBytes: number): number | undefined {
-    if (this.#reading || heldBytes >= maxHeldBytes || (this.#live && !this.#woken)) return undefined
+    if (this.#isReading || heldBytes >= maxHeldBytes || (this.#isLive && !this.#isWoken)) return undefined
     const { historyBufferSize, liveBufferSize, readBatchSize } = this.#settings
     const batch = readBatchSize > 0 ? readBatchSize : fallbackBatchSize
     const liveRoom = liveBufferSize - buffered
-    if (liveRoom < 1) this.#live = false // the live buffer overflows: fall back to reading in batches
-    if (!this.#live && buffered > 0 && buffered + batch > historyBufferSize) return undefined
-    this.#reading = true
-    this.#woken = false
-    return this.#live ? liveRoom : batch
+    if (liveRoom < 1) this.#isLive = false // the live buffer is full: return to reading in batches
+    if (!this.#isLive && buffered > 0 && buffered + batch > historyBufferSize) return undefined
+    this.#isReading = true
+    this.#isWoken = false
+    return this.#isLive ? liveRoom : batch
   }
 
-  loaded(atEnd: boolean): void {
-    this.#reading = false
-    this.#live = atEnd
+  readSucceeded(atEnd: boolean): void {
+    this.#isReading = false
+    this.#isLive = atEnd
   }
 
-  /** It is asked for again. */
-  failed(): void {
-    this.#reading = false
-    this.#woken = true
+  /** Requests the same read again. */
+  readFailed(): void {
+    this.#isReading = false
+    this.#isWoken = true
   }
 }

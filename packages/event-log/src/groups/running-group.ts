@@ -5,10 +5,11 @@ import {
   type NackAction,
   StoreUnavailableError,
 } from '../event-log-types.js'
-import { Task } from './coalesced-task.js'
+import type { ProcessLock } from '../file/process-lock.js'
+import { CoalescedTask } from './coalesced-task.js'
 import { type Delivered, Group } from './group.js'
 import { readCheckpoint, writeCheckpoint } from './group-checkpoints.js'
-import { placeBefore, type StoredGroup } from './group-definition.js'
+import { type StoredGroup, startPosition } from './group-definition.js'
 import type { GroupLog } from './group-log.js'
 import { rulesOf } from './group-rules.js'
 import type { GroupSource } from './group-source.js'
@@ -16,21 +17,21 @@ import type { ParkedEvents } from './parked-events.js'
 
 const tickMs = 1_000
 const replayPageSize = 100
-/** Events looked at in one tick, at most, to learn how many did not match. */
+/** The maximum number of events to scan per tick when counting those that did not match. */
 const maxCountedPerTick = 500
 
-/** Who consumes a group. */
+/** A consumer of a group. */
 export interface GroupConsumer<E> {
   readonly bufferSize: number
-  /** Before anything is delivered. */
+  /** Called before the first delivery. */
   joined(membership: Membership<E>): void
-  /** Never more of them in flight than `bufferSize`. */
+  /** Delivers an event. There are never more than `bufferSize` events in flight. */
   deliver(delivered: Delivered<E>): void
-  /** Nothing more will come. */
+  /** Called after the last delivery. */
   end(error?: ConsumerDroppedError): void
 }
 
-/** A consumer's place in its group. */
+/** The membership of a consumer in its group. */
 export interface Membership<E> {
   readonly consumer: GroupConsumer<E>
   readonly inFlight: number
@@ -39,59 +40,54 @@ export interface Membership<E> {
   leave(): void
 }
 
-/** What keeps a group from others; {@link ProcessLock}, unless all groups of its kind are kept together. */
-interface Hold {
-  readonly epoch: number
-  release(): void
-}
-
-export interface GroupParts<E> {
+interface RunningGroupOptions<E> {
   readonly log: GroupLog
   readonly stored: StoredGroup
   readonly source: GroupSource<E>
   readonly parked: ParkedEvents
-  readonly hold: Hold
+  /** The group's lock. If one lock covers all groups, this one does nothing. */
+  readonly lock: ProcessLock
   readonly onTick: (group: RunningGroup<E>) => void
   readonly onFault: (error: unknown) => void
 }
 
-/** Runs one group over the log: reads, delivers, ticks, and writes down what must survive. */
+/** Runs a group on the log: it reads, delivers, checks timeouts and stores the group's progress. */
 export class RunningGroup<E> {
   readonly stored: StoredGroup
-  readonly #parts: GroupParts<E>
-  /** How it stands; its inputs are this class's. */
+  /** The state of the group. Only this class changes it. */
   readonly group: Group<E>
+  readonly #options: RunningGroupOptions<E>
   readonly #members = new Map<number, Membership<E>>()
-  #hold: Hold
-  #joined = 0
+  #lock: ProcessLock
+  #lastMemberId = 0
   #totalItems = 0
-  #dropped = false
+  #isDropped = false
   #running: AbortController | undefined
   #timer: NodeJS.Timeout | undefined
   #idleSinceMs: number | undefined = performance.now()
 
   readonly #watching = this.#task(() => this.#watch())
-  readonly #reading = this.#task(() => this.#readOn())
+  readonly #reading = this.#task(() => this.#read())
   readonly #writing = this.#task(() => this.#write())
   readonly #replaying = this.#task(() => this.#replay())
   readonly #counting = this.#task(() => this.#countUnmatched())
   readonly #tasks = [this.#watching, this.#reading, this.#writing, this.#replaying, this.#counting]
 
-  /** Of the park that is being written; the same again after a failure, as it may have been written. */
+  /** The id of the parked event that is being written. A retry uses the same id, because the failed attempt may have succeeded. */
   #parkId: string | undefined
   #replayNext = 0
   #replayUntil = 0
-  /** Up to here it is known how many events did not match. */
+  /** The position up to which the events that did not match are counted. */
   #countedThrough: number
 
-  private constructor(parts: GroupParts<E>) {
-    const { log, stored, parked, hold } = parts
+  private constructor(options: RunningGroupOptions<E>) {
+    const { log, stored, parked, lock } = options
     const rules = rulesOf(stored)
-    this.#parts = parts
+    this.#options = options
     this.stored = stored
-    this.#hold = hold
+    this.#lock = lock
     this.group = new Group(stored.settings, rules, {
-      after: stored.startAfter ?? placeBefore(stored, log.reader),
+      after: stored.startAfter ?? startPosition(stored, log.reader),
       checkpoint: readCheckpoint(log, stored),
     })
     if (rules.resumesReplays) this.#replayUntil = parked.startedUntil
@@ -99,19 +95,19 @@ export class RunningGroup<E> {
     this.#start()
   }
 
-  static async load<E>(parts: GroupParts<E>): Promise<RunningGroup<E>> {
-    const { parked, stored } = parts
+  static async load<E>(options: RunningGroupOptions<E>): Promise<RunningGroup<E>> {
+    const { parked, stored } = options
     await parked.refresh()
     const isInterrupted = parked.startedUntil > 0 && parked.requestedUntil === 0
     if (isInterrupted && !rulesOf(stored).resumesReplays) await parked.startReplay(0)
-    return new RunningGroup(parts)
+    return new RunningGroup(options)
   }
 
   get members(): readonly Membership<E>[] {
     return [...this.#members.values()]
   }
 
-  /** Delivered since it was loaded. */
+  /** The number of deliveries since the group was loaded. */
   get totalItems(): number {
     return this.#totalItems
   }
@@ -120,7 +116,7 @@ export class RunningGroup<E> {
     return this.#running !== undefined
   }
 
-  /** For how long it has had no consumer. */
+  /** The time for which the group has had no consumer. */
   get idleMs(): number {
     return this.#idleSinceMs === undefined ? 0 : performance.now() - this.#idleSinceMs
   }
@@ -129,12 +125,13 @@ export class RunningGroup<E> {
   join(consumer: GroupConsumer<E>): void {
     const { maxSubscriberCount } = this.stored.settings
     if (maxSubscriberCount !== 0 && this.#members.size >= maxSubscriberCount) {
-      throw new MaximumSubscribersReachedError(`group ${this.stored.group} takes ${maxSubscriberCount} consumers`)
+      const { group } = this.stored
+      throw new MaximumSubscribersReachedError(`group ${group} accepts at most ${maxSubscriberCount} consumers`)
     }
-    this.#joined += 1
-    const id = this.#joined
+    this.#lastMemberId += 1
+    const id = this.#lastMemberId
     const membership = this.#membership(id, consumer)
-    if (this.#parts.source.isOver) {
+    if (this.#options.source.hasEnded) {
       consumer.joined(membership)
       consumer.end(new ConsumerDroppedError(`${this.stored.source} has ended`))
       return
@@ -153,15 +150,15 @@ export class RunningGroup<E> {
       get inFlight() {
         return group.inFlightOf(id)
       },
-      ack: (ackIds) => this.#answered(() => group.ack(ackIds)),
-      nack: (action, reason, ackIds) => this.#answered(() => group.nack(action, reason, ackIds)),
+      ack: (ackIds) => this.#respond(() => group.ack(ackIds)),
+      nack: (action, reason, ackIds) => this.#respond(() => group.nack(action, reason, ackIds)),
       leave: () => this.#leave(id),
     }
   }
 
-  #answered(answer: () => void): void {
+  #respond(response: () => void): void {
     if (!this.#running) return
-    answer()
+    response()
     this.#proceed()
   }
 
@@ -172,27 +169,27 @@ export class RunningGroup<E> {
     this.#proceed()
   }
 
-  /** Looks for replays that were asked for; until they are queued, as far as there is room. */
-  async noticeReplays(): Promise<void> {
+  /** Starts the requested replays and waits until as many events as fit are queued. */
+  async startReplays(): Promise<void> {
     if (!this.#running) return
     this.#replaying.start()
     await this.#replaying.settled()
   }
 
-  /** Cuts everybody off, for good. What was not checkpointed comes again when the group is loaded anew. */
+  /** Ends all consumers permanently. Events after the checkpoint are redelivered when the group is loaded again. */
   async drop(error: ConsumerDroppedError): Promise<void> {
-    if (this.#dropped) return
-    this.#dropped = true
+    if (this.#isDropped) return
+    this.#isDropped = true
     for (const { consumer } of this.#members.values()) consumer.end(error)
     this.#members.clear()
     if (!this.#running) return
     await this.#stop()
-    this.#hold.release()
+    this.#lock.release()
   }
 
   /**
-   * Releases the group to other processes, leaving a checkpoint behind whatever the counts, so that as little as
-   * possible comes again. {@link resume} goes on if nobody took it meanwhile.
+   * Releases the group to other processes. It writes a checkpoint regardless of the counts, so that few events are redelivered.
+   * {@link resume} continues if no other process has taken the group.
    */
   async suspend(): Promise<void> {
     for (const { consumer, leave } of this.members) {
@@ -202,28 +199,30 @@ export class RunningGroup<E> {
     if (!this.#running) return
     await this.#stop()
     try {
-      await this.#writeCheckpoint(this.group.progress.lastCheckpoint(performance.now()))
+      await this.#writeCheckpoint(this.group.progress.finalCheckpoint(performance.now()))
     } finally {
-      this.#hold.release()
+      this.#lock.release()
     }
   }
 
-  /** False where it must be loaded anew: it was dropped, or somebody had it in between. */
-  resume(hold: Hold): boolean {
-    if (this.#dropped || hold.epoch !== this.#hold.epoch + 1) return false
-    this.#hold = hold
+  /** Resumes the group. Returns `false` if it must be loaded again because it was dropped or another process had it. */
+  resume(lock: ProcessLock): boolean {
+    if (this.#isDropped || lock.epoch !== this.#lock.epoch + 1) return false
+    this.#lock = lock
     this.#start()
     this.group.readAhead.wake()
     this.#proceed()
     return true
   }
 
-  #task(body: () => Promise<void>): Task {
-    return new Task(body, (error) => {
-      if (error instanceof StoreUnavailableError) return // the next tick tries again; all else would fail for ever
-      if (this.#running) this.#parts.onFault(error)
+  #task(body: () => Promise<void>): CoalescedTask {
+    return new CoalescedTask(body, (error) => {
+      if (error instanceof StoreUnavailableError) return // the next tick tries again; any other error would recur forever
+      if (this.#running) this.#options.onFault(error)
       const reason = error instanceof Error ? error.message : String(error)
-      void this.drop(new ConsumerDroppedError(`group ${this.stored.group} cannot go on: ${reason}`, { cause: error }))
+      void this.drop(
+        new ConsumerDroppedError(`group ${this.stored.group} cannot continue: ${reason}`, { cause: error }),
+      )
     })
   }
 
@@ -245,13 +244,13 @@ export class RunningGroup<E> {
   #tick(): void {
     this.group.tick(performance.now())
     this.#proceed()
-    if (!this.#watching.isActive) this.#watching.start() // it broke off: the log could not be read
+    if (!this.#watching.isActive) this.#watching.start() // it failed because the log was unreadable
     this.#replaying.start()
     this.#counting.start()
-    this.#parts.onTick(this)
+    this.#options.onTick(this)
   }
 
-  /** Does what the group wants done after an input. */
+  /** Processes the group's outputs after an input. */
   #proceed(): void {
     if (!this.#running) return
     for (const delivered of this.group.dispatch(performance.now())) {
@@ -267,34 +266,34 @@ export class RunningGroup<E> {
   async #watch(): Promise<void> {
     const signal = this.#running?.signal
     if (!signal) return
-    await this.#parts.source.listen(() => {
+    await this.#options.source.listen(() => {
       this.group.readAhead.wake()
       this.#reading.start()
     }, signal)
   }
 
-  async #readOn(): Promise<void> {
+  async #read(): Promise<void> {
     while (this.#running) {
       const request = this.group.nextRead()
       if (!request) return
       try {
-        this.group.loaded(await this.#parts.source.read(request.after, request.maxCount))
+        this.group.addPage(await this.#options.source.read(request.after, request.maxCount))
       } catch (error) {
-        this.group.readAhead.failed()
+        this.group.readAhead.readFailed()
         throw error
       }
       this.#proceed()
     }
   }
 
-  /** What could not be written stays with the group: the next tick goes on with it. */
+  /** Writes parked events, finished replays and the checkpoint. After a failure, the next tick continues. */
   async #write(): Promise<void> {
-    const { parked, source } = this.#parts
+    const { parked, source } = this.#options
     for (let park = this.group.nextPark; park; park = this.group.nextPark) {
       this.#parkId ??= randomUUID()
       await parked.park(source, park, this.#parkId)
       this.#parkId = undefined
-      this.group.parked()
+      this.group.parkWritten()
       await this.#writeCheckpoint(this.group.progress.dueCheckpoint(performance.now()))
     }
     const { replaysDone } = this.group
@@ -309,7 +308,7 @@ export class RunningGroup<E> {
   async #writeCheckpoint(checkpoint: number | undefined): Promise<void> {
     if (checkpoint === undefined) return
     try {
-      await writeCheckpoint(this.#parts.log, this.stored, checkpoint)
+      await writeCheckpoint(this.#options.log, this.stored, checkpoint)
     } catch (error) {
       this.group.progress.failed()
       throw error
@@ -323,7 +322,7 @@ export class RunningGroup<E> {
   }
 
   async #replay(): Promise<void> {
-    const { parked, source } = this.#parts
+    const { parked, source } = this.#options
     if (this.#replayNext >= this.#replayUntil) {
       await parked.refresh()
       if (parked.requestedUntil > 0) {
@@ -341,9 +340,9 @@ export class RunningGroup<E> {
     }
   }
 
-  /** A checkpoint falls due by the count of what did not match as well. */
+  /** Counts the events that did not match, which also make a checkpoint due. */
   async #countUnmatched(): Promise<void> {
-    const { source } = this.#parts
+    const { source } = this.#options
     const { through } = this.group.progress
     if (!source.countUnmatched || this.#writing.isActive || this.#countedThrough >= through) return
     const { minCheckpointCount } = this.stored.settings

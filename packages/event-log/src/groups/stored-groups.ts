@@ -8,30 +8,28 @@ import {
   type GroupSettings,
   groupStream,
   keyOf,
-  placeBefore,
   type StoredGroup,
+  startPosition,
 } from './group-definition.js'
 import { type GroupLog, jsonEvent, untilNoConflict } from './group-log.js'
 import { rulesOf } from './group-rules.js'
 
-/** One stream for all groups, as the recorded server has it: its last event lists them in order of creation. */
+/** The stream whose last event lists all groups in order of creation, as in EventStoreDB. */
 export const configStream = '$persistentSubscriptionConfig'
 const configVersion = 2
 
-type Entries = readonly StoredGroup[]
-
 /**
- * Groups and their settings, kept in the log. Every change is an append that names the revision it was made from, so
- * two processes that change the list at once cannot lose one of the changes.
+ * The groups and their settings, stored in the log. Every change is an append that requires the revision it is based on, so
+ * simultaneous changes by several processes cannot be lost.
  */
 export class StoredGroups {
   #revision = -1
-  #entries: Entries = []
+  #entries: readonly StoredGroup[] = []
   #byName = new Map<string, StoredGroup>()
 
   constructor(private readonly log: GroupLog) {}
 
-  all(): Entries {
+  all(): readonly StoredGroup[] {
     this.#refresh()
     return this.#entries
   }
@@ -44,14 +42,15 @@ export class StoredGroups {
   /** @throws PersistentSubscriptionMissingError */
   get(name: GroupName): StoredGroup {
     const entry = this.find(name)
-    if (!entry) throw new PersistentSubscriptionMissingError(`there is no group ${name.group} on ${name.source}`)
+    if (!entry) throw new PersistentSubscriptionMissingError(`group ${name.group} on ${name.source} not found`)
     return entry
   }
 
   async create(definition: GroupDefinition): Promise<void> {
     await this.#change(() => {
       const { source, group } = definition
-      if (this.find(definition)) throw new PersistentSubscriptionExistsError(`group ${group} exists on ${source}`)
+      if (this.find(definition))
+        throw new PersistentSubscriptionExistsError(`group ${group} already exists on ${source}`)
       const { reader } = this.log
       checkSettings(definition, reader)
       const created: StoredGroup = {
@@ -74,9 +73,9 @@ export class StoredGroups {
       const { startAfter: _, ...kept } = old
       const definition = { ...kept, settings }
       checkSettings(definition, this.log.reader)
-      // Where the start is not changed it must not move: `end` is the end of the day it was asked for.
-      const unmoved = old.startAfter !== undefined && old.settings.startFrom === 'end' && settings.startFrom === 'end'
-      const start = unmoved ? { startAfter: old.startAfter } : this.#startOf(definition)
+      // An unchanged start must not move: `end` is the end of the log at the first request.
+      const keepsEnd = old.startAfter !== undefined && old.settings.startFrom === 'end' && settings.startFrom === 'end'
+      const start = keepsEnd ? { startAfter: old.startAfter } : this.#startOf(definition)
       const changed: StoredGroup = { ...definition, ...start, version: randomUUID() }
       return this.#entries.map((entry) => (entry === old ? changed : entry))
     })
@@ -90,11 +89,11 @@ export class StoredGroups {
   }
 
   #startOf(definition: GroupDefinition): { startAfter?: number } {
-    if (!rulesOf(definition).keepsStart(definition.settings)) return {}
-    return { startAfter: placeBefore(definition, this.log.reader) }
+    if (!rulesOf(definition).storesStart(definition.settings)) return {}
+    return { startAfter: startPosition(definition, this.log.reader) }
   }
 
-  async #change(change: () => Entries): Promise<void> {
+  async #change(change: () => readonly StoredGroup[]): Promise<void> {
     await untilNoConflict(configStream, async () => {
       this.#refresh()
       const expected = this.#revision < 0 ? 'no_stream' : this.#revision
@@ -110,7 +109,7 @@ export class StoredGroups {
     if (!last) return
     const data = parseObject(last.data)
     if (data?.version !== configVersion) {
-      throw new Error(`${configStream} has a version unknown here: ${data?.version}`)
+      throw new Error(`${configStream} has an unknown version: ${data?.version}`)
     }
     this.#entries = data.entries as StoredGroup[]
     this.#byName = new Map(this.#entries.map((entry) => [keyOf(entry), entry]))

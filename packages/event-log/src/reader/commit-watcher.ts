@@ -1,110 +1,111 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { StoreUnavailableError } from '../event-log-types.js'
 
-/** How often the log is looked at for what other processes have appended, while anything is appended at all. */
+/** The interval of checks for appends of other processes while the log grows. */
 const pollMs = 40
-/** How often while nothing is: then a change of the file wakes, and this finds what it could not tell. */
+/** The interval while the log is idle. A change of the file wakes the watcher earlier; these checks find what it misses. */
 const idlePollMs = 1_000
-/** Looks that find nothing new before the file is watched. */
-const watchAfterLooks = 20
-/** The watch is trusted from here on: what was being committed as it began has come by now. */
-const idleAfterLooks = 25
+/** The number of checks without news after which the file is watched. */
+const watchAfterChecks = 20
+/** The number of checks without news after which the file watch is relied on: commits from before its start are visible by then. */
+const idleAfterChecks = 25
 
 interface Waiter {
   readonly after: number
   readonly settle: (error?: Error) => void
 }
 
-/** Wakes up those who wait for the log to grow: told by the process's own writer, or by looking for other processes' appends. */
-export class Commits {
+/** Wakes readers when the log grows. The process's own writer notifies it; it polls for appends of other processes. */
+export class CommitWatcher {
   readonly #lastPosition: () => number
-  /** Every commit of every process writes to it before anything else. */
+  /** The path of the write-ahead log, which every commit of every process changes first. */
   readonly #walPath: string
   readonly #waiters = new Set<Waiter>()
   #committed = 0
-  #committedAtLook = 0
-  #looksWithoutNews = 0
-  #nextLook: NodeJS.Timeout | undefined
+  #committedAtCheck = 0
+  #checksWithoutNews = 0
+  #nextCheck: NodeJS.Timeout | undefined
   #watcher: FSWatcher | undefined
-  #closed = false
+  #isClosed = false
 
   constructor(walPath: string, lastPosition: () => number) {
     this.#walPath = walPath
     this.#lastPosition = lastPosition
   }
 
-  committed(position: number): void {
+  /** Records that the log is committed up to this position. */
+  notify(position: number): void {
     if (position <= this.#committed) return
     this.#committed = position
     for (const waiter of this.#waiters) if (position > waiter.after) waiter.settle()
   }
 
-  /** Returns when the log has an event behind `after`, or the signal aborts. @throws StoreUnavailableError when closed meanwhile */
-  async beyond(after: number, signal: AbortSignal): Promise<void> {
-    if (this.#closed) throw new StoreUnavailableError('the event store is closed')
+  /** Resolves when the log has an event after `after`, or when the signal aborts. @throws StoreUnavailableError if it is closed */
+  async waitForCommit(after: number, signal: AbortSignal): Promise<void> {
+    if (this.#isClosed) throw new StoreUnavailableError('the event store is closed')
     if (signal.aborted || this.#committed > after) return
     await new Promise<void>((resolve, reject) => {
       const settle = (error?: Error) => {
         this.#waiters.delete(waiter)
-        signal.removeEventListener('abort', aborted)
-        if (this.#waiters.size === 0) this.#stopLooking()
+        signal.removeEventListener('abort', onAbort)
+        if (this.#waiters.size === 0) this.#stopChecking()
         if (error === undefined) resolve()
         else reject(error)
       }
-      const aborted = () => settle()
+      const onAbort = () => settle()
       const waiter: Waiter = { after, settle }
       this.#waiters.add(waiter)
-      signal.addEventListener('abort', aborted)
-      this.#scheduleLook()
+      signal.addEventListener('abort', onAbort)
+      this.#scheduleCheck()
     })
   }
 
   close(): void {
-    this.#closed = true
+    this.#isClosed = true
     this.#watcher?.close()
     for (const waiter of this.#waiters) waiter.settle(new StoreUnavailableError('the event store is closed'))
   }
 
-  #scheduleLook(): void {
-    const isIdle = this.#watcher !== undefined && this.#looksWithoutNews >= idleAfterLooks
-    this.#nextLook ??= setTimeout(() => this.#look(), isIdle ? idlePollMs : pollMs)
+  #scheduleCheck(): void {
+    const isIdle = this.#watcher !== undefined && this.#checksWithoutNews >= idleAfterChecks
+    this.#nextCheck ??= setTimeout(() => this.#check(), isIdle ? idlePollMs : pollMs)
   }
 
-  #stopLooking(): void {
-    clearTimeout(this.#nextLook)
-    this.#nextLook = undefined
+  #stopChecking(): void {
+    clearTimeout(this.#nextCheck)
+    this.#nextCheck = undefined
   }
 
-  #look(): void {
-    this.#nextLook = undefined
+  #check(): void {
+    this.#nextCheck = undefined
     try {
-      this.committed(this.#lastPosition())
+      this.notify(this.#lastPosition())
     } catch {
-      // The log cannot be read just now: whoever waits is woken by a later look.
+      // The log is currently unreadable: a later check wakes the waiters.
     }
-    this.#looksWithoutNews = this.#committed === this.#committedAtLook ? this.#looksWithoutNews + 1 : 0
-    this.#committedAtLook = this.#committed
-    if (this.#looksWithoutNews === watchAfterLooks) this.#watch()
-    if (this.#waiters.size > 0) this.#scheduleLook()
+    this.#checksWithoutNews = this.#committed === this.#committedAtCheck ? this.#checksWithoutNews + 1 : 0
+    this.#committedAtCheck = this.#committed
+    if (this.#checksWithoutNews === watchAfterChecks) this.#watch()
+    if (this.#waiters.size > 0) this.#scheduleCheck()
   }
 
-  /** Where the system cannot watch a file, looking goes on as before. */
+  /** Watches the file, unless the system cannot watch it; then the frequent checks continue. */
   #watch(): void {
-    if (this.#closed || this.#watcher !== undefined) return
+    if (this.#isClosed || this.#watcher !== undefined) return
     try {
-      this.#watcher = watch(this.#walPath, { persistent: false }, () => this.#changed())
-      this.#watcher.on('error', () => this.#changed())
+      this.#watcher = watch(this.#walPath, { persistent: false }, () => this.#onChange())
+      this.#watcher.on('error', () => this.#onChange())
     } catch {
       this.#watcher = undefined
     }
   }
 
-  /** Under load each commit would tell: the watch ends with the first, until nothing has come for a while. */
-  #changed(): void {
+  /** Ends the watch at the first change, until the log is idle again: under load, every commit would trigger it. */
+  #onChange(): void {
     this.#watcher?.close()
     this.#watcher = undefined
-    this.#looksWithoutNews = 0
-    this.#stopLooking()
-    if (this.#waiters.size > 0) this.#scheduleLook()
+    this.#checksWithoutNews = 0
+    this.#stopChecking()
+    if (this.#waiters.size > 0) this.#scheduleCheck()
   }
 }

@@ -3,9 +3,10 @@ import type { Direction, JsonObject, RecordedEvent } from '../event-log-types.js
 import { type Body, decodeBody, type EventContent, parseObject } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import type { NameRange } from '../file/name-ranges.js'
+import { toPosition } from '../file/positions.js'
 import { StreamNumbers } from '../file/stream-numbers.js'
 
-/** Rows fetched at a time. */
+/** The number of rows per fetch. */
 const chunkRows = 128
 const maxStatements = 100
 const columns = 'position, revision, recorded_at, name, body'
@@ -16,7 +17,7 @@ export type Row = [position: number, revision: number, recordedAtMs: number, nam
 /** An event as a client of the protocol sees it. */
 export interface StoredEvent extends EventContent {
   readonly stream: string
-  /** `tombstoneRevision` for the event that ended the stream. */
+  /** The event's revision; `tombstoneRevision` for the event that ended the stream. */
   readonly revision: number
   readonly position: number
   readonly recordedAtMs: number
@@ -26,7 +27,7 @@ export interface Statements {
   readonly db: Database
   readonly numbers: StreamNumbers
   readonly lastPosition: Statement<[], number | null>
-  /** Revisions of a stream's last two events, the last one first. */
+  /** Returns the revisions of a stream's last two events, the last one first. */
   readonly lastTwo: Statement<[stream: number], number>
   readonly event: Statement<[stream: number, revision: number], Row>
   readonly stream: {
@@ -36,15 +37,15 @@ export interface Statements {
     >
   }
   readonly names: Statement<[position: number, count: number], [position: number, stream: string]>
-  readonly lastPlace: Statement<[stream: number], number>
-  /** Positions from and to, names from and to of each range, count; by their text. */
+  readonly lastPositionIn: Statement<[stream: number], number>
+  /** The statements of {@link statementForAll} by their text. */
   readonly all: Map<string, Statement<(string | number)[], Row>>
 }
 
 export function prepareStatements(db: Database): Statements {
   const rows = <P extends unknown[]>(where: string) =>
     db.prepare<P, Row>(`SELECT ${columns} FROM events WHERE ${where}`).raw()
-  const shown = 'stream = ? AND revision BETWEEN ? AND ? AND recorded_at >= ? ORDER BY revision'
+  const visible = 'stream = ? AND revision BETWEEN ? AND ? AND recorded_at >= ? ORDER BY revision'
   return {
     db,
     numbers: new StreamNumbers(db),
@@ -54,22 +55,25 @@ export function prepareStatements(db: Database): Statements {
       .pluck(),
     event: rows('stream = ? AND revision = ?'),
     stream: {
-      forwards: rows(`${shown} ${order.forwards} LIMIT ?`),
-      backwards: rows(`${shown} ${order.backwards} LIMIT ?`),
+      forwards: rows(`${visible} ${order.forwards} LIMIT ?`),
+      backwards: rows(`${visible} ${order.backwards} LIMIT ?`),
     },
     names: db
       .prepare<[number, number], [number, string]>(
         'SELECT position, name FROM events WHERE position > ? ORDER BY position LIMIT ?',
       )
       .raw(),
-    lastPlace: db
+    lastPositionIn: db
       .prepare<[number], number>('SELECT position FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
       .pluck(),
     all: new Map(),
   }
 }
 
-/** Rows of the whole log; those of all streams when there are no ranges. */
+/**
+ * Returns the statement that reads rows of the whole log, or only of the ranges if there are any. Its parameters are the first and
+ * last position, the bounds of each range, and the number of rows.
+ */
 export function statementForAll(
   { db, all }: Statements,
   direction: Direction,
@@ -85,42 +89,42 @@ export function statementForAll(
   return statement
 }
 
-/** How much is read at once, and where. */
-export interface Stretch {
+/** The part of the log or of a stream that a read covers. */
+export interface ReadRange {
   readonly direction: Direction
-  /** The first place, included: a position or a revision. */
+  /** The first position or revision, inclusive. */
   readonly from: number
   readonly maxCount: number
-  /** UTF-16 units or bytes of bodies after which a page ends. */
+  /** The total size of bodies, in UTF-16 units or bytes, at which a page ends. */
   readonly maxSize: number
 }
 
 export interface RowPage {
   readonly rows: readonly Row[]
   readonly size: number
-  /** There are no more. */
+  /** Whether there are no more rows. */
   readonly atEnd: boolean
 }
 
-/** @param placeAt index of what is counted by `from` in a row */
+/** @param key The column to which `from` refers: 0 for the position, 1 for the revision. */
 export function readRows(
-  { direction, from, maxCount, maxSize }: Stretch,
-  placeAt: 0 | 1,
+  { direction, from, maxCount, maxSize }: ReadRange,
+  key: 0 | 1,
   fetch: (from: number, count: number) => readonly Row[],
 ): RowPage {
   const rows: Row[] = []
   let size = 0
-  let at = from
+  let next = from
   while (rows.length < maxCount && size < maxSize) {
-    const wanted = Math.min(maxCount - rows.length, chunkRows)
-    const chunk = fetch(at, wanted)
+    const count = Math.min(maxCount - rows.length, chunkRows)
+    const chunk = fetch(next, count)
     for (const row of chunk) {
       rows.push(row)
       size += row[4].length
     }
     const last = chunk.at(-1)
-    if (last === undefined || chunk.length < wanted) return { rows, size, atEnd: true }
-    at = last[placeAt] + (direction === 'forwards' ? 1 : -1)
+    if (last === undefined || chunk.length < count) return { rows, size, atEnd: true }
+    next = last[key] + (direction === 'forwards' ? 1 : -1)
   }
   return { rows, size, atEnd: false }
 }
@@ -129,27 +133,25 @@ export function toStored([position, revision, recordedAtMs, stream, body]: Row):
   return { ...decodeBody(body), stream, revision, position, recordedAtMs }
 }
 
-/** As {@link toRecorded}, with all that is stored. Never throws. */
-export function toRecordedAsStored(row: Row): RecordedEvent {
+/** Converts a row like {@link toRecorded} and adds stored bytes that the event would not show. Never throws. */
+export function toRecordedWithStored(row: Row): RecordedEvent {
   const [position, revision, recordedAtMs, stream, body] = row
-  const place = { commit: BigInt(position), prepare: BigInt(position) }
-  // SQLite keeps any value in any column.
-  const isPlace = Number.isSafeInteger(revision) && Number.isSafeInteger(recordedAtMs) && typeof stream === 'string'
-  if (!isPlace) {
-    const unread = { id: '', type: '', data: {}, metadata: {}, stream: String(stream), revision: 0, recordedAtMs: 0 }
-    return { ...unread, position: place, stored: row.slice(1).flatMap(bytesOf) }
+  const unreadable = () => ({ id: '', type: '', data: {}, metadata: {}, position: toPosition(position) })
+  // SQLite stores any value in any column.
+  if (!Number.isSafeInteger(revision) || !Number.isSafeInteger(recordedAtMs) || typeof stream !== 'string') {
+    const stored = row.slice(1).flatMap(bytesOf)
+    return { ...unreadable(), stream: String(stream), revision: 0, recordedAtMs: 0, stored }
   }
   try {
     const event = toRecorded(row)
     if (JSON.stringify([event.id, event.type, event.data, event.metadata]) === body) return event
     return { ...event, stored: bytesOf(body) }
   } catch {
-    const unread = { id: '', type: '', data: {}, metadata: {}, stream, revision, recordedAtMs }
-    return { ...unread, position: place, stored: bytesOf(body) }
+    return { ...unreadable(), stream, revision, recordedAtMs, stored: bytesOf(body) }
   }
 }
 
-/** A text and a blob of the same bytes are different values. */
+/** Returns the type and the bytes of a value, because a text and a blob of the same bytes differ. */
 function bytesOf(value: unknown): Uint8Array[] {
   const isBytes = value instanceof Uint8Array
   return [Buffer.from(isBytes ? 'blob' : typeof value), isBytes ? value : Buffer.from(String(value))]
@@ -157,9 +159,8 @@ function bytesOf(value: unknown): Uint8Array[] {
 
 /** @throws BrokenLogError */
 export function toRecorded(row: Row): RecordedEvent {
-  // By index: taking arrays apart by name costs a third more per event.
+  // Access the values by index: destructuring costs a third more per event.
   const content = parse(row)
-  const position = BigInt(row[0])
   return {
     id: content[0],
     type: content[1],
@@ -167,7 +168,7 @@ export function toRecorded(row: Row): RecordedEvent {
     metadata: content[3],
     stream: row[3],
     revision: row[1],
-    position: { commit: position, prepare: position },
+    position: toPosition(row[0]),
     recordedAtMs: row[2],
   }
 }
@@ -175,14 +176,14 @@ export function toRecorded(row: Row): RecordedEvent {
 function parse(row: Row): [id: string, type: string, data: JsonObject, metadata: JsonObject] {
   const body = row[4]
   try {
-    return typeof body === 'string' ? JSON.parse(body) : foreign(body)
+    return typeof body === 'string' ? JSON.parse(body) : parseBlob(body)
   } catch {
-    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) holds no JSON`)
+    throw new BrokenLogError(`position ${row[0]} (${row[1]}@${row[3]}) contains no JSON`)
   }
 }
 
-/** Written by a client of the protocol in a form the service does not use: what is no JSON object reads as an empty one. */
-function foreign(body: Uint8Array): [string, string, JsonObject, JsonObject] {
+/** Parses an event that a client of the protocol wrote as a blob. Content that is not a JSON object becomes an empty object. */
+function parseBlob(body: Uint8Array): [string, string, JsonObject, JsonObject] {
   const { id, type, isJson, data, metadata } = decodeBody(body)
   return [id, type, (isJson && parseObject(data)) || {}, parseObject(metadata) ?? {}]
 }

@@ -1,64 +1,75 @@
-import type { Direction, Page, Position, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
+import type { Direction, Page, ReadAllOptions, ReadStreamOptions, RecordedEvent } from '../event-log-types.js'
 import { BrokenLogError } from '../file/log-file.js'
 import { type NameRange, nameRanges } from '../file/name-ranges.js'
+import { toPosition } from '../file/positions.js'
 import {
   isMetadataStream,
+  metadataOfMetadata,
   metadataStream,
-  noMetadata,
   parseMetadata,
   type StreamMetadata,
   tombstoneRevision,
+  visibleRange,
 } from '../file/stream-metadata.js'
 import { findStream } from '../file/stream-numbers.js'
 import {
+  type ReadRange,
   type RowPage,
   readRows,
   type Statements,
   type StoredEvent,
-  type Stretch,
   statementForAll,
   toRecorded,
-  toRecordedAsStored,
+  toRecordedWithStored,
   toStored,
 } from './event-rows.js'
 import { ReadConnection } from './read-connection.js'
 import { filterOf, RecentEvents } from './recent-events.js'
 
-/** Events looked at for one page, matching or not: a few milliseconds, so that the thread can do other things in between. */
+/** The number of events that one page scans, matching or not. It takes a few milliseconds, between which the thread can do other work. */
 export const scanWindow = 10_000
-/** UTF-16 units of event bodies after which a page ends; fewer for stored events, which may be held for a slow client. */
+/** The size of event bodies in UTF-16 units at which a page ends. It is smaller for stored events, which a slow client may hold up. */
 const recordedPageSize = 8 * 1024 * 1024
 const storedPageSize = 1024 * 1024
 const maxPrefixes = 100
 
-/** What a stream shows at this moment. */
+/** The current state of a stream and the range of events that it shows. */
 export interface StreamView {
   readonly isTombstoned: boolean
-  /** No event was ever written, or the stream is soft-deleted. */
+  /** Whether the stream is soft-deleted or never had an event. */
   readonly isMissing: boolean
-  /** Revision of the last event, -1 when there is none. */
+  /** The revision of the last event, or -1 if there is none. */
   readonly current: number
-  /** Lower revisions are hidden. */
+  /** The first visible revision. */
   readonly first: number
-  /** Older events are hidden. */
+  /** The time in milliseconds before which events are hidden. */
   readonly notBeforeMs: number
   readonly number: number
 }
 
-/** Undefined at 0: there is no event. */
-export function positionAt(position: number): Position | undefined {
-  return position === 0 ? undefined : { commit: BigInt(position), prepare: BigInt(position) }
-}
-
-/** As a follower sees a stream: it is given every event that comes, even if readers no longer see it by then. */
+/** Returns the view of a subscriber, which receives every new event even if it is hidden by the time it is read. */
 export function followerView(view: StreamView): StreamView {
   return { ...view, first: 0, notBeforeMs: 0 }
 }
 
+/** A part of the global order to scan. */
+interface ScanRange {
+  readonly ranges: readonly NameRange[]
+  readonly after: number
+  readonly to: number
+  readonly maxCount: number
+}
+
+interface ScanResult {
+  readonly events: readonly RecordedEvent[]
+  /** The position up to which the log was scanned. */
+  readonly through: number
+}
+
 /**
- * Synchronous reads on a connection of its own: no thread waits for another to read. Recorded events are parsed, and shown
- * whatever the metadata of their stream says; stored ones are bytes, and a {@link StreamView} tells which are shown.
- * Everything throws StoreUnavailableError.
+ * Reads synchronously on its own connection, so that no thread waits for another. Recorded events are parsed and returned regardless
+ * of their stream's metadata. Stored events are bytes, and a {@link StreamView} defines which of them are visible. All methods
+ * throw StoreUnavailableError.
  */
 export class LogReader {
   readonly #recent = new RecentEvents()
@@ -68,12 +79,12 @@ export class LogReader {
     this.#connection = new ReadConnection(directory)
   }
 
-  /** Position of the last event, of system streams too; 0 when there is none. */
+  /** Returns the position of the last event, including those of system streams, or 0 if there is none. */
   lastPosition(): number {
     return this.#connection.read(({ lastPosition }) => lastPosition.get() ?? 0)
   }
 
-  /** At most `maxCount` events, and only as many as fit a page. @throws BrokenLogError */
+  /** Returns at most `maxCount` events, limited to the size of a page. @throws BrokenLogError */
   readStream(
     stream: string,
     { direction, fromRevision, maxCount }: Required<ReadStreamOptions>,
@@ -82,8 +93,8 @@ export class LogReader {
       const number = findStream(statements.db, statements.numbers, stream)
       if (number === undefined) return { events: [], atEnd: true }
       const view = { number, first: 0, current: tombstoneRevision - 1, notBeforeMs: 0 }
-      const page = { direction, from: fromRevision, maxCount, maxSize: recordedPageSize }
-      const { rows, atEnd } = streamRows(statements, view, page)
+      const range = { direction, from: fromRevision, maxCount, maxSize: recordedPageSize }
+      const { rows, atEnd } = streamRows(statements, view, range)
       let revision = direction === 'forwards' ? fromRevision : Math.min(fromRevision, rows[0]?.[1] ?? 0)
       const events = rows.map((row) => {
         if (row[1] !== revision || row[3] !== stream) {
@@ -97,24 +108,23 @@ export class LogReader {
   }
 
   /** @throws BrokenLogError, RangeError */
-  readAll(options: ReadAllOptions): Page {
-    const ranges = nameRanges(options.streamPrefixes)
+  readAll({ after: position, streamPrefixes, maxCount, includeStored }: ReadAllOptions): Page {
+    const ranges = nameRanges(streamPrefixes)
     if (ranges.length > maxPrefixes)
-      throw new RangeError(`${ranges.length} stream prefixes; ${maxPrefixes} are the limit`)
+      throw new RangeError(`${ranges.length} stream prefixes exceed the limit of ${maxPrefixes}`)
     return this.#connection.read((statements) => {
       const end = statements.lastPosition.get() ?? 0
-      const after = options.after === undefined ? 0 : Number(options.after.commit)
-      if (after >= end) return { events: [], atEnd: true, ...checkpointAt(Math.max(after, end)) }
-      const to = Math.min(after + scanWindow, end)
-      const { maxCount } = options
-      const { events, at } = options.includeStored
-        ? storedBehind(statements, ranges, after, to, maxCount)
-        : this.#recordedOf(options.streamPrefixes, statements, ranges, after, to, maxCount)
-      return { events, atEnd: at === end, ...checkpointAt(at) }
+      const after = Number(position?.commit ?? 0n)
+      if (after >= end) return pageOf({ events: [], through: after }, after)
+      const range = { ranges, after, to: Math.min(after + scanWindow, end), maxCount }
+      const result = includeStored
+        ? scanStored(statements, range)
+        : this.#scanWithOthers(statements, range, streamPrefixes)
+      return pageOf(result, end)
     })
   }
 
-  /** Of the last event, shown or not; -1 when there is none. */
+  /** Returns the revision of the last event, visible or not, or -1 if there is none. */
   lastRevision(stream: string): number {
     return this.#connection.read((statements) => lastOf(statements, stream).current)
   }
@@ -122,26 +132,23 @@ export class LogReader {
   view(stream: string): StreamView {
     return this.#connection.read((statements) => {
       const { number, current, isTombstoned } = lastOf(statements, stream)
-      const isOfTombstoned = isMetadataStream(stream) && lastOf(statements, stream.slice(2)).isTombstoned
-      const metadata = isMetadataStream(stream) ? { ...noMetadata, maxCount: 1 } : this.metadata(stream)
-      const { maxCount, maxAgeMs, truncateBefore, isSoftDeleted } = metadata
+      const isMetadata = isMetadataStream(stream)
+      const metadata = isMetadata ? metadataOfMetadata : this.metadata(stream)
       return {
-        isTombstoned: isTombstoned || isOfTombstoned,
-        isMissing: current < 0 || isSoftDeleted,
+        isTombstoned: isTombstoned || (isMetadata && lastOf(statements, stream.slice(2)).isTombstoned),
+        isMissing: current < 0 || metadata.isSoftDeleted,
         current,
-        first: Math.max(truncateBefore, maxCount === undefined ? 0 : current - maxCount + 1),
-        notBeforeMs: maxAgeMs === undefined ? 0 : Date.now() - maxAgeMs,
+        ...visibleRange(metadata, current, Date.now()),
         number,
       }
     })
   }
 
   metadata(stream: string): StreamMetadata {
-    const last = this.last(metadataStream(stream))
-    return last === undefined ? noMetadata : parseMetadata(last.isJson, last.data)
+    return parseMetadata(this.last(metadataStream(stream)))
   }
 
-  /** The last event of a stream, whether it is shown or not; undefined when there is none, or it was tombstoned. */
+  /** Returns the last event of a stream, visible or not, or `undefined` if the stream has none or is tombstoned. */
   last(stream: string): StoredEvent | undefined {
     return this.#connection.read((statements) => {
       const { number, current, isTombstoned } = lastOf(statements, stream)
@@ -149,7 +156,7 @@ export class LogReader {
     })
   }
 
-  /** The event at a revision, if the stream shows it. */
+  /** Returns the event at a revision if it is visible. */
   visible(stream: string, revision: number): StoredEvent | undefined {
     const view = this.view(stream)
     if (view.isTombstoned || view.isMissing || revision < view.first || revision > view.current) return undefined
@@ -157,13 +164,13 @@ export class LogReader {
     return row !== undefined && row[2] >= view.notBeforeMs ? toStored(row) : undefined
   }
 
-  /** At most `maxCount` shown events from a revision on, both included; fewer where a page is full of bytes. */
+  /** Returns at most `maxCount` visible events from a revision on, inclusive, limited to the size of a page. */
   streamPage(view: StreamView, direction: Direction, from: number, maxCount: number): StoredEvent[] {
-    const page = { direction, from, maxCount, maxSize: storedPageSize }
-    return this.#connection.read((statements) => streamRows(statements, view, page).rows.map(toStored))
+    const range = { direction, from, maxCount, maxSize: storedPageSize }
+    return this.#connection.read((statements) => streamRows(statements, view, range).rows.map(toStored))
   }
 
-  /** The event that ended a stream. */
+  /** Returns the event that ended a stream. */
   tombstone(stream: string): StoredEvent | undefined {
     return this.#connection.read((statements) => {
       const row = statements.event.get(lastOf(statements, stream).number, tombstoneRevision)
@@ -171,25 +178,25 @@ export class LogReader {
     })
   }
 
-  /** Events of the whole log from a position on, included. */
+  /** Returns events of the whole log from a position on, inclusive. */
   allPage(direction: Direction, from: number, maxCount: number): StoredEvent[] {
-    const page = { direction, from, maxCount, maxSize: storedPageSize }
+    const range = { direction, from, maxCount, maxSize: storedPageSize }
     return this.#connection.read((statements) =>
-      allRows(statements, [], Number.MAX_SAFE_INTEGER, page).rows.map(toStored),
+      allRows(statements, [], Number.MAX_SAFE_INTEGER, range).rows.map(toStored),
     )
   }
 
-  /** Position and stream of the events behind a position. */
-  namesBehind(position: number, maxCount: number): [position: number, stream: string][] {
+  /** Returns the positions and stream names of the events after a position. */
+  streamNamesAfter(position: number, maxCount: number): [position: number, stream: string][] {
     return this.#connection.read(({ names }) => names.all(position, maxCount))
   }
 
-  /** Whether a stream, or its metadata, has an event behind a position. */
-  hasEventBehind(stream: string, position: number): boolean {
+  /** Returns whether a stream or its metadata has an event after a position. */
+  hasEventAfter(stream: string, position: number): boolean {
     return this.#connection.read((statements) =>
       [stream, metadataStream(stream)].some((name) => {
         const number = findStream(statements.db, statements.numbers, name)
-        return number !== undefined && (statements.lastPlace.get(number) ?? 0) > position
+        return number !== undefined && (statements.lastPositionIn.get(number) ?? 0) > position
       }),
     )
   }
@@ -198,99 +205,78 @@ export class LogReader {
     this.#connection.close()
   }
 
-  #recordedOf(
-    prefixes: readonly string[] | undefined,
-    statements: Statements,
-    ranges: readonly NameRange[],
-    after: number,
-    to: number,
-    maxCount: number,
-  ): LookedAt {
-    const wider = prefixes && ranges.length > 0 ? this.#recent.wider(ranges, after) : undefined
-    if (!prefixes || !wider) return this.#recordedBehind(statements, ranges, after, to, maxCount)
-    const own: RecordedEvent[] = []
-    let at = after
-    while (own.length < maxCount && at < to) {
-      const page = this.#recordedBehind(statements, wider, at, to, maxCount - own.length)
-      for (const event of page.events) if (prefixes.some((prefix) => event.stream.startsWith(prefix))) own.push(event)
-      at = page.at
+  /** Scans with a wider filter of other readers, if there is one, so that each event is read only once for all of them. */
+  #scanWithOthers(statements: Statements, range: ScanRange, prefixes: readonly string[] | undefined): ScanResult {
+    const { ranges, after, to, maxCount } = range
+    const wider = prefixes && ranges.length > 0 ? this.#recent.findWider(ranges, after) : undefined
+    if (!prefixes || !wider) return this.#scan(statements, range)
+    const events: RecordedEvent[] = []
+    let through = after
+    while (events.length < maxCount && through < to) {
+      const page = this.#scan(statements, { ranges: wider, after: through, to, maxCount: maxCount - events.length })
+      for (const event of page.events)
+        if (prefixes.some((prefix) => event.stream.startsWith(prefix))) events.push(event)
+      through = page.through
     }
-    return { events: own, at }
+    return { events, through }
   }
 
-  #recordedBehind(
-    statements: Statements,
-    ranges: readonly NameRange[],
-    after: number,
-    to: number,
-    maxCount: number,
-  ): LookedAt {
-    if (ranges.length === 0) return { events: [], at: to }
+  #scan(statements: Statements, { ranges, after, to, maxCount }: ScanRange): ScanResult {
+    if (ranges.length === 0) return { events: [], through: to }
     const filter = filterOf(ranges)
-    const { events: known, through } = this.#recent.behind(filter, after, maxCount)
-    if (known.length === maxCount || through >= to) return { events: known, at: through }
-    const page = { direction: 'forwards', from: through + 1, maxCount: maxCount - known.length } as const
-    const { rows, size, atEnd } = allRows(statements, ranges, to, { ...page, maxSize: recordedPageSize })
+    const { events: known, through: knownThrough } = this.#recent.after(filter, after, maxCount)
+    if (known.length === maxCount || knownThrough >= to) return { events: known, through: knownThrough }
+    const range = { ranges, after: knownThrough, to, maxCount: maxCount - known.length }
+    const { rows, size, through } = scanRows(statements, range)
     const events = rows.map(toRecorded)
-    const at = atEnd ? to : (rows.at(-1)?.[0] ?? to)
-    this.#recent.add(filter, { after: through, through: at, events, size })
-    return { events: known.length === 0 ? events : [...known, ...events], at }
+    this.#recent.add(filter, { after: knownThrough, through, events, size })
+    return { events: known.length === 0 ? events : [...known, ...events], through }
   }
 }
 
-/** The events of a page, and how far the log has been looked at. */
-interface LookedAt {
-  readonly events: readonly RecordedEvent[]
-  readonly at: number
+function pageOf({ events, through }: ScanResult, end: number): Page {
+  return { events, atEnd: through === end, ...(through > 0 && { checkpoint: toPosition(through) }) }
 }
 
-function storedBehind(
-  statements: Statements,
-  ranges: readonly NameRange[],
-  after: number,
-  to: number,
-  maxCount: number,
-): LookedAt {
-  if (ranges.length === 0) return { events: [], at: to }
-  const stretch = { direction: 'forwards', from: after + 1, maxCount, maxSize: recordedPageSize } as const
-  const { rows, atEnd } = allRows(statements, ranges, to, stretch)
-  return { events: rows.map(toRecordedAsStored), at: atEnd ? to : (rows.at(-1)?.[0] ?? to) }
+function scanStored(statements: Statements, range: ScanRange): ScanResult {
+  if (range.ranges.length === 0) return { events: [], through: range.to }
+  const { rows, through } = scanRows(statements, range)
+  return { events: rows.map(toRecordedWithStored), through }
+}
+
+function scanRows(statements: Statements, { ranges, after, to, maxCount }: ScanRange) {
+  const range = { direction: 'forwards', from: after + 1, maxCount, maxSize: recordedPageSize } as const
+  const { rows, size, atEnd } = allRows(statements, ranges, to, range)
+  return { rows, size, through: atEnd ? to : (rows.at(-1)?.[0] ?? to) }
 }
 
 function lastOf(statements: Statements, stream: string): { number: number; current: number; isTombstoned: boolean } {
   const number = findStream(statements.db, statements.numbers, stream)
-  const [last = -1, before = -1] = number === undefined ? [] : statements.lastTwo.all(number)
+  const [last = -1, previous = -1] = number === undefined ? [] : statements.lastTwo.all(number)
   const isTombstoned = last === tombstoneRevision
-  return { number: number ?? 0, current: isTombstoned ? before : last, isTombstoned }
+  return { number: number ?? 0, current: isTombstoned ? previous : last, isTombstoned }
 }
 
 function streamRows(
   statements: Statements,
   { number, first, current, notBeforeMs }: Pick<StreamView, 'number' | 'first' | 'current' | 'notBeforeMs'>,
-  stretch: Stretch,
+  range: ReadRange,
 ): RowPage {
-  const statement = statements.stream[stretch.direction]
-  return stretch.direction === 'forwards'
-    ? readRows({ ...stretch, from: Math.max(stretch.from, first) }, 1, (from, count) =>
+  const statement = statements.stream[range.direction]
+  return range.direction === 'forwards'
+    ? readRows({ ...range, from: Math.max(range.from, first) }, 1, (from, count) =>
         statement.all(number, from, current, notBeforeMs, count),
       )
-    : readRows({ ...stretch, from: Math.min(stretch.from, current) }, 1, (from, count) =>
+    : readRows({ ...range, from: Math.min(range.from, current) }, 1, (from, count) =>
         statement.all(number, first, from, notBeforeMs, count),
       )
 }
 
-/** @param to the last position, when reading forwards */
-function allRows(statements: Statements, ranges: readonly NameRange[], to: number, stretch: Stretch): RowPage {
-  const statement = statementForAll(statements, stretch.direction, ranges)
+/** @param to The last position when reading forwards. */
+function allRows(statements: Statements, ranges: readonly NameRange[], to: number, range: ReadRange): RowPage {
+  const statement = statementForAll(statements, range.direction, ranges)
   const names = ranges.flatMap(({ from, to }) => (to === undefined ? [from] : [from, to]))
-  return readRows(stretch, 0, (from, count) =>
-    stretch.direction === 'forwards'
-      ? statement.all(from, to, ...names, count)
-      : statement.all(0, from, ...names, count),
+  return readRows(range, 0, (from, count) =>
+    range.direction === 'forwards' ? statement.all(from, to, ...names, count) : statement.all(0, from, ...names, count),
   )
-}
-
-function checkpointAt(position: number): { readonly checkpoint?: Position } {
-  const checkpoint = positionAt(position)
-  return checkpoint === undefined ? {} : { checkpoint }
 }

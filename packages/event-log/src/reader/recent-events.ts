@@ -1,62 +1,62 @@
 import type { RecordedEvent } from '../event-log-types.js'
 import type { NameRange } from '../file/name-ranges.js'
 
-/** Those who follow the same streams stay within a page or two of each other. */
+/** The number of events to keep. Subscribers of the same streams stay within a page or two of each other. */
 const maxEvents = 2_000
-/** UTF-16 units. */
+/** The size to keep, in UTF-16 units. */
 const maxSize = 8 * 1024 * 1024
-/** A stretch without events counts too: it says that there were none. */
-const maxStretches = 200
+/** The number of scans to keep. A scan without events counts too: it records that there were none. */
+const maxScans = 200
 const maxFilters = 4
-/** Reads for others with a filter that its own readers do not ask for any more. */
+/** The number of reads for others with a filter whose own readers do not read. */
 const maxLent = 100
 
-/** What was found by one look at the log: everything behind `after`, up to and including `through`. */
-export interface Stretch {
+/** The events that one read of the log found after `after`, up to and including `through`. */
+export interface Scan {
   readonly after: number
   readonly through: number
   readonly events: readonly RecordedEvent[]
-  /** UTF-16 units. */
+  /** The size in UTF-16 units. */
   readonly size: number
 }
 
 /**
- * The events a thread read last, by the filter they were read with. Followers of the same streams stay close to each
- * other, and reading and parsing an event costs as much as handling it: the first one reads, the others share. What was read
- * stays true, since the log only grows.
+ * The events that a thread read last, for each filter. Reading and parsing an event costs as much as handling it, and subscribers of
+ * the same streams stay close to each other, so the first one reads and the others share its events. They never become outdated,
+ * because the log only grows.
  */
 export class RecentEvents {
-  /** Of one filter each without a gap, oldest first. */
-  readonly #stretches = new Map<string, Stretch[]>()
-  /** How often each filter was lent since its own readers asked. */
+  /** The scans of each filter, without gaps, oldest first. */
+  readonly #scans = new Map<string, Scan[]>()
+  /** How often each filter was lent to other readers since its own readers last read. */
   readonly #lent = new Map<string, number>()
 
-  /** At most `maxCount` events behind `after`, and how far they go: no further than `after` when none are known. */
-  behind(filter: string, after: number, maxCount: number): { events: RecordedEvent[]; through: number } {
+  /** Returns at most `maxCount` known events after `after`, and the position up to which they are known. */
+  after(filter: string, after: number, maxCount: number): { events: RecordedEvent[]; through: number } {
     const events: RecordedEvent[] = []
     let through = after
-    for (const stretch of this.#stretches.get(filter) ?? []) {
-      if (through < stretch.after || through >= stretch.through) continue
-      for (const event of stretch.events) {
+    for (const scan of this.#scans.get(filter) ?? []) {
+      if (through < scan.after || through >= scan.through) continue
+      for (const event of scan.events) {
         if (Number(event.position.commit) <= through) continue
         if (events.length === maxCount) return { events, through: Number(events.at(-1)?.position.commit ?? after) }
         events.push(event)
       }
-      through = stretch.through
+      through = scan.through
     }
     return { events, through }
   }
 
   /**
-   * The ranges of a filter that takes in all of these and is known around `after`, if there is one: read with it, an event is read and
-   * parsed once for the readers of both.
+   * Returns the ranges of a wider filter whose events around `after` are known. A read with the wider filter reads and parses each
+   * event once for the readers of both filters.
    */
-  wider(ranges: readonly NameRange[], after: number): readonly NameRange[] | undefined {
+  findWider(ranges: readonly NameRange[], after: number): readonly NameRange[] | undefined {
     const own = filterOf(ranges)
     this.#lent.delete(own)
-    for (const [filter, stretches] of this.#stretches) {
+    for (const [filter, scans] of this.#scans) {
       const lent = this.#lent.get(filter) ?? 0
-      const [oldest, newest] = [stretches[0], stretches.at(-1)]
+      const [oldest, newest] = [scans[0], scans.at(-1)]
       if (filter === own || lent >= maxLent || !oldest || !newest) continue
       if (after < oldest.after || after > newest.through) continue
       const others: readonly NameRange[] = JSON.parse(filter)
@@ -67,16 +67,16 @@ export class RecentEvents {
     return undefined
   }
 
-  add(filter: string, stretch: Stretch): void {
-    const stretches = this.#stretches.get(filter) ?? []
-    const known = stretches.at(-1)?.through ?? 0
-    // A reader far behind: its events would push out what the others are about to ask for.
-    if (stretch.after < known) return
-    if (stretch.after > known) stretches.length = 0
-    stretches.push(stretch)
-    while (isTooMuch(stretches)) stretches.shift()
-    if (!this.#stretches.has(filter) && this.#stretches.size === maxFilters) this.#stretches.clear()
-    this.#stretches.set(filter, stretches)
+  add(filter: string, scan: Scan): void {
+    const scans = this.#scans.get(filter) ?? []
+    const known = scans.at(-1)?.through ?? 0
+    // Ignore a reader that is far behind: its events would displace those that the other readers need next.
+    if (scan.after < known) return
+    if (scan.after > known) scans.length = 0
+    scans.push(scan)
+    while (isTooLarge(scans)) scans.shift()
+    if (!this.#scans.has(filter) && this.#scans.size === maxFilters) this.#scans.clear()
+    this.#scans.set(filter, scans)
   }
 }
 
@@ -84,12 +84,12 @@ export function filterOf(ranges: readonly NameRange[]): string {
   return JSON.stringify(ranges)
 }
 
-function isTooMuch(stretches: readonly Stretch[]): boolean {
+function isTooLarge(scans: readonly Scan[]): boolean {
   let count = 0
   let size = 0
-  for (const stretch of stretches) {
-    count += stretch.events.length
-    size += stretch.size
+  for (const scan of scans) {
+    count += scan.events.length
+    size += scan.size
   }
-  return stretches.length > maxStretches || count > maxEvents || size > maxSize
+  return scans.length > maxScans || count > maxEvents || size > maxSize
 }

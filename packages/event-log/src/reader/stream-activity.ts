@@ -1,34 +1,34 @@
-import type { Commits } from './commit-watcher.js'
+import type { CommitWatcher } from './commit-watcher.js'
 import type { LogReader } from './log-reader.js'
 
-const namesAtOnce = 1_000
+const namesPerRead = 1_000
 
 type Listener = (position: number) => void
 
 /**
- * Tells who waits for one stream that it has a new event. The log is looked at once for all of them: with hundreds of
- * subscriptions, each looking for itself would cost more than the appends.
+ * Notifies subscribers of single streams of new events. It reads the log once for all of them: with hundreds of subscriptions,
+ * separate reads would cost more than the appends.
  */
-export class Activity {
+export class StreamActivity {
   readonly #reader: LogReader
-  readonly #commits: Commits
+  readonly #commits: CommitWatcher
   readonly #listeners = new Map<string, Set<Listener>>()
   #seen = 0
-  #pumping: AbortController | undefined
+  #reading: AbortController | undefined
 
-  constructor(reader: LogReader, commits: Commits) {
+  constructor(reader: LogReader, commits: CommitWatcher) {
     this.#reader = reader
     this.#commits = commits
   }
 
-  /** Calls `listener` whenever the stream, or its metadata, has an event behind what the log holds now. */
+  /** Calls `listener` for each new event of the stream or its metadata. Returns a function that removes the listener. */
   listen(stream: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(stream) ?? new Set()
     this.#listeners.set(stream, listeners.add(listener))
-    if (this.#pumping === undefined) {
+    if (this.#reading === undefined) {
       this.#seen = this.#reader.lastPosition()
-      this.#pumping = new AbortController()
-      void this.#pump(this.#pumping.signal)
+      this.#reading = new AbortController()
+      void this.#read(this.#reading.signal)
     }
     return () => {
       listeners.delete(listener)
@@ -37,8 +37,8 @@ export class Activity {
     }
   }
 
-  /** Returns when the stream has an event behind the position, or the signal aborts. */
-  next(stream: string, position: number, signal: AbortSignal): Promise<void> {
+  /** Resolves when the stream has an event after the position, or when the signal aborts. */
+  waitForEvent(stream: string, position: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve()
       const done = () => {
@@ -46,40 +46,39 @@ export class Activity {
         signal.removeEventListener('abort', done)
         resolve()
       }
-      const stop = this.listen(stream, (at) => {
-        if (at > position) done()
+      const stop = this.listen(stream, (found) => {
+        if (found > position) done()
       })
       signal.addEventListener('abort', done)
-      // What came between the caller's look at the log and this one.
-      if (this.#reader.hasEventBehind(stream, position)) done()
+      // Check for events between the caller's last read and now.
+      if (this.#reader.hasEventAfter(stream, position)) done()
     })
   }
 
   close(): void {
-    this.#pumping?.abort()
-    this.#pumping = undefined
+    this.#reading?.abort()
+    this.#reading = undefined
   }
 
-  async #pump(signal: AbortSignal): Promise<void> {
+  async #read(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#commits.beyond(this.#seen, signal)
+        await this.#commits.waitForCommit(this.#seen, signal)
         if (signal.aborted) return
-        for (const [position, name] of this.#reader.namesBehind(this.#seen, namesAtOnce)) {
+        for (const [position, name] of this.#reader.streamNamesAfter(this.#seen, namesPerRead)) {
           this.#seen = position
-          this.#tell(name, position)
-          if (name.startsWith('$$')) this.#tell(name.slice(2), position)
+          this.#notify(name, position)
+          if (name.startsWith('$$')) this.#notify(name.slice(2), position)
         }
       } catch {
         if (signal.aborted) return
-        // The log cannot be read just now. When it is closed, nobody listens any more.
+        // The log is currently unreadable: try again. When it is closed, no listener remains and the signal has aborted.
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
     }
   }
 
-  #tell(name: string, position: number): void {
-    const listeners = this.#listeners.get(name)
-    if (listeners !== undefined) for (const listener of [...listeners]) listener(position)
+  #notify(name: string, position: number): void {
+    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener(position)
   }
 }

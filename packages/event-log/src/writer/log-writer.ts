@@ -3,20 +3,20 @@ import { messageOf } from '../file/log-file.js'
 import { WriterConnection } from './writer-connection.js'
 import type { Batch, FromWriter, ToWriter } from './writer-messages.js'
 
-/** The worker thread that appends everything a process appends. */
+/** The worker thread that executes all appends of a process. */
 
-/** Numbers and texts in the batches of one group commit; one batch may be larger. About 10,000 events. */
+/** The maximum number of values in the batches of one group commit, about 10,000 events. A single batch can be larger. */
 const groupLimit = 50_000
 
-interface Waiting {
+interface ReceivedBatch {
   readonly port: MessagePort
   readonly batch: Batch
 }
 
 const { directory } = workerData as { directory: string }
 const ports = new Set<MessagePort>()
-let waiting: Waiting[] = []
-let scheduled = false
+const waiting: ReceivedBatch[] = []
+let isScheduled = false
 const connection = new WriterConnection(directory)
 
 function send(port: MessagePort, message: FromWriter): void {
@@ -33,17 +33,17 @@ function connect(port: MessagePort): void {
 }
 
 function schedule(): void {
-  if (scheduled) return
-  scheduled = true
+  if (isScheduled) return
+  isScheduled = true
   setImmediate(() => {
-    scheduled = false
+    isScheduled = false
     commitGroup()
     if (waiting.length > 0) schedule()
   })
 }
 
-/** What has arrived by now, up to the limit, from all ports. */
-function takeGroup(): Waiting[] {
+/** Takes the batches that have arrived on all ports, up to the limit. */
+function takeGroup(): ReceivedBatch[] {
   for (const port of ports) {
     for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port)) {
       waiting.push({ port, batch: next.message as Batch })
@@ -55,34 +55,32 @@ function takeGroup(): Waiting[] {
     size += waiting[count]!.batch.length
     count++
   }
-  const group = waiting.slice(0, count)
-  waiting = waiting.slice(count)
-  return group
+  return waiting.splice(0, count)
 }
 
 function commitGroup(): void {
   const group = takeGroup()
   if (group.length === 0) return
-  const answers: Float64Array[] = []
+  const results: Float64Array[] = []
   let committed: number
   try {
     committed = connection.transaction((appender) => {
-      for (const { batch } of group) answers.push(appender.execute(batch))
+      for (const { batch } of group) results.push(appender.execute(batch))
     })
   } catch (error) {
     for (const { port } of group) send(port, { kind: 'failed', reason: messageOf(error) })
     return
   }
   group.forEach(({ port }, i) => {
-    send(port, { kind: 'answers', answers: answers[i]!, committed })
+    send(port, { kind: 'results', results: results[i]!, committed })
   })
   for (const port of ports) {
-    if (!group.some((one) => one.port === port)) send(port, { kind: 'committed', committed })
+    if (!group.some((received) => received.port === port)) send(port, { kind: 'committed', committed })
   }
-  connection.written(sizeOf(group))
+  connection.addWritten(sizeOf(group))
 }
 
-function sizeOf(group: readonly Waiting[]): number {
+function sizeOf(group: readonly ReceivedBatch[]): number {
   let size = 0
   for (const { batch } of group) {
     for (const part of batch) {

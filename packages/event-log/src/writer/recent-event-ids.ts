@@ -1,23 +1,24 @@
-/** How many of a stream's last events are read when it is first asked for. */
+/** The number of a stream's last events that are read at its first lookup. */
 const lookBack = 2_000
 const maxIds = 200_000
 
-interface Known {
-  /** Everything up to here is in `first`, from `lookBack` before the stream was first asked for. */
+interface StreamIds {
+  /** The last revision whose id is in `revisions`. */
   through: number
-  readonly first: Map<string, number>
+  /** The first revision with each id. */
+  readonly revisions: Map<string, number>
 }
 
 /** Reads the ids of a stream's events in `[from, to]`, in order. */
-export type ReadIds = (stream: number, from: number, to: number) => Iterable<{ revision: number; id: string }>
+type ReadIds = (stream: number, from: number, to: number) => Iterable<{ revision: number; id: string }>
 
 /**
- * The ids of appends that name no revision. EventStoreDB forgets them at a restart; here the stream's last events
- * are read from the log, so a repeated append is recognised however often the server was killed in between.
+ * Remembers event ids for appends without an expected revision. EventStoreDB forgets these ids at a restart. This class reads the
+ * stream's last events from the log, so it recognizes a repeated append regardless of crashes.
  */
-export class RecentIds {
-  /** Least recently asked for first. */
-  readonly #streams = new Map<number, Known>()
+export class RecentEventIds {
+  /** The streams, least recently used first. */
+  readonly #streams = new Map<number, StreamIds>()
   #count = 0
   readonly #read: ReadIds
 
@@ -25,31 +26,28 @@ export class RecentIds {
     this.#read = read
   }
 
-  firstWith(stream: number, current: number, id: string): number | undefined {
-    return this.#known(stream, current).first.get(id)
-  }
-
-  #known(stream: number, current: number): Known {
-    const known = this.#streams.get(stream) ?? { through: Math.max(-1, current - lookBack), first: new Map() }
+  firstRevisionOf(stream: number, current: number, id: string): number | undefined {
+    const known = this.#streams.get(stream) ?? { through: Math.max(-1, current - lookBack), revisions: new Map() }
     this.#streams.delete(stream)
     this.#streams.set(stream, known)
     if (known.through < current) {
-      const before = known.first.size
+      const { revisions } = known
+      const sizeBefore = revisions.size
       for (const { revision, id } of this.#read(stream, known.through + 1, current)) {
-        if (!known.first.has(id)) known.first.set(id, revision)
+        if (!revisions.has(id)) revisions.set(id, revision)
       }
       known.through = current
-      this.#count += known.first.size - before
+      this.#count += revisions.size - sizeBefore
       this.#shrink()
     }
-    return known
+    return known.revisions.get(id)
   }
 
   #shrink(): void {
-    for (const [stream, { first }] of this.#streams) {
+    for (const [stream, { revisions }] of this.#streams) {
       if (this.#count <= maxIds) return
       this.#streams.delete(stream)
-      this.#count -= first.size
+      this.#count -= revisions.size
     }
   }
 }

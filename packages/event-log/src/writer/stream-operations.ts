@@ -1,224 +1,188 @@
 import { randomUUID } from 'node:crypto'
 import type { Database, Statement } from 'better-sqlite3'
-import { type Body, decodeBody, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
+import { type Body, decodeBody, type EventContent, encodeBody, idOfBody, parseObject } from '../file/event-body.js'
 import { BrokenLogError } from '../file/log-file.js'
 import type { LogTransaction } from '../file/log-transaction.js'
 import {
   isMetadataStream,
+  metadataOfMetadata,
   metadataStream,
-  noMetadata,
   parseMetadata,
   type StreamMetadata,
   softDeletedText,
   tombstoneRevision,
+  visibleRange,
 } from '../file/stream-metadata.js'
 import type { StreamNumbers } from '../file/stream-numbers.js'
-import { RecentIds } from './recent-event-ids.js'
-import {
-  judgeDelete,
-  judgeStreamAppend,
-  judgeTombstone,
-  type StoredIds,
-  type StreamState,
-  type Verdict,
-} from './stream-rules.js'
-import { answered, type Operation } from './writer-messages.js'
+import { RecentEventIds } from './recent-event-ids.js'
+import { decideAppend, decideRemoval, type StoredIds, type StreamState } from './stream-rules.js'
+import { type Operation, resultKind } from './writer-messages.js'
 
-/** A stream as an operation finds it. */
-interface Found extends StreamState {
+/** The state of a stream before an operation. */
+interface LoadedStream extends StreamState {
   readonly name: string
-  /** Undefined: the stream never had an event. */
+  /** The stream's number, or `undefined` if it never had an event. */
   readonly number: number | undefined
   readonly metadata: StreamMetadata
 }
 
-/** What {@link answered} and {@link answerLength} in writer-messages.ts say. */
-type Answer = readonly [kind: number, revision: number, position: number]
+/** The numbers that {@link resultKind} and `resultLength` describe. */
+type Result = readonly [kind: number, revision: number, position: number]
 
-const none = new Uint8Array(0)
+const empty = new Uint8Array(0)
 
-/** Executes operations by the rules of EventStoreDB's streams, inside the transaction under way. */
+/** Executes operations with the semantics of EventStoreDB's streams, within the current transaction. */
 export class StreamOperations {
   readonly #transaction: LogTransaction
   readonly #numbers: StreamNumbers
-  readonly #recentIds: RecentIds
+  readonly #recentIds: RecentEventIds
   readonly #lastTwo: Statement<[number], number>
-  readonly #lastBody: Statement<[number, number], Body>
+  readonly #body: Statement<[number, number], Body>
   readonly #bodies: Statement<[number, number, number], [number, Body]>
-  readonly #placeOf: Statement<[number, number], [position: number, recordedAtMs: number]>
+  readonly #position: Statement<[number, number], [position: number, recordedAtMs: number]>
 
   constructor(db: Database, transaction: LogTransaction) {
     this.#transaction = transaction
     this.#numbers = transaction.numbers
-    this.#recentIds = new RecentIds((stream, from, to) => this.#ids(stream, from, to))
+    this.#recentIds = new RecentEventIds((stream, from, to) => this.#ids(stream, from, to))
     this.#lastTwo = db
       .prepare<[number], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2')
       .pluck()
-    this.#lastBody = db
-      .prepare<[number, number], Body>('SELECT body FROM events WHERE stream = ? AND revision = ?')
-      .pluck()
+    this.#body = db.prepare<[number, number], Body>('SELECT body FROM events WHERE stream = ? AND revision = ?').pluck()
     this.#bodies = db
       .prepare<[number, number, number], [number, Body]>(
         'SELECT revision, body FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
       )
       .raw()
-    this.#placeOf = db
+    this.#position = db
       .prepare<[number, number], [number, number]>(
         'SELECT position, recorded_at FROM events WHERE stream = ? AND revision = ?',
       )
       .raw()
   }
 
-  execute(operation: Operation): Answer {
+  execute(operation: Operation): Result {
     this.#transaction.flush()
-    const found = this.#find(operation.stream)
-    switch (operation.kind) {
-      case 'append':
-        return this.#append(found, operation)
-      case 'delete':
-        return this.#remove(found, judgeDelete(operation.expected, found), () =>
-          this.#writeMetadata(found.name, `{"$tb":${softDeletedText}}`),
-        )
-      case 'tombstone':
-        return this.#remove(found, judgeTombstone(operation.expected, found), () => {
-          const content = { type: '$streamDeleted', isJson: false, data: none, metadata: none }
-          this.#write(found, tombstoneRevision, [encodeBody({ id: randomUUID(), ...content })])
-        })
-      default:
-        return operation satisfies never
-    }
+    const stream = this.#load(operation.stream)
+    return operation.kind === 'append' ? this.#append(stream, operation) : this.#remove(stream, operation)
   }
 
-  /** How ids are looked up in a stream whose last event has the revision `current`. */
+  /** Returns the ids of a stream whose last event has the revision `current`. */
   storedIds(number: number | undefined, current: number): StoredIds {
-    if (number === undefined) return { holdsFrom: () => false, firstWith: () => undefined }
+    if (number === undefined) return { matchFrom: () => false, firstRevisionOf: () => undefined }
     return {
-      holdsFrom: (revision, ids) => {
-        let at = 0
-        for (const { id } of this.#ids(number, revision, revision + ids.length - 1)) if (id !== ids[at++]) return false
-        return at === ids.length
+      matchFrom: (revision, ids) => {
+        let i = 0
+        for (const { id } of this.#ids(number, revision, revision + ids.length - 1)) if (id !== ids[i++]) return false
+        return i === ids.length
       },
-      firstWith: (id) => this.#recentIds.firstWith(number, current, id),
+      firstRevisionOf: (id) => this.#recentIds.firstRevisionOf(number, current, id),
     }
   }
 
-  /** @throws BrokenLogError when there is no such event */
+  /** @throws BrokenLogError if the event does not exist */
   positionOf(number: number, revision: number): number {
-    const place = this.#placeOf.get(number, revision)
-    if (place === undefined) throw new BrokenLogError(`stream ${number} has no event ${revision}`)
-    return place[0]
+    const found = this.#position.get(number, revision)
+    if (found === undefined) throw new BrokenLogError(`stream ${number} has no event ${revision}`)
+    return found[0]
   }
 
-  #append(found: Found, { expected, bodies }: Extract<Operation, { kind: 'append' }>): Answer {
-    const { number, current } = found
-    const verdict = judgeStreamAppend(expected, bodies.map(idOfBody), found, this.storedIds(number, current))
-    switch (verdict.kind) {
+  #append(stream: LoadedStream, { expected, bodies }: Extract<Operation, { kind: 'append' }>): Result {
+    const { name, number, current } = stream
+    const decision = decideAppend(expected, bodies.map(idOfBody), stream, this.storedIds(number, current))
+    switch (decision.kind) {
       case 'write': {
-        this.#write(found, current + 1, bodies)
+        this.#write(stream, current + 1, bodies)
         const { position } = this.#transaction
-        if (found.isSoftDeleted) this.#recreate(found)
-        if (isMetadataStream(found.name)) this.#undelete(found.name.slice(2), bodies)
-        return [answered.appended, Math.max(0, current + bodies.length), position]
+        if (stream.isSoftDeleted) this.#recreate(stream)
+        if (isMetadataStream(name)) this.#undelete(name.slice(2), bodies)
+        return [resultKind.appended, Math.max(0, current + bodies.length), position]
       }
-      case 'done':
-        return [answered.appended, verdict.revision, this.#readablePosition(found, verdict.revision)]
+      case 'already_stored':
+        return [resultKind.appended, decision.revision, this.#visiblePosition(stream, decision.revision)]
       case 'wrong_revision':
-        return [answered.refused, current, 0]
+        return [resultKind.rejected, current, 0]
       case 'deleted':
-        return [answered.deleted, 0, 0]
+        return [resultKind.deleted, 0, 0]
       default:
-        return verdict satisfies never
+        return decision satisfies never
     }
   }
 
-  #remove({ current }: Found, { kind }: Verdict, remove: () => void): Answer {
-    if (kind === 'deleted') return [answered.deleted, 0, 0]
-    if (kind !== 'write') return [answered.refused, current, 0]
-    remove()
-    return [answered.appended, Math.max(0, current), this.#transaction.position]
+  #remove(stream: LoadedStream, { kind, expected }: Extract<Operation, { kind: 'delete' | 'tombstone' }>): Result {
+    const decision = decideRemoval(kind, expected, stream)
+    if (decision.kind === 'deleted') return [resultKind.deleted, 0, 0]
+    if (decision.kind !== 'write') return [resultKind.rejected, stream.current, 0]
+    if (kind === 'delete') this.#writeMetadata(stream.name, `{"$tb":${softDeletedText}}`)
+    else {
+      const tombstone = { id: randomUUID(), type: '$streamDeleted', isJson: false, data: empty, metadata: empty }
+      this.#write(stream, tombstoneRevision, [encodeBody(tombstone)])
+    }
+    return [resultKind.appended, Math.max(0, stream.current), this.#transaction.position]
   }
 
-  /** A soft-deleted stream that was appended to shows what is new, and nothing older. */
-  #recreate(found: Found): void {
-    const last = this.#lastMetadata(found.name) ?? {}
-    this.#writeMetadata(found.name, JSON.stringify({ ...last, $tb: found.current + 1 }))
+  /** Makes a soft-deleted stream show the events of the current append and hide the older ones. */
+  #recreate({ name, current }: LoadedStream): void {
+    const metadata = jsonOf(this.#metadataEvent(name))
+    this.#writeMetadata(name, JSON.stringify({ ...metadata, $tb: current + 1 }))
   }
 
-  /** Metadata written over that of a soft-deleted stream brings the stream back, without its old events. */
+  /** Restores a soft-deleted stream, without its old events, when its metadata is overwritten. */
   #undelete(stream: string, bodies: readonly Body[]): void {
     const body = bodies.at(-1)
-    if (body === undefined || !this.#wasSoftDeleted(stream, bodies.length)) return
-    const { isJson, data } = decodeBody(body)
-    if (parseMetadata(isJson, data).isSoftDeleted) return
-    const { current, isTombstoned } = this.#find(stream)
-    if (isTombstoned) return
-    const written = (isJson && parseObject(data)) || {}
-    this.#writeMetadata(stream, JSON.stringify({ ...written, $tb: current + 1 }))
+    if (body === undefined || !parseMetadata(this.#metadataEvent(stream, bodies.length)).isSoftDeleted) return
+    const written = decodeBody(body)
+    const { current, isTombstoned } = this.#load(stream)
+    if (parseMetadata(written).isSoftDeleted || isTombstoned) return
+    this.#writeMetadata(stream, JSON.stringify({ ...jsonOf(written), $tb: current + 1 }))
   }
 
-  #wasSoftDeleted(stream: string, written: number): boolean {
-    const number = this.#numbers.find(metadataStream(stream))
-    if (number === undefined) return false
-    const [last] = this.#lastTwo.all(number)
-    const body = this.#lastBody.get(number, (last ?? 0) - written)
-    if (body === undefined) return false
-    const { isJson, data } = decodeBody(body)
-    return parseMetadata(isJson, data).isSoftDeleted
+  #writeMetadata(name: string, text: string): void {
+    const stream = this.#load(metadataStream(name))
+    const content = { id: randomUUID(), type: '$metadata', isJson: true, data: Buffer.from(text), metadata: empty }
+    this.#write(stream, stream.current + 1, [encodeBody(content)])
   }
 
-  #writeMetadata(stream: string, text: string): void {
-    const content = { type: '$metadata', isJson: true, data: Buffer.from(text), metadata: none }
-    const found = this.#find(metadataStream(stream))
-    this.#write(found, found.current + 1, [encodeBody({ id: randomUUID(), ...content })])
-  }
-
-  #lastMetadata(stream: string): Record<string, unknown> | undefined {
-    const { number, current } = this.#find(metadataStream(stream))
-    const body = number === undefined ? undefined : this.#lastBody.get(number, current)
-    if (body === undefined) return undefined
-    const { isJson, data } = decodeBody(body)
-    return isJson ? parseObject(data) : undefined
-  }
-
-  #find(name: string): Found {
+  #load(name: string): LoadedStream {
     const number = this.#numbers.find(name)
-    const [last = -1, before = -1] = number === undefined ? [] : this.#lastTwo.all(number)
+    const [last = -1, previous = -1] = number === undefined ? [] : this.#lastTwo.all(number)
     const isTombstoned = last === tombstoneRevision
-    const { metadata, hasMetadata } = this.#metadataOf(name)
+    const event = this.#metadataEvent(name)
+    const metadata = parseMetadata(event)
     const isSoftDeleted = !isMetadataStream(name) && metadata.isSoftDeleted
-    return { name, number, current: isTombstoned ? before : last, isTombstoned, isSoftDeleted, hasMetadata, metadata }
+    const current = isTombstoned ? previous : last
+    return { name, number, current, isTombstoned, isSoftDeleted, hasMetadata: event !== undefined, metadata }
   }
 
-  #metadataOf(name: string): { metadata: StreamMetadata; hasMetadata: boolean } {
+  /** Returns the metadata event of a stream that precedes the last `skip` ones, unless the metadata stream is tombstoned. */
+  #metadataEvent(name: string, skip = 0): EventContent | undefined {
     const number = this.#numbers.find(metadataStream(name))
     const [last] = number === undefined ? [] : this.#lastTwo.all(number)
-    if (number === undefined || last === undefined || last === tombstoneRevision) {
-      return { metadata: noMetadata, hasMetadata: false }
-    }
-    const { isJson, data } = decodeBody(this.#lastBody.get(number, last)!)
-    return { metadata: parseMetadata(isJson, data), hasMetadata: true }
+    if (number === undefined || last === undefined || last === tombstoneRevision) return undefined
+    const body = this.#body.get(number, last - skip)
+    return body === undefined ? undefined : decodeBody(body)
   }
 
   *#ids(stream: number, from: number, to: number): Generator<{ revision: number; id: string }> {
-    // All at once: no statement may be left open when the transaction ends.
+    // Fetch all rows: no statement may stay open when the transaction ends.
     for (const [revision, body] of this.#bodies.all(stream, from, to)) yield { revision, id: idOfBody(body) }
   }
 
-  /** 0 where the event is hidden. */
-  #readablePosition({ number, current, metadata, isSoftDeleted, name }: Found, revision: number): number {
-    const [position, recordedAtMs] = this.#placeOf.get(number ?? 0, revision) ?? [0, 0]
-    const { maxCount, maxAgeMs, truncateBefore } = isMetadataStream(name) ? { ...noMetadata, maxCount: 1 } : metadata
-    const isHidden =
-      isSoftDeleted ||
-      revision < truncateBefore ||
-      (maxCount !== undefined && revision <= current - maxCount) ||
-      (maxAgeMs !== undefined && recordedAtMs < this.#transaction.nowMs - maxAgeMs)
-    return isHidden ? 0 : position
+  /** Returns the position of an event, or 0 if the event is hidden. */
+  #visiblePosition({ name, number, current, metadata, isSoftDeleted }: LoadedStream, revision: number): number {
+    const [position, recordedAtMs] = this.#position.get(number ?? 0, revision) ?? [0, 0]
+    const effective = isMetadataStream(name) ? metadataOfMetadata : metadata
+    const { first, notBeforeMs } = visibleRange(effective, current, this.#transaction.nowMs)
+    return isSoftDeleted || revision < first || recordedAtMs < notBeforeMs ? 0 : position
   }
 
-  #write({ name, number }: Found, firstRevision: number, bodies: readonly Body[]): void {
-    // Found again: an event written just now may have been the stream's first.
+  #write({ name, number }: LoadedStream, firstRevision: number, bodies: readonly Body[]): void {
+    // Look up the number again: an event that was just written may have created the stream.
     this.#transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies)
     this.#transaction.flush()
   }
+}
+
+function jsonOf(event: EventContent | undefined): Record<string, unknown> {
+  return (event?.isJson && parseObject(event.data)) || {}
 }

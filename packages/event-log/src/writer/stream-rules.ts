@@ -1,97 +1,95 @@
-/** What a client of the protocol may expect of a stream. A number is the revision of its last event. */
+/** The state of a stream that a client of the protocol expects. A number is the revision of the stream's last event. */
 export type Expected = 'any' | 'no_stream' | 'stream_exists' | number
 
 export interface StreamState {
-  /** Revision of the last event, -1 when there is none. */
+  /** The revision of the last event, or -1 if there is none. */
   readonly current: number
   readonly isTombstoned: boolean
   readonly isSoftDeleted: boolean
-  /** Metadata alone makes a stream exist. */
+  /** Whether the stream has metadata, which alone makes a stream exist. */
   readonly hasMetadata: boolean
 }
 
-/** How ids are looked up in a stream. */
+/** Looks up event ids in a stream. */
 export interface StoredIds {
-  /** Whether the log holds exactly these ids from this revision on. */
-  holdsFrom(revision: number, ids: readonly string[]): boolean
-  /** Revision of the first event with this id, if it is remembered. */
-  firstWith(id: string): number | undefined
+  /** Returns whether the stream has exactly these ids from this revision on. */
+  matchFrom(revision: number, ids: readonly string[]): boolean
+  /** Returns the revision of the first event with this id, if it is remembered. */
+  firstRevisionOf(id: string): number | undefined
 }
 
-export type Verdict =
+export type Decision =
   | { readonly kind: 'write' }
-  /** `revision` is that of the last event of the list as it was stored. */
-  | { readonly kind: 'done'; readonly revision: number }
+  /** The same events were stored earlier. `revision` is that of the last one. */
+  | { readonly kind: 'already_stored'; readonly revision: number }
   | { readonly kind: 'wrong_revision' }
   | { readonly kind: 'deleted' }
 
-const write: Verdict = { kind: 'write' }
-const wrong: Verdict = { kind: 'wrong_revision' }
-const deleted: Verdict = { kind: 'deleted' }
+const write: Decision = { kind: 'write' }
+const wrongRevision: Decision = { kind: 'wrong_revision' }
+const deleted: Decision = { kind: 'deleted' }
 
-/** With an exact revision the place of the events decides what was done already, otherwise their ids do. */
-export function judgeStreamAppend(
+/** Decides about an append. With an exact revision, the position of the events detects a repetition; otherwise their ids do. */
+export function decideAppend(
   expected: Expected,
   ids: readonly string[],
   state: StreamState,
   stored: StoredIds,
-): Verdict {
+): Decision {
   if (state.isTombstoned) return deleted
   if (expected === 'stream_exists') {
     if (state.isSoftDeleted) return deleted
-    if (state.current < 0 && !state.hasMetadata) return wrong
+    if (state.current < 0 && !state.hasMetadata) return wrongRevision
   }
-  if (expected === 'any' || expected === 'stream_exists') return judgeByMemory(ids, stored)
+  if (expected === 'any' || expected === 'stream_exists') return decideByIds(ids, stored)
   const [first] = ids
-  const isNew = first !== undefined && expected === 'no_stream' && state.isSoftDeleted && !stored.holdsFrom(0, [first])
-  return isNew ? write : judgeExact(expected === 'no_stream' ? -1 : expected, ids, state.current, stored)
+  const isNew = first !== undefined && expected === 'no_stream' && state.isSoftDeleted && !stored.matchFrom(0, [first])
+  return isNew ? write : decideExactAppend(expected === 'no_stream' ? -1 : expected, ids, state.current, stored)
 }
 
 /**
- * At the expected revision a list is written whatever its ids; below it, it is done already if the log holds exactly these ids,
- * in their order, right behind the expected revision; anything else is refused.
+ * Decides about an append at an exact revision. At the current revision it is written regardless of its ids. At a lower one it counts
+ * as stored if the stream has exactly these ids, in this order, directly after the expected revision. Otherwise it is rejected.
  */
-export function judgeExact(expected: number, ids: readonly string[], current: number, stored: StoredIds): Verdict {
+export function decideExactAppend(
+  expected: number,
+  ids: readonly string[],
+  current: number,
+  stored: StoredIds,
+): Decision {
   if (expected === current) return write
   const last = expected + ids.length
-  if (expected > current || ids.length === 0 || last > current) return wrong
-  return stored.holdsFrom(expected + 1, ids) ? { kind: 'done', revision: last } : wrong
+  if (expected > current || ids.length === 0 || last > current) return wrongRevision
+  return stored.matchFrom(expected + 1, ids) ? { kind: 'already_stored', revision: last } : wrongRevision
 }
 
-function judgeByMemory(ids: readonly string[], stored: StoredIds): Verdict {
+function decideByIds(ids: readonly string[], stored: StoredIds): Decision {
   const [first] = ids
-  if (first === undefined || stored.firstWith(first) === undefined) return write
+  if (first === undefined || stored.firstRevisionOf(first) === undefined) return write
   let revision = 0
   for (const id of ids) {
-    const at = stored.firstWith(id)
-    if (at === undefined) return wrong
-    revision = at
+    const found = stored.firstRevisionOf(id)
+    if (found === undefined) return wrongRevision
+    revision = found
   }
-  return { kind: 'done', revision }
+  return { kind: 'already_stored', revision }
 }
 
-export function judgeDelete(expected: Expected, state: StreamState): Verdict {
-  if (state.isTombstoned) return deleted
-  if (state.current < 0 && !state.hasMetadata) return wrong
-  return judgeRemoval(expected, state)
-}
-
-/** A stream that never existed can be tombstoned. */
-export function judgeTombstone(expected: Expected, state: StreamState): Verdict {
-  if (state.isTombstoned) return deleted
-  return judgeRemoval(expected, state)
-}
-
-function judgeRemoval(expected: Expected, { current, isSoftDeleted, hasMetadata }: StreamState): Verdict {
+/** Decides about a soft deletion, or about a tombstone, which a stream that never existed can have as well. */
+export function decideRemoval(kind: 'delete' | 'tombstone', expected: Expected, state: StreamState): Decision {
+  const { current, isSoftDeleted, isTombstoned, hasMetadata } = state
+  if (isTombstoned) return deleted
+  const exists = current >= 0 || hasMetadata
+  if (kind === 'delete' && !exists) return wrongRevision
   switch (expected) {
     case 'any':
       return write
     case 'no_stream':
-      return current < 0 || isSoftDeleted ? write : wrong
+      return current < 0 || isSoftDeleted ? write : wrongRevision
     case 'stream_exists':
       if (isSoftDeleted) return deleted
-      return current >= 0 || hasMetadata ? write : wrong
+      return exists ? write : wrongRevision
     default:
-      return expected === current ? write : wrong
+      return expected === current ? write : wrongRevision
   }
 }

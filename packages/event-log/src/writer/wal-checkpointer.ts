@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Database } from 'better-sqlite3'
 import { openForAppending } from '../file/log-file.js'
 
-/** The worker thread that copies the WAL into the log while appends go on. Answers each request with the pages in the WAL. */
+/** The worker thread that copies the WAL to the log while appends continue. It returns the number of pages in the WAL. */
 
 const { directory } = workerData as { directory: string }
 let db: Database | undefined
@@ -13,7 +13,7 @@ function checkpoint(): number {
     const [result] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[]
     return result?.log ?? 0
   } catch {
-    // A full disk, or another process at it: nothing is lost, the WAL stays until the next time.
+    // The disk is full, or a different process is copying. Nothing is lost: the WAL remains until the next checkpoint.
     db?.close()
     db = undefined
     return 0

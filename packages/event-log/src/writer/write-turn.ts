@@ -2,12 +2,12 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, Statement } from 'better-sqlite3'
 
-/** How often a writer that waits for another process's commit looks again. Shorter than the time for which the other steps aside. */
+/** The pause between attempts to take the lock. It is shorter than the time for which another writer steps aside. */
 const retryMs = 0.5
 const stepAsideMs = 3
-/** Waiting this long, it asks the other to step aside. */
-const askAfterMs = 4
-/** A request older than this was left by a process that died. */
+/** The wait after which a writer requests that the other one steps aside. */
+const requestAfterMs = 4
+/** The age at which a request counts as left over from a dead process. */
 const staleMs = 2_000
 const giveUpMs = 10_000
 
@@ -18,37 +18,37 @@ function sleep(ms: number): void {
 }
 
 /**
- * Takes the write lock of the log, fairly between processes. SQLite's own busy handler backs off to 100 ms, while a
- * process under load lets go of the lock for microseconds only: the other would starve. So a writer that has waited a
- * while leaves a file, and a writer that finds one steps aside before its next transaction.
+ * Takes the log's write lock fairly between processes. SQLite's own busy handler backs off to 100 ms, while a process under load
+ * releases the lock for microseconds only, so other processes would starve. Therefore a writer that has waited for some time creates
+ * a request file, and a writer that finds one steps aside before its next transaction.
  */
 export class WriteTurn {
   readonly #begin: Statement<[]>
-  readonly #request: string
+  readonly #requestFile: string
 
   constructor(db: Database, directory: string) {
-    // begin() waits by itself. SQLite waits when the log is opened, for another process that recovers it after a crash.
+    // begin() does its own waiting. While the log is opened, SQLite waits for another process that recovers it after a crash.
     db.pragma('busy_timeout = 0')
     this.#begin = db.prepare<[]>('BEGIN IMMEDIATE')
-    this.#request = join(directory, 'events.db-turn')
+    this.#requestFile = join(directory, 'events.db-turn')
   }
 
   /** @throws SqliteError SQLITE_BUSY after ten seconds */
   begin(): void {
     this.#stepAside()
     const startedAt = performance.now()
-    let asked = false
+    let hasRequested = false
     for (;;) {
       try {
         this.#begin.run()
-        if (asked) rmSync(this.#request, { force: true })
+        if (hasRequested) rmSync(this.#requestFile, { force: true })
         return
       } catch (error) {
         const waitedMs = performance.now() - startedAt
         if (!isBusy(error) || waitedMs > giveUpMs) throw error
-        if (waitedMs > askAfterMs) {
-          writeFileSync(this.#request, '')
-          asked = true
+        if (waitedMs > requestAfterMs) {
+          writeFileSync(this.#requestFile, '')
+          hasRequested = true
         }
         sleep(retryMs)
       }
@@ -56,9 +56,9 @@ export class WriteTurn {
   }
 
   #stepAside(): void {
-    const request = statSync(this.#request, { throwIfNoEntry: false })
+    const request = statSync(this.#requestFile, { throwIfNoEntry: false })
     if (request === undefined) return
-    if (Date.now() - request.mtimeMs > staleMs) rmSync(this.#request, { force: true })
+    if (Date.now() - request.mtimeMs > staleMs) rmSync(this.#requestFile, { force: true })
     else sleep(stepAsideMs)
   }
 }

@@ -6,42 +6,42 @@ import {
   type ExpectedRevision,
   maxAppendBytes,
   type NewEvent,
-  type Position,
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-log-types.js'
-import { answered, answerLength, type Batch, type FromWriter, noRevision, type Operation } from './writer-messages.js'
+import { toPosition } from '../file/positions.js'
+import { type Batch, type FromWriter, noRevision, type Operation, resultKind, resultLength } from './writer-messages.js'
 
-/** Calls in one message. More, and the writer idles while the message is made; fewer, and it syncs too often. */
+/** The number of calls in a message. With more, the writer idles while the message is built; with fewer, it syncs too often. */
 const batchUnits = 256
-/** Calls that do not wait for the end of the turn when the writer has nothing to do. */
+/** The number of calls that are sent before the end of the turn if the writer is idle. */
 const earlyUnits = 32
-/** A message of this many UTF-16 units takes no further calls. */
+/** The size in UTF-16 units above which a message accepts no further calls. */
 const batchSize = 4 * 1024 * 1024
-/** Messages the writer has not answered. With two it works on one while the answers to the other are handed out. */
+/** The number of unanswered messages. With two, the writer works on one while this thread processes the results of the other. */
 const maxInFlight = 2
-/** Calls and UTF-16 units waiting here before further calls are refused. */
+/** The number of waiting calls, and of their UTF-16 units, above which further calls are rejected. */
 const maxWaitingUnits = 50_000
 const maxWaitingSize = 256 * 1024 * 1024
-/** Of one append with metadata and types, in UTF-16 units; EventStoreDB's limit on a message. */
+/** The maximum size in UTF-16 units of an append, including metadata and types. It is EventStoreDB's limit for a message. */
 const maxAppendSize = 16 * 1024 * 1024
-/** Added to the size of each event, so that the number of events in an append is limited too. */
+/** The size added for each event, which also limits the number of events in an append. */
 const eventOverhead = 64
 
 const closedReason = 'the event store is closed'
 
 export type Outcome =
-  /** `position` is absent where the event can no longer be read. */
+  /** The position is omitted if the event is no longer visible. */
   | { readonly kind: 'ok'; readonly revision: number; readonly position?: number }
-  /** `actual` is -1 when the stream has no event. */
+  /** The actual revision is -1 if the stream has no event. */
   | { readonly kind: 'wrong_revision'; readonly actual: number }
   | { readonly kind: 'deleted' }
 
 interface Unit {
-  /** How many answers are its own. */
+  /** The number of results of this unit. */
   readonly count: number
-  /** Takes them from this index on. */
-  readonly settle: (answers: Float64Array, from: number) => void
+  /** Settles the call with the results from this index on. */
+  readonly settle: (results: Float64Array, from: number) => void
   readonly reject: (error: Error) => void
 }
 
@@ -55,7 +55,7 @@ const surrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\p{Surrogate}/u
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Sends what one thread writes to the log writer; calls of one turn of the event loop share a message. */
+/** Sends one thread's appends to the writer thread. The calls of one turn of the event loop share a message. */
 export class WriterClient {
   readonly #onCommitted: (position: number) => void
   #port: MessagePort | undefined
@@ -63,49 +63,49 @@ export class WriterClient {
   #inFlight: Message[] = []
   #waitingUnits = 0
   #waitingSize = 0
-  #scheduled = false
-  #ended: string | undefined
-  #whenIdle: (() => void) | undefined
-  #whenFirstUsed: (() => void) | undefined
+  #isScheduled = false
+  #closeReason: string | undefined
+  #onIdle: (() => void) | undefined
+  #onFirstUse: (() => void) | undefined
 
   constructor(onCommitted: (position: number) => void) {
     this.#onCommitted = onCommitted
   }
 
-  /** Calls back once, before the first append is sent. */
-  whenFirstUsed(start: () => void): void {
-    this.#whenFirstUsed = start
+  /** Sets a callback that runs once, before the first append is sent. */
+  onFirstUse(start: () => void): void {
+    this.#onFirstUse = start
   }
 
-  /** A new writer. What the one before has not answered fails. */
+  /** Connects to a new writer. Calls that the previous writer has not answered fail. */
   connect(port: MessagePort): void {
     this.#failAll(this.#inFlight, 'the log writer was replaced')
     this.#port = port
     port.on('message', (message: FromWriter) => {
-      // What a replaced writer left in its port would be taken for the answers of the new one.
+      // Ignore messages of a replaced writer, which would be mistaken for those of the new one.
       if (this.#port === port) this.#receive(message)
     })
     port.on('close', () => {
-      if (this.#port === port) this.disconnected('the log writer is gone')
+      if (this.#port === port) this.disconnect('the log writer is gone')
     })
     this.#schedule()
   }
 
-  disconnected(reason: string): void {
+  disconnect(reason: string): void {
     this.#port?.close()
     this.#port = undefined
     this.#failAll(this.#inFlight, reason)
     this.#failAll(this.#collected, reason)
   }
 
-  /** There will be no other writer. */
-  ended(reason: string): void {
-    this.#ended ??= reason
-    this.disconnected(reason)
+  /** Rejects all further calls with this reason. */
+  end(reason: string): void {
+    this.#closeReason ??= reason
+    this.disconnect(reason)
   }
 
   /**
-   * Calls back once, unless it throws; the caller makes the one promise there is.
+   * Appends and calls one of the callbacks once, unless it throws. It creates no promise, because the caller already creates one.
    * @throws StoreUnavailableError, AppendTooLargeError, TypeError
    */
   append(
@@ -115,7 +115,7 @@ export class WriterClient {
   ): void {
     this.#collect((batch) => encodeUnit(appends, batch), {
       count: appends.length,
-      settle: (answers, from) => settleAppends(appends, answers, from, resolve, reject),
+      settle: (results, from) => settleAppends(appends, results, from, resolve, reject),
       reject,
     })
   }
@@ -123,16 +123,16 @@ export class WriterClient {
   /** @throws StoreUnavailableError */
   execute(operation: Operation): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const settle = (answers: Float64Array, from: number) => resolve(outcomeOf(answers, from))
+      const settle = (results: Float64Array, from: number) => resolve(outcomeOf(results, from))
       this.#collect((batch) => encodeOperation(operation, batch), { count: 1, settle, reject })
     })
   }
 
-  /** @param encode puts the unit into the batch and answers its size */
+  /** @param encode Adds the unit to the batch and returns its size. */
   #collect(encode: (batch: Batch) => number, unit: Unit): void {
-    if (this.#ended !== undefined) throw new StoreUnavailableError(this.#ended)
+    if (this.#closeReason !== undefined) throw new StoreUnavailableError(this.#closeReason)
     if (this.#waitingUnits >= maxWaitingUnits || this.#waitingSize >= maxWaitingSize) {
-      throw new StoreUnavailableError(`${this.#waitingUnits} appends wait for the log already`)
+      throw new StoreUnavailableError(`${this.#waitingUnits} appends are already waiting for the log`)
     }
     const message = this.#message()
     const size = encode(message.batch)
@@ -140,25 +140,25 @@ export class WriterClient {
     message.size += size
     this.#waitingUnits += 1
     this.#waitingSize += size
-    this.#whenFirstUsed?.()
-    this.#whenFirstUsed = undefined
+    this.#onFirstUse?.()
+    this.#onFirstUse = undefined
     this.#schedule()
-    // Otherwise the writer would idle until the end of the turn, and then this thread until the commit.
+    // Do not wait for the end of the turn: the writer would idle until then, and this thread until the commit.
     if (message.units.length === earlyUnits && this.#inFlight.length === 0) this.#send()
   }
 
-  /** Refuses new appends and waits for the answers to the others. */
+  /** Rejects new appends and waits for the results of the others. */
   async close(): Promise<void> {
-    this.#ended = closedReason
+    this.#closeReason = closedReason
     if (this.#waitingUnits > 0) {
       await new Promise<void>((resolve) => {
-        this.#whenIdle = resolve
+        this.#onIdle = resolve
       })
     }
-    this.disconnected(closedReason)
+    this.disconnect(closedReason)
   }
 
-  /** The message that takes the next call. */
+  /** Returns the message for the next call. */
   #message(): Message {
     const last = this.#collected.at(-1)
     if (last !== undefined && last.units.length < batchUnits && last.size < batchSize) return last
@@ -168,11 +168,11 @@ export class WriterClient {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#collected.length === 0) return
-    this.#scheduled = true
-    // At the end of the turn, so that everything this turn's I/O asks for shares a message and a sync.
+    if (this.#isScheduled || this.#collected.length === 0) return
+    this.#isScheduled = true
+    // Send at the end of the turn, so that all calls of this turn share a message and a sync.
     setImmediate(() => {
-      this.#scheduled = false
+      this.#isScheduled = false
       this.#send()
     })
   }
@@ -188,9 +188,9 @@ export class WriterClient {
 
   #receive(message: FromWriter): void {
     switch (message.kind) {
-      case 'answers':
+      case 'results':
         this.#onCommitted(message.committed)
-        this.#answer(message.answers)
+        this.#settle(message.results)
         return
       case 'failed': {
         const failed = this.#inFlight.shift()
@@ -206,15 +206,15 @@ export class WriterClient {
     }
   }
 
-  #answer(answers: Float64Array): void {
+  #settle(results: Float64Array): void {
     const message = this.#inFlight.shift()
-    if (message === undefined) throw new Error('the log writer answered what was not asked')
-    let at = 0
+    if (message === undefined) throw new Error('the log writer sent results for no batch')
+    let from = 0
     for (const unit of message.units) {
-      unit.settle(answers, at)
-      at += unit.count * answerLength
+      unit.settle(results, from)
+      from += unit.count * resultLength
     }
-    this.#done(message)
+    this.#finish(message)
     this.#schedule()
   }
 
@@ -224,60 +224,55 @@ export class WriterClient {
 
   #fail(message: Message, reason: string): void {
     for (const unit of message.units) unit.reject(new StoreUnavailableError(`not written: ${reason}`))
-    this.#done(message)
+    this.#finish(message)
   }
 
-  #done(message: Message): void {
+  #finish(message: Message): void {
     this.#waitingUnits -= message.units.length
     this.#waitingSize -= message.size
-    if (this.#waitingUnits === 0) this.#whenIdle?.()
+    if (this.#waitingUnits === 0) this.#onIdle?.()
   }
 }
 
 function settleAppends(
   appends: readonly Append[],
-  answers: Float64Array,
+  results: Float64Array,
   from: number,
   resolve: (results: readonly AppendResult[]) => void,
   reject: (error: Error) => void,
 ): void {
-  const results: AppendResult[] = []
-  let position = positionOf(0)
+  const appended: AppendResult[] = []
+  let position = toPosition(0)
   let at = from
   for (const { stream, expectedRevision } of appends) {
-    const revision = answers[at + 1] ?? noRevision
-    if (answers[at] !== answered.appended) {
+    const revision = results[at + 1] ?? noRevision
+    if (results[at] !== resultKind.appended) {
       const actual = revision === noRevision ? 'no_stream' : revision
       reject(new WrongExpectedRevisionError(stream, expectedRevision, actual))
       return
     }
-    // Those that only ask are answered with one place, and there may be many of them.
-    const place = answers[at + 2] ?? 0
-    if (place !== Number(position.commit)) position = positionOf(place)
-    results.push({ revision, position })
-    at += answerLength
+    // Reuse the object: appends without events share a position, and there can be many of them.
+    const number = results[at + 2] ?? 0
+    if (number !== Number(position.commit)) position = toPosition(number)
+    appended.push({ revision, position })
+    at += resultLength
   }
-  resolve(results)
+  resolve(appended)
 }
 
-function positionOf(place: number): Position {
-  const position = BigInt(place)
-  return { commit: position, prepare: position }
-}
-
-function outcomeOf(answers: Float64Array, at: number): Outcome {
-  const [kind, revision = 0, position = 0] = answers.subarray(at, at + answerLength)
+function outcomeOf(results: Float64Array, from: number): Outcome {
+  const [kind, revision = 0, position = 0] = results.subarray(from, from + resultLength)
   switch (kind) {
-    case answered.appended:
+    case resultKind.appended:
       return { kind: 'ok', revision, ...(position > 0 && { position }) }
-    case answered.refused:
+    case resultKind.rejected:
       return { kind: 'wrong_revision', actual: revision }
     default:
       return { kind: 'deleted' }
   }
 }
 
-/** Answers the size. */
+/** Adds an operation to the batch and returns its size. */
 function encodeOperation(operation: Operation, batch: Batch): number {
   batch.push(operation)
   let size = operation.stream.length
@@ -285,7 +280,7 @@ function encodeOperation(operation: Operation, batch: Batch): number {
   return size
 }
 
-/** Answers the size; leaves the batch as it was when it throws. @throws AppendTooLargeError, TypeError */
+/** Adds appends to the batch and returns their size. If it throws, the batch is unchanged. @throws AppendTooLargeError, TypeError */
 function encodeUnit(appends: readonly Append[], batch: Batch): number {
   const before = batch.length
   try {
@@ -299,7 +294,6 @@ function encodeUnit(appends: readonly Append[], batch: Batch): number {
   }
 }
 
-/** Answers the size. */
 function encodeAppend(append: Append, batch: Batch): number {
   checkText('a stream name', append.stream)
   batch.push(append.stream, encodeExpected(append.expectedRevision), append.events.length)
@@ -309,16 +303,17 @@ function encodeAppend(append: Append, batch: Batch): number {
     batch.push(body)
     size += body.length + eventOverhead
   }
-  // A UTF-16 unit is at most three bytes: only what might be too large is counted in bytes.
+  // A UTF-16 unit has at most three bytes in UTF-8, so count the bytes only if they could exceed the limit.
   if (size * 3 > maxAppendBytes) checkDataBytes(append)
-  if (size > maxAppendSize) throw new AppendTooLargeError(`${append.stream}: more than ${maxAppendSize} with metadata`)
+  if (size > maxAppendSize)
+    throw new AppendTooLargeError(`${append.stream}: larger than ${maxAppendSize} with metadata`)
   return size
 }
 
 function encodeEvent(event: NewEvent): string {
   if (!uuid.test(event.id)) throw new TypeError('an event id must be a UUID in lower case')
   checkText('an event type', event.type)
-  // In an array JSON.stringify writes null for what it leaves out elsewhere.
+  // Within an array, JSON.stringify writes null for values that it omits elsewhere.
   if (typeof event.data !== 'object' || typeof event.metadata !== 'object') {
     throw new TypeError(`${event.type}: data and metadata must be objects`)
   }
@@ -327,20 +322,22 @@ function encodeEvent(event: NewEvent): string {
 
 function encodeExpected(expected: ExpectedRevision): number {
   if (expected === 'no_stream') return noRevision
-  if (!Number.isSafeInteger(expected) || expected < 0) throw new TypeError(`${expected} is no revision`)
+  if (!Number.isSafeInteger(expected) || expected < 0) throw new TypeError(`${expected} is not a revision`)
   return expected
 }
 
-/** Lone surrogates would be stored as U+FFFD: two names would become one. */
-function checkText(what: string, text: string): void {
+/** Rejects text with lone surrogates, which would be stored as U+FFFD, so that different names became equal. */
+function checkText(field: string, text: string): void {
   if (text === '' || (surrogate.test(text) && loneSurrogate.test(text)))
-    throw new TypeError(`${what} must be well-formed text, and not empty`)
+    throw new TypeError(`${field} must be well-formed text and not empty`)
 }
 
 function checkDataBytes(append: Append): void {
   let bytes = 0
   for (const event of append.events) bytes += Buffer.byteLength(JSON.stringify(event.data))
   if (bytes > maxAppendBytes) {
-    throw new AppendTooLargeError(`${append.stream}: ${bytes} bytes of event data; ${maxAppendBytes} are the limit`)
+    throw new AppendTooLargeError(
+      `${append.stream}: ${bytes} bytes of event data exceed the limit of ${maxAppendBytes}`,
+    )
   }
 }

@@ -2,29 +2,29 @@ import { Worker } from 'node:worker_threads'
 import type { Database } from 'better-sqlite3'
 import { openForAppending } from '../file/log-file.js'
 import { LogTransaction } from '../file/log-transaction.js'
-import { Appender } from './batch-appender.js'
+import { BatchAppender } from './batch-appender.js'
 import { WriteTurn } from './write-turn.js'
 
-/** UTF-16 units or bytes of events written since the last checkpoint. */
+/** The UTF-16 units or bytes of events between two checkpoints. */
 const checkpointEvery = 8 * 1024 * 1024
 const checkpointWithinMs = 250
-/** With more pages in the WAL this thread copies the rest itself, so that SQLite can start the file over. */
-const walPages = 4_096
+/** The number of WAL pages above which this thread copies the rest itself, so that SQLite can restart the file. */
+const maxWalPages = 4_096
 
-interface Open {
+interface Connection {
   readonly db: Database
   readonly turn: WriteTurn
   readonly transaction: LogTransaction
-  readonly appender: Appender
+  readonly appender: BatchAppender
 }
 
-/** The writer thread's connection to the log, opened by its first transaction, and the copying of its WAL into the file. */
+/** The writer thread's connection to the log, opened by the first transaction. It also has the WAL copied into the file. */
 export class WriterConnection {
   readonly #directory: string
   #checkpointer: Worker | undefined
-  #open: Open | undefined
-  #written = 0
-  #checkpointing = false
+  #connection: Connection | undefined
+  #sizeWritten = 0
+  #isCheckpointing = false
   #timer: NodeJS.Timeout | undefined
 
   constructor(directory: string) {
@@ -32,27 +32,27 @@ export class WriterConnection {
   }
 
   /**
-   * Executes in one transaction, durable when it returns; answers the position of the log's last event. When it throws
-   * nothing of it is stored, and the connection is opened anew: after an I/O error its state is not to be trusted.
+   * Executes a transaction durably and returns the position of the log's last event. If it throws, it stores nothing and reopens the
+   * connection, whose state is unreliable after an I/O error.
    */
-  transaction(execute: (appender: Appender) => void): number {
+  transaction(execute: (appender: BatchAppender) => void): number {
     try {
-      this.#open ??= this.#opened()
-      const { turn, transaction, appender } = this.#open
+      this.#connection ??= this.#connect()
+      const { turn, transaction, appender } = this.#connection
       turn.begin()
-      transaction.begun(Date.now())
+      transaction.begin(Date.now())
       execute(appender)
       return transaction.commit()
     } catch (error) {
-      this.#abandon()
+      this.#disconnect()
       throw error
     }
   }
 
-  /** Counts what was written, and starts a checkpoint when it is due. */
-  written(size: number): void {
-    this.#written += size
-    if (this.#written >= checkpointEvery) this.#checkpoint()
+  /** Counts the written size and starts a checkpoint when one is due. */
+  addWritten(size: number): void {
+    this.#sizeWritten += size
+    if (this.#sizeWritten >= checkpointEvery) this.#checkpoint()
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#checkpoint()
@@ -62,52 +62,52 @@ export class WriterConnection {
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#checkpointer?.terminate()
-    this.#open?.db.close()
+    this.#connection?.db.close()
   }
 
-  #opened(): Open {
+  #connect(): Connection {
     const db = openForAppending(this.#directory)
     const transaction = new LogTransaction(db)
-    return { db, turn: new WriteTurn(db, this.#directory), transaction, appender: new Appender(db, transaction) }
+    return { db, turn: new WriteTurn(db, this.#directory), transaction, appender: new BatchAppender(db, transaction) }
   }
 
-  #abandon(): void {
-    const failed = this.#open
-    this.#open = undefined
+  #disconnect(): void {
+    const failed = this.#connection
+    this.#connection = undefined
     try {
-      failed?.db.close() // which rolls back
+      failed?.db.close() // this rolls back
     } catch {
-      // Closing a broken connection may fail as well; the caller is told the first reason.
+      // Closing a broken connection may fail as well. The caller receives the first error.
     }
   }
 
-  /** By a thread of its own: a commit that had to copy the whole WAL would take hundreds of milliseconds. */
+  /** Starts a checkpoint in another thread: a commit that had to copy the whole WAL would take hundreds of milliseconds. */
   #checkpoint(): void {
-    if (this.#checkpointing) return
-    this.#checkpointing = true
-    this.#written = 0
-    this.#checkpointer ??= this.#startedCheckpointer()
+    if (this.#isCheckpointing) return
+    this.#isCheckpointing = true
+    this.#sizeWritten = 0
+    // Start the thread only now: a command that appends once ends before it is needed.
+    this.#checkpointer ??= this.#startCheckpointer()
     this.#checkpointer.postMessage('checkpoint')
   }
 
-  /** When it is first needed: a command that appends once is done before. */
-  #startedCheckpointer(): Worker {
+  #startCheckpointer(): Worker {
     const workerData = { directory: this.#directory }
     const checkpointer = new Worker(new URL('./wal-checkpointer.js', import.meta.url), { workerData })
     checkpointer.on('message', (pagesInWal: number) => {
-      this.#checkpointing = false
-      // Under load the WAL always holds pages newer than the checkpoint and would grow for ever. What was written during the
-      // checkpoint is little: copying it here, between two commits, takes milliseconds.
-      if (pagesInWal > walPages) this.#copyRest()
+      this.#isCheckpointing = false
+      // Under load, the WAL always has pages newer than the checkpoint and would grow forever. The pages written during the
+      // checkpoint are few, so copying them here, between two commits, takes milliseconds.
+      if (pagesInWal > maxWalPages) this.#copyRest()
     })
     return checkpointer
   }
 
   #copyRest(): void {
     try {
-      this.#open?.db.pragma('wal_checkpoint(PASSIVE)')
+      this.#connection?.db.pragma('wal_checkpoint(PASSIVE)')
     } catch {
-      // A full disk: the next append meets it too and says so.
+      // The disk is full: the next append fails too and reports it.
     }
   }
 }

@@ -2,47 +2,47 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { WriterClient } from './writer-client.js'
 import type { ToWriter } from './writer-messages.js'
 
-/** Pause before a log writer that died is replaced. */
+/** The pause before a crashed writer thread is replaced. */
 const restartMs = 1_000
 
-/** What a thread that attaches gets through its handle: a port to the writer, and another when the writer was replaced. */
+/** The message that gives an attached thread a port to the writer. It is sent again when the writer is replaced. */
 export interface WriterPort {
   readonly port: MessagePort
 }
 
 /**
- * Runs the log writer of this process, replaces it if it crashes, and connects the threads to it. It starts when something is
- * appended or shared: a process that only reads need not wait for a thread.
+ * Runs the writer thread of this process, replaces it if it crashes, and connects other threads to it. The thread starts with the
+ * first append or share, so that a process that only reads does not wait for it.
  */
 export class WriterHost {
   readonly #directory: string
   readonly #client: WriterClient
   readonly #shared = new Set<MessagePort>()
   #worker: Worker | undefined
-  #closing = false
+  #isClosing = false
   #restart: NodeJS.Timeout | undefined
 
   constructor(directory: string, client: WriterClient) {
     this.#directory = directory
     this.#client = client
-    client.whenFirstUsed(() => {
+    client.onFirstUse(() => {
       this.#worker ??= this.#start()
     })
   }
 
-  /** A handle for another thread of this process; transfer it. */
+  /** Returns the port for another thread of this process. Transfer it to that thread. */
   share(): MessagePort {
     const { port1, port2 } = new MessageChannel()
     this.#shared.add(port1)
     port1.on('close', () => this.#shared.delete(port1))
-    // The handle alone keeps no process alive.
+    // The port alone must not keep the process alive.
     port1.unref()
     this.#connectShared(port1)
     return port2
   }
 
   async close(): Promise<void> {
-    this.#closing = true
+    this.#isClosing = true
     clearTimeout(this.#restart)
     for (const shared of this.#shared) shared.close()
     const worker = this.#worker
@@ -61,9 +61,8 @@ export class WriterHost {
       reason = `the log writer crashed: ${error.message}`
     })
     worker.on('exit', () => {
-      this.#client.disconnected(reason)
-      if (this.#closing) return
-      this.#restart = setTimeout(() => this.#replace(), restartMs)
+      this.#client.disconnect(reason)
+      if (!this.#isClosing) this.#restart = setTimeout(() => this.#replace(), restartMs)
     })
     this.#client.connect(this.#connect(worker))
     return worker

@@ -3,38 +3,37 @@ import type { Body } from '../file/event-body.js'
 import type { Expected } from './stream-rules.js'
 
 /**
- * What travels between the threads of a process that append and its log writer. Flat arrays of strings and numbers:
- * a structured clone of them costs a fifth of one of nested objects.
+ * The messages between the writer thread and the threads that append through it. They are flat arrays of strings and numbers: a
+ * structured clone of them costs a fifth of one of nested objects.
  */
 
 /**
- * Units, one after the other. A unit is an operation, or what one call appends in order:
- * the number of its appends; of each append the stream, the expected revision (-1: none), the number of its events;
- * of each event its body, the JSON text of `[id, type, data, metadata]`.
+ * A sequence of units. A unit is an operation, or the appends of one call: the number of appends; for each append the stream, the
+ * expected revision (-1 for none) and the number of events; and for each event its body, the JSON text of `[id, type, data, metadata]`.
  */
 export type Batch = (string | number | Operation)[]
 
-/** Executed by the rules of EventStoreDB's streams: with metadata, soft deletion and appends that name no revision. */
+/** An operation with EventStoreDB's semantics: stream metadata, soft deletion and appends without an expected revision. */
 export type Operation =
   | { readonly kind: 'append'; readonly stream: string; readonly expected: Expected; readonly bodies: readonly Body[] }
   | { readonly kind: 'delete' | 'tombstone'; readonly stream: string; readonly expected: Expected }
 
-/** The revision of a stream without events, and what `no_stream` expects. */
+/** The revision of a stream without events, which is also what `no_stream` expects. */
 export const noRevision = -1
 
-/** `deleted`: the stream was ended for ever, or is soft-deleted where it must exist; only operations are answered so. */
-export const answered = { appended: 0, refused: 1, notTried: 2, deleted: 3 } as const
+/** The kind of a result. Only operations return `deleted`: the stream is tombstoned, or soft-deleted although it must exist. */
+export const resultKind = { appended: 0, rejected: 1, notTried: 2, deleted: 3 } as const
 
 /**
- * Numbers in an answer for one append or operation: one of {@link answered}, then revision and position; refused: the actual
- * revision, 0. The position is 0 where the events were appended before and can no longer be read.
+ * The result of an append or operation is three numbers: a {@link resultKind}, a revision and a position. For a rejected append, the
+ * revision is the actual one. The position is 0 if the append was rejected, or if its events were stored earlier and are hidden now.
  */
-export const answerLength = 3
+export const resultLength = 3
 
 export type FromWriter =
-  /** Answers the oldest unanswered batch of this port. The log is committed up to `committed`. */
-  | { readonly kind: 'answers'; readonly answers: Float64Array; readonly committed: number }
-  /** Nothing of the oldest unanswered batch of this port was stored. */
+  /** Responds to the oldest unanswered batch of this port. `committed` is the last position of the log. */
+  | { readonly kind: 'results'; readonly results: Float64Array; readonly committed: number }
+  /** Reports that nothing of the oldest unanswered batch of this port was stored. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'committed'; readonly committed: number }
 

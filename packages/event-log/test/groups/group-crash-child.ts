@@ -3,13 +3,13 @@ import { writeSync } from 'node:fs'
 import { openEventLog } from '../../src/event-log.js'
 import { GroupScene, type Taker } from '../support/group-scene.js'
 
-/** Appends, and handles what is delivered in every way there is, until it is killed. Says which events it finished. */
+/** Appends events and handles deliveries in every possible way until it is killed. Prints the events that it finished. */
 const [directory, prefix, put] = process.argv.slice(2) as [string, string, string]
 const store = await openEventLog({ directory })
 const scene = new GroupScene(store, prefix)
 
 function finished(id: string): void {
-  writeSync(1, `${id}\n`) // before the ack: whatever was said has been handled, also if the process dies now
+  writeSync(1, `${id}\n`) // print before the ack: every printed event was handled, even if the process dies now
 }
 
 async function handle({ event, ackId }: Taker['got'][number], { consumer }: Taker): Promise<void> {

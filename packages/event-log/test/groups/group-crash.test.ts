@@ -12,7 +12,7 @@ const child = fileURLToPath(new URL('./group-crash-child.js', import.meta.url))
 const rounds = 5
 
 t.test(
-  'however often its process is killed, a group delivers every event until it is finished or parked',
+  'a group delivers every event until it is finished or parked, even if its process is killed repeatedly',
   async (t) => {
     const directory = mkdtempSync(join(tmpdir(), 'groups-crash-'))
     t.teardown(() => rmSync(directory, { recursive: true }))

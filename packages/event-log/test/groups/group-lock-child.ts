@@ -1,7 +1,7 @@
 import { openEventLog } from '../../src/event-log.js'
 import { GroupScene, numberOf } from '../support/group-scene.js'
 
-/** Consumes the group of a scene until it is killed; acknowledges even numbers. */
+/** Consumes the group of a scene until it is killed. It acknowledges even numbers. */
 const [directory, prefix] = process.argv.slice(2) as [string, string]
 const scene = new GroupScene(await openEventLog({ directory }), prefix)
 await scene.consume(10, async (delivery, taker) => {

@@ -12,13 +12,13 @@ import { acking, each, GroupScene, sleep, until } from '../support/group-scene.j
 const child = fileURLToPath(new URL('./group-lock-child.js', import.meta.url))
 
 function directoryOf(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'holding-'))
+  const directory = mkdtempSync(join(tmpdir(), 'group-lock-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
   return directory
 }
 
-/** A process that consumes the group, acknowledging only even numbers, and says what it got. */
-async function holder(t: Test, directory: string, scene: GroupScene) {
+/** Starts a process that consumes the group, acknowledges only even numbers and prints its deliveries. */
+async function startHolder(t: Test, directory: string, scene: GroupScene) {
   const { NODE_OPTIONS: _instrumentation, ...env } = process.env
   const process_ = spawn(process.execPath, [child, directory, scene.prefix], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -49,27 +49,31 @@ async function open(t: Test, directory: string): Promise<GroupScene> {
 
 t.jobs = 4
 
-t.test('a group is held by one process, and free at once when that is killed', { buffered: true }, async (t) => {
-  const directory = directoryOf(t)
-  const scene = await open(t, directory)
-  await scene.put(6)
-  await scene.create(each)
-  const other = await holder(t, directory, scene)
-  await until(() => other.lines().includes('got 5'), 60_000)
-  await t.rejects(scene.consume(), { name: 'GroupHeldElsewhereError' })
-  t.equal(await scene.untilCovered(1), 1, 'what it wrote is seen from here')
-  await other.kill()
-  const taker = await scene.consume()
-  t.same((await taker.count(5)).tries, [
-    [1, 0],
-    [2, 0],
-    [3, 0],
-    [4, 0],
-    [5, 0],
-  ])
-})
+t.test(
+  'only one process holds a group, which is free as soon as that process is killed',
+  { buffered: true },
+  async (t) => {
+    const directory = directoryOf(t)
+    const scene = await open(t, directory)
+    await scene.put(6)
+    await scene.create(each)
+    const other = await startHolder(t, directory, scene)
+    await until(() => other.lines().includes('got 5'), 60_000)
+    await t.rejects(scene.consume(), { name: 'GroupHeldElsewhereError' })
+    t.equal(await scene.untilCovered(1), 1, 'this process sees its checkpoint')
+    await other.kill()
+    const taker = await scene.consume()
+    t.same((await taker.count(5)).tries, [
+      [1, 0],
+      [2, 0],
+      [3, 0],
+      [4, 0],
+      [5, 0],
+    ])
+  },
+)
 
-t.test('updates, replays and deletion from elsewhere reach the holder', { buffered: true }, async (t) => {
+t.test('the holder notices updates, replays and the deletion by another process', { buffered: true }, async (t) => {
   const directory = directoryOf(t)
   const here = await open(t, directory)
   const elsewhere = await open(t, directory)
@@ -96,7 +100,7 @@ t.test('updates, replays and deletion from elsewhere reach the holder', { buffer
   await t.rejects(here.consume(), { name: 'PersistentSubscriptionMissingError' })
 })
 
-t.test('a group without consumers is given free, and taken up as it was', { buffered: true }, async (t) => {
+t.test('a group without consumers is released, and resumes with its state', { buffered: true }, async (t) => {
   const directory = directoryOf(t)
   const here = await open(t, directory)
   const there = new GroupScene((await open(t, directory)).store, here.prefix)
@@ -106,9 +110,9 @@ t.test('a group without consumers is given free, and taken up as it was', { buff
   await one.count(3)
   await one.ack(0)
   await one.consumer.close()
-  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' }, 'not at once')
+  await t.rejects(there.consume(), { name: 'GroupHeldElsewhereError' }, 'not immediately')
   await sleep(7_500)
-  t.equal(await here.covered(), 1, 'with a checkpoint, whatever the counts')
+  t.equal(await here.covered(), 1, 'with a checkpoint, regardless of the counts')
   const again = await here.consume()
   t.same((await again.count(2)).tries, [
     [1, 1],
@@ -125,10 +129,10 @@ t.test('a group without consumers is given free, and taken up as it was', { buff
   await there.store.close()
   const three = await here.consume()
   await here.put(1)
-  t.same((await three.count(1)).tries, [[3, 0]], 'what somebody else did is not forgotten')
+  t.same((await three.count(1)).tries, [[3, 0]], 'continues after the events of the other process')
 })
 
-t.test('processes that create groups at the same time lose none', { buffered: true }, async (t) => {
+t.test('no group is lost when several processes create groups simultaneously', { buffered: true }, async (t) => {
   const directory = directoryOf(t)
   const scenes = [await open(t, directory), await open(t, directory)]
   const names = Array.from({ length: 20 }, () => randomUUID())

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { defaultPersistentSubscriptionSettings } from '../../src/event-log-types.js'
 import { Group, type Delivered as OfGroup } from '../../src/groups/group.js'
-import type { GroupSettings, Maker } from '../../src/groups/group-definition.js'
+import type { Creator, GroupSettings } from '../../src/groups/group-definition.js'
 import { rulesOf } from '../../src/groups/group-rules.js'
 import type { Item } from '../../src/groups/group-source.js'
 
@@ -23,14 +23,14 @@ const settingsOf = (changes: Partial<GroupSettings>): GroupSettings => ({
   ...changes,
 })
 
-const at = (n: number) => n + 1
+const positionOf = (n: number) => n + 1
 
-/** Event number n is at place n + 1, with its number as its id. */
+/** Returns event number n, with its number as its id. */
 function itemOf(n: number, stream = 's'): Item<TestEvent> {
-  return { event: { id: `${n}`, stream }, id: `${n}`, place: at(n), lane: stream, size: 0 }
+  return { event: { id: `${n}`, stream }, id: `${n}`, position: positionOf(n), lane: stream, size: 0 }
 }
 
-/** A group together with the log it reads and what came of it. */
+/** A group with its log and its outputs. */
 class Scene {
   readonly group: Group<TestEvent>
   readonly log: Item<TestEvent>[] = []
@@ -40,7 +40,7 @@ class Scene {
   nowMs = 0
   #seen = 0
 
-  constructor(changes: Partial<GroupSettings> = {}, checkpoint?: number, madeBy: Maker = 'service') {
+  constructor(changes: Partial<GroupSettings> = {}, checkpoint?: number, madeBy: Creator = 'service') {
     this.group = new Group(settingsOf(changes), rulesOf({ madeBy }), { after: 0, checkpoint })
   }
 
@@ -93,7 +93,7 @@ class Scene {
       this.delivered.push(...this.group.dispatch(this.nowMs))
       for (let park = this.group.nextPark; park; park = this.group.nextPark) {
         this.parked.push([park.event.id, park.reason])
-        this.group.parked()
+        this.group.parkWritten()
       }
       const checkpoint = this.group.progress.dueCheckpoint(this.nowMs)
       if (checkpoint !== undefined) {
@@ -104,12 +104,12 @@ class Scene {
       if (!request) return this
       const { after: from } = request
       const items = this.log.slice(from, from + request.maxCount)
-      const through = items.at(-1)?.place ?? from
-      this.group.loaded({ items, through, unmatched: 0, atEnd: from + items.length >= this.log.length })
+      const through = items.at(-1)?.position ?? from
+      this.group.addPage({ items, through, unmatched: 0, atEnd: from + items.length >= this.log.length })
     }
   }
 
-  /** Deliveries since the last call, as [event, retryCount]. */
+  /** Returns the deliveries since the last call, as [event, retryCount]. */
   received(consumer?: number): [number, number][] {
     const some = this.delivered.slice(this.#seen).filter((d) => consumer === undefined || d.consumer === consumer)
     if (consumer === undefined) this.#seen = this.delivered.length
@@ -126,18 +126,18 @@ const first = (...ids: number[]) => ids.map((n) => [n, 0])
 const numbers = (list: [number, number][]) => list.map(([n]) => n)
 
 t.test('delivery', async (t) => {
-  t.test('goes in order and never beyond the buffer of a consumer', async (t) => {
+  t.test('is in order and never exceeds the buffer of a consumer', async (t) => {
     const scene = new Scene().given(30).join(1, 5)
     t.same(scene.received(), first(0, 1, 2, 3, 4))
     t.same(scene.ack(1, 3).received(), first(5, 6), 'each ack frees a slot')
   })
 
-  t.test('reads on without an ack when the consumer takes more than the group buffers', async (t) => {
+  t.test('does not wait for an ack if the consumer accepts more events than the group buffers', async (t) => {
     const scene = new Scene({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 }).given(100).join(1, 64)
     t.equal(scene.received().length, 64)
   })
 
-  t.test('holds no more than its buffers while nobody consumes, and loses nothing by it', async (t) => {
+  t.test('limits the buffered events without consumers and loses none', async (t) => {
     const scene = new Scene({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
     for (let i = 0; i < 15; i += 1) scene.given(20)
     t.equal(scene.group.progress.through, 20, 'read 20 of 300')
@@ -159,11 +159,11 @@ t.test('delivery', async (t) => {
     t.same(scene.given(2).received(), first(3, 4))
   })
 
-  t.test('gives a consumer with a buffer of 0 nothing', async (t) => {
+  t.test('delivers nothing to a consumer with a buffer of 0', async (t) => {
     t.same(new Scene().given(3).join(1, 0).received(), [])
   })
 
-  t.test('tells two events of the same id apart', async (t) => {
+  t.test('distinguishes two events with the same id', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 })
     scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
     scene.join(1)
@@ -173,7 +173,7 @@ t.test('delivery', async (t) => {
     t.same(scene.ack(0).checkpoints, [1])
   })
 
-  t.test('of two events of the same id gives clients of the protocol one for each ack of it', async (t) => {
+  t.test('acknowledges one of two events with the same id for each ack of a protocol client', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }, undefined, 'protocol')
     scene.log.push(itemOf(0), { ...itemOf(1, 'other'), id: '0' })
     scene.join(1)
@@ -188,16 +188,16 @@ t.test('acks', async (t) => {
     const scene = new Scene().given(4).join(1, 2).forget()
     t.same(scene.ack(77).ack(3).received(), [])
     t.same(scene.ack(0).ack(0).ack(0, 0).received(), first(2))
-    t.same(scene.ack(1, 2).received(), [[3, 0]], 'what was acked before its delivery is delivered')
+    t.same(scene.ack(1, 2).received(), [[3, 0]], 'an event that was acked before its delivery is delivered')
   })
 
-  t.test('count for the whole group, whoever sends them', async (t) => {
+  t.test('apply to the whole group, regardless of the consumer that sends them', async (t) => {
     const scene = new Scene().given(1).join(1).join(2).forget().ack(0)
     t.equal(scene.group.inFlight, 0)
     t.same(scene.leave(1).received(), [])
   })
 
-  t.test('that come after a timeout acknowledge the redelivery', async (t) => {
+  t.test('after a timeout acknowledge the redelivery', async (t) => {
     const scene = new Scene({ messageTimeoutMs: 1_000 }).given(1).join(1).tick().ack(0).tick().tick()
     t.same(scene.received(), [
       [0, 0],
@@ -207,7 +207,7 @@ t.test('acks', async (t) => {
 })
 
 t.test('retries', async (t) => {
-  t.test('come at once, in order, before anything buffered', async (t) => {
+  t.test('are delivered immediately, in order, before buffered events', async (t) => {
     const scene = new Scene().given(8).join(1, 4).forget()
     t.same(scene.nack('retry', 3, 0, 2).received(), [
       [0, 1],
@@ -217,7 +217,7 @@ t.test('retries', async (t) => {
     t.same(scene.nack('retry', 1).received(), [[1, 1]])
   })
 
-  t.test('end parked after maxRetryCount redeliveries', async (t) => {
+  t.test('park the event after maxRetryCount redeliveries', async (t) => {
     const scene = new Scene({ maxRetryCount: 2 }).given(1).join(1)
     scene.nack('retry', 0).nack('retry', 0).nack('retry', 0)
     t.same(scene.received(), [
@@ -228,14 +228,14 @@ t.test('retries', async (t) => {
     t.same(scene.parked, [['0', 'Reached retry count of 2']])
   })
 
-  t.test('count from the delivery on, not while buffered', async (t) => {
+  t.test('measure the timeout from the delivery, not while the event is buffered', async (t) => {
     const scene = new Scene({ messageTimeoutMs: 1_500, maxRetryCount: 0 }).given(2).tick().tick().tick().join(1, 1)
     t.same(scene.tick().parked, [])
     t.same(scene.tick().parked, [['0', 'Reached retry count of 0']])
     t.same(scene.received(), first(0, 1))
   })
 
-  t.test('with a timeout of 0 come at the next tick', async (t) => {
+  t.test('with a timeout of 0 are delivered at the next tick', async (t) => {
     const scene = new Scene({ messageTimeoutMs: 0 }).given(1).join(1).tick().tick()
     t.same(scene.received(), [
       [0, 0],
@@ -244,7 +244,7 @@ t.test('retries', async (t) => {
     ])
   })
 
-  t.test('by disconnecting never park, but count: the next retry does', async (t) => {
+  t.test('after a disconnect count but never park; the next retry parks', async (t) => {
     const scene = new Scene({ maxRetryCount: 1 }).given(2).join(1).leave(1).join(2).leave(2).join(3)
     t.same(scene.received(3), [
       [0, 2],
@@ -255,7 +255,7 @@ t.test('retries', async (t) => {
     t.same(scene.parked, [['0', 'Reached retry count of 1']])
   })
 
-  t.test('of a consumer that left come before new events', async (t) => {
+  t.test('of a consumer that left are delivered before new events', async (t) => {
     const scene = new Scene().given(20).join(1, 4).leave(1).forget().join(2, 2)
     t.same(scene.received(), [
       [0, 1],
@@ -271,14 +271,14 @@ t.test('retries', async (t) => {
 })
 
 t.test('nack', async (t) => {
-  t.test('park parks with the reason, in the order given, and frees the slots', async (t) => {
+  t.test('park parks in the given order with the reason and frees the slots', async (t) => {
     const scene = new Scene().given(5).join(1, 3).forget().nack('park', 2, 1)
     t.same(scene.parked, [
       ['2', "Client explicitly NAK'ed message.\nbecause"],
       ['1', "Client explicitly NAK'ed message.\nbecause"],
     ])
     t.same(scene.received(), first(3, 4))
-    t.same(scene.nack('park', 2).ack(2).parked.length, 2, 'it is known no more')
+    t.same(scene.nack('park', 2).ack(2).parked.length, 2, 'the parked event is no longer in flight')
   })
 
   t.test('skip is an ack', async (t) => {
@@ -287,22 +287,22 @@ t.test('nack', async (t) => {
     t.same(scene.parked, [])
   })
 
-  t.test('park does not let the checkpoint pass before the parked event is durable', async (t) => {
+  t.test('park holds back the checkpoint until the parked event is durable', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }).given(2).join(1)
     const { group } = scene
     group.nack('park', '', ['0'])
     t.equal(group.nextPark?.event.id, '0')
     group.ack(['1'])
     t.equal(group.progress.dueCheckpoint(0), undefined)
-    group.parked()
+    group.parkWritten()
     t.same(scene.settle().checkpoints, [1])
   })
 
-  t.test('park stops deliveries when the parked stream cannot be written', async (t) => {
+  t.test('park stops deliveries while the parked stream cannot be written', async (t) => {
     const settings = settingsOf({ historyBufferSize: 10_000, readBatchSize: 5_000 })
     const group = new Group<TestEvent>(settings, rulesOf({ madeBy: 'service' }), { after: 0, checkpoint: undefined })
     group.join(1, 1_000)
-    group.loaded({
+    group.addPage({
       items: Array.from({ length: 3_000 }, (_, i) => itemOf(i)),
       through: 3_000,
       unmatched: 0,
@@ -312,13 +312,13 @@ t.test('nack', async (t) => {
     group.nack('park', '', ids)
     t.equal(ids.length, 1_000)
     t.same(group.dispatch(0), [])
-    while (group.nextPark) group.parked()
+    while (group.nextPark) group.parkWritten()
     t.equal(group.dispatch(0).length, 1_000)
   })
 })
 
 t.test('replays', async (t) => {
-  t.test('come in parked order, after retries and before buffered events, with retryCount 0', async (t) => {
+  t.test('are delivered in parked order, after retries and before buffered events, with retryCount 0', async (t) => {
     const scene = new Scene().given(6).join(1, 1).nack('park', 0).nack('park', 1).forget()
     scene.replay([0, 0], [1, 1]).nack('retry', 2).ack(2).ack(1_000).ack(1_001)
     t.same(scene.received(), [
@@ -330,24 +330,24 @@ t.test('replays', async (t) => {
     t.same(scene.group.replaysDone, [0, 1])
   })
 
-  t.test('are not held by the id of the original', async (t) => {
+  t.test('are acknowledged by the id of the parked event, not of the original', async (t) => {
     const scene = new Scene().given(1).join(1).nack('park', 0).replay([0, 0]).ack(0)
     t.equal(scene.group.inFlight, 1)
     t.equal(scene.ack(1_000).group.inFlight, 0)
   })
 
-  t.test('do not hold back the checkpoint, and are kept when their consumer leaves', async (t) => {
+  t.test('do not hold back the checkpoint and remain when their consumer leaves', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 1 }).given(3).join(1)
     scene.nack('park', 0).ack(1, 2).replay([0, 0]).given(1).ack(3)
     t.equal(scene.checkpoints.at(-1), 3)
     t.same(scene.forget().leave(1).join(2).received(), [[0, 1]])
   })
 
-  t.test('parked again take the place of what they were', async (t) => {
+  t.test('that are parked again replace the earlier parked event', async (t) => {
     const scene = new Scene({ maxRetryCount: 0 }).given(1).join(1).nack('park', 0).replay([4, 0])
     scene.group.nack('retry', '', ['1004'])
     t.equal(scene.group.nextPark?.replaces, 4)
-    scene.group.parked()
+    scene.group.parkWritten()
     t.equal(scene.group.nextPark, undefined)
     t.same(scene.group.replaysDone, [])
   })
@@ -356,7 +356,7 @@ t.test('replays', async (t) => {
 t.test('checkpoints', async (t) => {
   const each = { minCheckpointCount: 1, maxCheckpointCount: 1 }
 
-  t.test('stay before the lowest event in flight', async (t) => {
+  t.test('never pass the first event in flight', async (t) => {
     const scene = new Scene(each).given(5).join(1).ack(1, 2).tick()
     t.same(scene.checkpoints, [])
     t.same(scene.ack(0).checkpoints, [2])
@@ -364,32 +364,32 @@ t.test('checkpoints', async (t) => {
     t.same(scene.ack(3).checkpoints, [2, 4])
   })
 
-  t.test('stay before the lowest event that waits for a retry', async (t) => {
+  t.test('never pass the first event that waits for a retry', async (t) => {
     const scene = new Scene(each).given(3).join(1).ack(1, 2).leave(1).tick()
     t.same(scene.checkpoints, [])
     t.same(scene.join(2).ack(0).checkpoints, [2])
   })
 
-  t.test('stay before what is only buffered, though others did not match', async (t) => {
+  t.test('never pass a buffered event, even if many others did not match', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
-    scene.group.loaded({ items: [itemOf(3)], through: at(60), unmatched: 0, atEnd: true })
+    scene.group.addPage({ items: [itemOf(3)], through: positionOf(60), unmatched: 0, atEnd: true })
     scene.group.progress.countUnmatched(60)
     t.same(scene.tick().checkpoints, [])
     t.same(scene.join(1).ack(3).checkpoints, [60])
   })
 
-  t.test('count what did not match in a page once they may pass it', async (t) => {
+  t.test('count unmatched events of a page when they may pass them', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 5 })
-    const first = { ...itemOf(3), unmatchedBefore: { count: 3, through: at(2) } }
-    const second = { ...itemOf(9), unmatchedBefore: { count: 8, through: at(8) } }
-    scene.group.loaded({ items: [first, second], through: at(60), unmatched: 58, atEnd: true })
-    t.same(scene.join(1).checkpoints, [], 'three are too few, and what lies behind the first does not count')
+    const first = { ...itemOf(3), unmatchedBefore: { count: 3, through: positionOf(2) } }
+    const second = { ...itemOf(9), unmatchedBefore: { count: 8, through: positionOf(8) } }
+    scene.group.addPage({ items: [first, second], through: positionOf(60), unmatched: 58, atEnd: true })
+    t.same(scene.join(1).checkpoints, [], 'three are too few, and the events after the first do not count')
     t.same(scene.tick().checkpoints, [2], 'up to the first')
-    t.same(scene.ack(3).checkpoints, [2, 8], 'it and the five before the second')
+    t.same(scene.ack(3).checkpoints, [2, 8], 'the first event and the five before the second')
     t.same(scene.ack(9).checkpoints, [2, 8, 60])
   })
 
-  t.test('are written at once by the maximum, and not before', async (t) => {
+  t.test('are written immediately at the maximum count, and not before', async (t) => {
     const scene = new Scene({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
       .given(9)
       .join(1)
@@ -399,7 +399,7 @@ t.test('checkpoints', async (t) => {
     t.same(scene.ack(7).checkpoints, [3, 7])
   })
 
-  t.test('are written on the tick by the minimum; the first does not wait', async (t) => {
+  t.test('are written on a tick at the minimum count; the first one does not wait for the interval', async (t) => {
     const scene = new Scene({ minCheckpointCount: 2, checkpointAfterMs: 3_000 }).given(9).join(1)
     t.same(scene.ack(0).tick().tick().checkpoints, [])
     t.same(scene.ack(1).tick().checkpoints, [1])
@@ -407,20 +407,20 @@ t.test('checkpoints', async (t) => {
     t.same(scene.tick().checkpoints, [1, 3])
   })
 
-  t.test('are never written by time when checkpointAfterMs is 0', async (t) => {
+  t.test('are never written on a tick if checkpointAfterMs is 0', async (t) => {
     const scene = new Scene({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 }).given(4).join(1)
     t.same(scene.ack(0, 1).tick().tick().checkpoints, [])
     t.same(scene.ack(2).checkpoints, [2])
   })
 
-  t.test('due while another is being written are written afterwards', async (t) => {
+  t.test('that become due during a write are written afterwards', async (t) => {
     const { group } = new Scene(each).given(50).join(1, 50)
     group.ack(['0'])
-    t.same(group.progress.dueCheckpoint(0), at(0))
+    t.same(group.progress.dueCheckpoint(0), positionOf(0))
     for (let i = 1; i < 50; i += 1) group.ack([`${i}`])
     t.equal(group.progress.dueCheckpoint(0), undefined, 'one at a time')
     group.progress.written()
-    t.same(group.progress.dueCheckpoint(0), at(49))
+    t.same(group.progress.dueCheckpoint(0), positionOf(49))
   })
 
   t.test('that could not be written are due again at the next tick', async (t) => {
@@ -430,10 +430,10 @@ t.test('checkpoints', async (t) => {
     group.progress.failed()
     t.notOk(group.progress.isCheckpointDue)
     group.tick(1_000)
-    t.same(group.progress.dueCheckpoint(1_000), at(0))
+    t.same(group.progress.dueCheckpoint(1_000), positionOf(0))
   })
 
-  t.test('bring back everything behind them after a load, with retryCount 0', async (t) => {
+  t.test('cause a redelivery of all later events after a load, with retryCount 0', async (t) => {
     const before = new Scene(each).given(6).join(1).ack(0, 1, 3, 4)
     const scene = new Scene({}, before.group.progress.checkpoint)
     scene.given(6).join(1)
@@ -442,7 +442,7 @@ t.test('checkpoints', async (t) => {
 })
 
 t.test('strategies', async (t) => {
-  t.test('RoundRobin alternates and skips whoever is full', async (t) => {
+  t.test('RoundRobin alternates and skips full consumers', async (t) => {
     const scene = new Scene().join(1, 2).join(2, 10).given(8)
     t.same(numbers(scene.received(1)), [0, 2])
     t.same(numbers(scene.received(2)), [1, 3, 4, 5, 6, 7])
@@ -450,25 +450,25 @@ t.test('strategies', async (t) => {
     t.same(scene.received(2), [[1, 1]])
   })
 
-  t.test('RoundRobin gives a retry to the next consumer', async (t) => {
+  t.test('RoundRobin delivers a retry to the next consumer', async (t) => {
     const scene = new Scene().join(1).join(2).given(1).nack('retry', 0)
     t.same(scene.received(1), [[0, 0]])
     t.same(scene.received(2), [[0, 1]])
   })
 
-  t.test('RoundRobin shares what a leaver had among the others', async (t) => {
+  t.test('RoundRobin distributes the events of a consumer that left', async (t) => {
     const scene = new Scene().join(1).join(2).join(3).given(9).ack(0).forget().leave(1)
     t.same(scene.received(2).length + scene.received(3).length, 2)
     t.same(scene.received(2).length, 1)
   })
 
-  t.test('DispatchToSingle stays where it went when the first was full', async (t) => {
+  t.test('DispatchToSingle keeps using the consumer that replaced a full one', async (t) => {
     const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1, 2).join(2, 5).given(3).ack(0, 1).given(2)
     t.same(numbers(scene.received(1)), [0, 1])
     t.same(numbers(scene.received(2)), [2, 3, 4])
   })
 
-  t.test('DispatchToSingle leaves the second idle while the first acks in time', async (t) => {
+  t.test('DispatchToSingle does not use the second consumer while the first acks in time', async (t) => {
     const scene = new Scene({ strategy: 'DispatchToSingle' }).join(1).join(2)
     for (let i = 0; i < 20; i += 1) scene.given(1).ack(i)
     t.equal(scene.received(1).length, 20)
@@ -489,19 +489,19 @@ t.test('strategies', async (t) => {
   const pinned = { strategy: 'Pinned' } as const
   const twelve = (n: number) => `p${n % 12}`
 
-  t.test('Pinned feeds one consumer from one stream', async (t) => {
+  t.test('Pinned delivers a stream to one consumer', async (t) => {
     const scene = new Scene(pinned).join(1, 20).join(2, 20).given(12)
     t.same([scene.received(1).length, scene.received(2).length].sort(), [0, 12])
   })
 
-  t.test('Pinned spreads streams, each to one consumer', async (t) => {
+  t.test('Pinned distributes streams, each to one consumer', async (t) => {
     const scene = new Scene(pinned).join(1, 100).join(2, 100).given(60, twelve)
     t.equal(scene.delivered.length, 60)
     t.ok([...owners(scene).values()].every((consumers) => consumers.size === 1))
     t.equal(new Set(scene.delivered.map((d) => d.consumer)).size, 2)
   })
 
-  t.test('Pinned holds only the streams of whoever is full', async (t) => {
+  t.test('Pinned only delays the streams of a full consumer', async (t) => {
     const scene = new Scene(pinned).join(1, 2).join(2, 100).given(48, twelve)
     t.equal(scene.received(1).length, 2)
     t.ok(scene.received(2).length > 2)
@@ -510,7 +510,7 @@ t.test('strategies', async (t) => {
     t.ok([...owners(scene).values()].every((consumers) => consumers.size === 1))
   })
 
-  t.test('Pinned moves the streams of a leaver, by position', async (t) => {
+  t.test('Pinned moves the streams of a consumer that left, in order', async (t) => {
     const scene = new Scene(pinned)
       .join(1, 100)
       .join(2, 100)
@@ -522,7 +522,7 @@ t.test('strategies', async (t) => {
     )
   })
 
-  t.test('Pinned gives a joiner idle streams, and busy ones when they become idle', async (t) => {
+  t.test('Pinned assigns idle streams to a new consumer, and busy ones when they become idle', async (t) => {
     const scene = new Scene(pinned)
       .join(1, 200)
       .given(32, (n) => `p${n % 16}`)
@@ -549,12 +549,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const matches = ({ event }: Item<TestEvent>) => event.stream !== 's0'
 
-/** Runs steps against a log of which a part does not match, and checks the promises after each. */
+/** Runs steps against a log with events that do not match, and checks the invariants after each step. */
 class Model {
   readonly log: Item<TestEvent>[] = []
   readonly finished = new Set<string>()
   readonly #lastFirst = new Map<number | string, number>()
-  /** What consumers have and the group waits for. */
+  /** The delivered events that are neither finished nor timed out. */
   readonly #inFlight = new Map<string, Delivered & { readonly atMs: number }>()
   readonly #consumers: number[] = []
   #group: Group<TestEvent>
@@ -618,7 +618,7 @@ class Model {
     this.#settle()
   }
 
-  /** One more consumer, and everybody acks, until nothing comes any more. */
+  /** Adds a consumer and acks all events until no more are delivered. */
   drain(): void {
     this.join(5)
     for (let i = 0; i < 2_000 && this.#inFlight.size > 0; i += 1) {
@@ -664,13 +664,14 @@ class Model {
       for (const d of this.#group.dispatch(this.#nowMs)) this.#take(d)
       for (let park = this.#group.nextPark; park; park = this.#group.nextPark) {
         this.finished.add(park.event.id)
-        this.#group.parked()
+        this.#group.parkWritten()
       }
       if (this.#writing === undefined) {
         this.#writing = this.#group.progress.dueCheckpoint(this.#nowMs)
         if (this.#writing !== undefined) this.#checkCheckpoint(this.#writing)
       }
-      if (this.#group.inFlight !== this.#inFlight.size) throw new Error('in flight is not what consumers have')
+      if (this.#group.inFlight !== this.#inFlight.size)
+        throw new Error('the group and the model disagree on the events in flight')
       if (!this.#read()) return
     }
   }
@@ -682,27 +683,27 @@ class Model {
     const scanned = this.log.slice(from, from + 2 * request.maxCount)
     const items = scanned.filter(matches).slice(0, request.maxCount)
     const isFull = items.length < scanned.filter(matches).length
-    const through = (isFull ? items : scanned).at(-1)?.place ?? from
-    this.#group.loaded({ items, through, unmatched: 0, atEnd: through >= this.log.length })
+    const through = (isFull ? items : scanned).at(-1)?.position ?? from
+    this.#group.addPage({ items, through, unmatched: 0, atEnd: through >= this.log.length })
     return true
   }
 
   #take(d: Delivered): void {
-    if (!this.#consumers.includes(d.consumer)) throw new Error(`delivered to ${d.consumer}, who left`)
-    if (this.#inFlight.has(d.ackId)) throw new Error(`${d.ackId} was in flight already`)
+    if (!this.#consumers.includes(d.consumer)) throw new Error(`delivered to ${d.consumer}, which has left`)
+    if (this.#inFlight.has(d.ackId)) throw new Error(`${d.ackId} was already in flight`)
     if (d.retryCount === 0) {
       const n = Number(d.event.id)
-      // Pinned keeps order within a stream only: what waited for a full consumer may move to one that is further on.
-      const line = this.settings.strategy === 'Pinned' ? d.event.stream : d.consumer
-      if (n <= (this.#lastFirst.get(line) ?? -1)) throw new Error(`${n} came to ${line} out of order`)
-      this.#lastFirst.set(line, n)
+      // Pinned only keeps the order within a stream: an event that waited for a full consumer may move to one that is ahead.
+      const lane = this.settings.strategy === 'Pinned' ? d.event.stream : d.consumer
+      if (n <= (this.#lastFirst.get(lane) ?? -1)) throw new Error(`${n} was delivered to ${lane} out of order`)
+      this.#lastFirst.set(lane, n)
     }
     this.#inFlight.set(d.ackId, { ...d, atMs: this.#nowMs })
   }
 
-  #checkCheckpoint(place: number): void {
+  #checkCheckpoint(position: number): void {
     for (const item of this.log) {
-      if (item.place > place) break
+      if (item.position > position) break
       if (matches(item) && !this.finished.has(item.id)) throw new Error(`the checkpoint passes ${item.id}`)
     }
   }
@@ -713,7 +714,7 @@ class Model {
 }
 
 t.test(
-  'whatever happens, every event is delivered until it is finished, in order, and no checkpoint passes one',
+  'every event is delivered in order until it is finished, and no checkpoint passes an unfinished event',
   async (t) => {
     const strategies = fc.constantFrom('RoundRobin' as const, 'DispatchToSingle' as const, 'Pinned' as const)
     const steps = fc.array(step, { minLength: 10, maxLength: 80 })

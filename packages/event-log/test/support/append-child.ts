@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { openEventLog } from '../../src/event-log.js'
 
 /**
- * A process that appends to a log: `append-child.js directory prefix appends callers`. Prints `ready` when the log is
- * open, `<stream> <event id> <position>` for each acknowledged append, and begins when its standard input says so.
+ * A process that appends to a log: `append-child.js directory prefix appends callers`. It prints `ready` when the log is open, starts
+ * when it receives a line on standard input, and prints `<stream> <event id> <position>` for each acknowledged append.
  */
 const [directory = '', prefix = '', appends = '0', callers = '1'] = process.argv.slice(2)
 const store = await openEventLog({ directory })
-// Stores nothing, but the log writer is up when it is answered.
+// This stores nothing, but starts the log writer.
 await store.append(`${prefix}-${randomUUID()}`, 'no_stream', [])
 process.stdout.write('ready\n')
 await new Promise<void>((resolve) => process.stdin.once('data', () => resolve()))

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import { attachEventLog, type EventLogHandle } from '../../src/event-log.js'
 
-/** A thread that follows the log and answers every `question-…` stream with an `answer-…` stream. */
+/** A thread that subscribes to the log and creates an `answer-…` stream for every `question-…` stream. */
 const store = attachEventLog(workerData.store as EventLogHandle)
 const stop = new AbortController()
 parentPort?.once('message', () => stop.abort())

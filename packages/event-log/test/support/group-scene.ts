@@ -11,36 +11,36 @@ import {
   type PersistentSubscriptionSettings,
 } from '../../src/event-log-types.js'
 
-/** What a rule is given: something to assert with, and a group that nobody else knows. */
+/** A rule, which receives the test and a group that no other rule uses. */
 export type Rule = (t: Test, scene: GroupScene) => Promise<void>
 
-/** Rules by the sentence that states them. */
+/** The rules by their test titles. */
 export interface Rules {
   readonly [sentence: string]: Rule
 }
 
 export type Settings = Partial<PersistentSubscriptionSettings>
 
-/** A checkpoint with each ack. */
+/** The settings for a checkpoint with each ack. */
 export const each: Settings = { minCheckpointCount: 1, maxCheckpointCount: 1 }
-/** None within a test. */
+/** The settings for no checkpoint within a test. */
 export const never: Settings = { minCheckpointCount: 1_000, maxCheckpointCount: 1_000 }
 
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Waits until `look` answers true, at most so long, as a busy machine is slow; then whoever asked finds out by their own comparison. */
-export async function until(look: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
+/** Waits until `check` returns true or the time is over. The caller compares afterwards. */
+export async function until(check: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
   const end = Date.now() + timeoutMs
-  while (Date.now() < end && !(await look())) await sleep(10)
+  while (Date.now() < end && !(await check())) await sleep(10)
 }
 
 export function numberOf(delivery: PersistentDelivery): number {
   return delivery.event.data.n as number
 }
 
-/** Iterates a consumer and keeps what comes. */
+/** Iterates a consumer and keeps its deliveries. */
 export class Taker {
   readonly got: PersistentDelivery[] = []
   readonly atMs: number[] = []
@@ -49,7 +49,7 @@ export class Taker {
 
   constructor(
     readonly consumer: PersistentConsumer,
-    public answer?: (delivery: PersistentDelivery, taker: Taker) => Promise<void>,
+    public onDelivery?: (delivery: PersistentDelivery, taker: Taker) => Promise<void>,
   ) {
     void this.#take()
   }
@@ -59,7 +59,7 @@ export class Taker {
       for await (const delivery of this.consumer) {
         this.got.push(delivery)
         this.atMs.push(Date.now())
-        await this.answer?.(delivery, this)
+        await this.onDelivery?.(delivery, this)
       }
       this.ended = true
     } catch (error) {
@@ -80,7 +80,7 @@ export class Taker {
     return this
   }
 
-  /** Waits a while in which nothing more should come. */
+  /** Waits for a time in which no further delivery is expected. */
   async quiet(ms = 200): Promise<this> {
     await sleep(ms)
     return this
@@ -99,13 +99,13 @@ export class Taker {
   }
 
   #ids(indexes: readonly number[]): string[] {
-    return indexes.map((i) => this.got[i]?.ackId ?? `nothing came as ${i}`)
+    return indexes.map((i) => this.got[i]?.ackId ?? `no delivery ${i}`)
   }
 }
 
 export const acking = (delivery: PersistentDelivery, taker: Taker) => taker.consumer.ack(delivery.ackId)
 
-/** A group over streams of its own, in a store that may hold others. */
+/** A group with its own streams, in a store that may contain others. */
 export class GroupScene {
   #next = 0
   #parked = 0
@@ -130,7 +130,7 @@ export class GroupScene {
     this.#created.add(group)
   }
 
-  /** Leaves nothing behind that goes on working; rules that delete a group themselves are done with it. */
+  /** Deletes the groups, so that none keeps running. A rule may have deleted its group already. */
   async end(): Promise<void> {
     for (const group of this.#created) await this.groups.delete(group).catch(() => {})
   }
@@ -139,7 +139,7 @@ export class GroupScene {
     await this.groups.update(this.group, this.settings(changes))
   }
 
-  /** Appends numbered events, `count` of them, to one stream or to the streams that `streamOf` tells. */
+  /** Appends `count` numbered events to one stream, or to the streams that `streamOf` returns. */
   async put(count: number, streamOf: (n: number) => string = () => 'a'): Promise<void> {
     for (let i = 0; i < count; i += 1) await this.putTo(`${this.prefix}${streamOf(this.#next)}`)
   }
@@ -151,8 +151,8 @@ export class GroupScene {
     await this.store.append(stream, last ? last.revision : 'no_stream', [event])
   }
 
-  /** As {@link put}, in one append to a stream of its own. */
-  async putAtOnce(count: number, stream: string = randomUUID()): Promise<void> {
+  /** Appends numbered events to a separate stream in a single append. */
+  async putInOneAppend(count: number, stream: string = randomUUID()): Promise<void> {
     const events = Array.from({ length: count }, (_, i) => {
       return { id: randomUUID(), type: 'T', data: { n: this.#next + i }, metadata: {} }
     })
@@ -166,9 +166,9 @@ export class GroupScene {
     await this.store.append(`x${this.prefix}${randomUUID()}`, 'no_stream', Array.from({ length: count }, event))
   }
 
-  async consume(bufferSize = 10, answer?: Taker['answer'], group = this.group): Promise<Taker> {
+  async consume(bufferSize = 10, onDelivery?: Taker['onDelivery'], group = this.group): Promise<Taker> {
     const { signal } = new AbortController()
-    return new Taker(await this.groups.consume(group, { bufferSize, signal }), answer)
+    return new Taker(await this.groups.consume(group, { bufferSize, signal }), onDelivery)
   }
 
   async inFlight(): Promise<number> {
@@ -185,7 +185,7 @@ export class GroupScene {
     await until(async () => (await this.groups.info(this.group)).consumers < before)
   }
 
-  /** How many of the first put events of stream `a` the checkpoint covers; undefined without a checkpoint. */
+  /** Returns the number of events of stream `a` that the checkpoint covers, or `undefined` if there is no checkpoint. */
   async covered(): Promise<number | undefined> {
     const { checkpoint } = await this.groups.info(this.group)
     if (!checkpoint) return undefined
@@ -193,7 +193,7 @@ export class GroupScene {
     return events.filter((event) => comparePositions(event.position, checkpoint) <= 0).length
   }
 
-  /** The same once it is what is expected, or after a while. */
+  /** Waits until the checkpoint covers the expected number, or until a timeout, and returns the actual number. */
   async untilCovered(count: number): Promise<number | undefined> {
     await until(async () => (await this.covered()) === count)
     return this.covered()
@@ -212,7 +212,7 @@ export class GroupScene {
     return this.groups.listParked(this.group, { maxCount: 100 })
   }
 
-  /** Parks one after the other, so that the order is known. */
+  /** Parks events one at a time, so that their order is defined. */
   async park(taker: Taker, ...indexes: number[]): Promise<void> {
     for (const index of indexes) {
       this.#parked += 1

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 
-/** Removed when the test is over. */
+/** Creates a directory that is removed when the test ends. */
 export function tempDirectory(t: Test): string {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-test-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
