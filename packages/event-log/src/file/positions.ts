@@ -1,6 +1,5 @@
-import type { Position } from '../event-log-types.js'
-
-export function toPosition(position: number): Position {
+/** Returns a position of the log as the `Position` of an event. */
+export function toPosition(position: number): { readonly commit: bigint; readonly prepare: bigint } {
   const half = BigInt(position)
   return { commit: half, prepare: half }
 }
