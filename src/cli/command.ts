@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
+import { refusalText } from '../commands/refusal-texts.js'
 import { isPayable } from '../domain/currency.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import type { Refusal } from '../kernel/decision.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import type { Page, Place } from '../queries/list-page.js'
 import type { Workplace } from './cli-stores.js'
@@ -191,12 +193,10 @@ export async function findMerchant({ merchants }: Workplace, id: string): Promis
   return merchant
 }
 
-type Decided =
-  | { readonly accepted: true }
-  | { readonly accepted: false; readonly refusal: { readonly message: string } }
+type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
 
 /** The value, or the refusal as an error. @throws Refused */
 export function accepted<Result extends Decided>(result: Result): Extract<Result, { accepted: true }> {
-  if (!result.accepted) throw new Refused(result.refusal.message)
+  if (!result.accepted) throw new Refused(refusalText(result.refusal, result.refusal.field))
   return result as Extract<Result, { accepted: true }>
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { refusalText } from '../commands/refusal-texts.js'
 import type { CompleteRequest, TransferResult } from '../commands/transfer/transfers.js'
 import { formatTwoDecimals } from '../domain/money.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
@@ -150,14 +151,14 @@ async function refusalOf(
   { refusal }: Extract<TransferResult, { accepted: false }>,
 ): Promise<Refused> {
   const { transfers, context } = workplace
-  const rule = 'rule' in refusal ? refusal.rule : undefined
-  if (rule !== 'final' && rule !== 'booked') return new Refused(refusal.message)
+  const text = refusalText(refusal)
+  if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return new Refused(text)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
-  if (!end) return new Refused(refusal.message)
+  if (!end) return new Refused(text)
   const { actor } = end.metadata
   const { at } = end.event.data
-  const told = `${refusal.message} ${actor} did that at ${at}.`
-  if (rule === 'final' || actor === context.actor) return new Refused(told)
+  const told = `${text} ${actor} did that at ${at}.`
+  if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(told)
   // The second of two operators who complete is told so whatever amount each of them names.
   const found = await transfers.find(trackingId)
   const shown = { ...(await shownTransfer(workplace, found!)), changed: false }

@@ -7,6 +7,7 @@ import {
 } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
 import { type Decider, type Refusal, refuse } from '../kernel/decision.js'
+import type { RuleName } from '../kernel/rules.js'
 import { streamAttributes } from '../tracing/traced-store.js'
 import { annotate, inSpan } from '../tracing/tracing.js'
 
@@ -21,7 +22,7 @@ export interface Loaded<State> {
   readonly isDone?: boolean
 }
 
-export type CommandResult<State, Event> =
+export type CommandResult<State, Event, Rule extends string = RuleName> =
   | {
       readonly accepted: true
       readonly state: State
@@ -29,7 +30,7 @@ export type CommandResult<State, Event> =
       readonly events: readonly Event[]
       readonly revision: ExpectedRevision
     }
-  | { readonly accepted: false; readonly refusal: Refusal; readonly state: State }
+  | { readonly accepted: false; readonly refusal: Refusal<Rule | 'changed-meanwhile'>; readonly state: State }
 
 export interface HandleOptions<State> {
   /** Decides on this first, without reading. */
@@ -51,20 +52,20 @@ export class TooMuchContentionError extends Error {
 }
 
 const maxAttempts = 10
-const changedMeanwhile = refuse('conflict', 'Something else has happened to it meanwhile.', 'changed-meanwhile')
+const changedMeanwhile = refuse('conflict', 'changed-meanwhile', { changes: [] })
 
 /**
  * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
  * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if a stream of `missingStreams` exists
  */
-export function handleCommand<State, Command, Event extends DomainEvent>(
+export function handleCommand<State, Command, Event extends DomainEvent, Rule extends string>(
   store: EventStore,
-  decider: Decider<State, Command, Event>,
+  decider: Decider<State, Command, Event, Rule>,
   stream: string,
   command: Command,
   context: CommandContext,
   options: HandleOptions<State> = {},
-): Promise<CommandResult<State, Event>> {
+): Promise<CommandResult<State, Event, Rule>> {
   return inSpan(
     () => {
       const attributes = { ...streamAttributes(stream), 'transferd.correlation_id': context.$correlationId }
@@ -72,7 +73,7 @@ export function handleCommand<State, Command, Event extends DomainEvent>(
     },
     async () => {
       const result = await decideAndAppend(store, decider, stream, command, context, options)
-      if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule ?? result.refusal.reason }))
+      if (!result.accepted) annotate(() => ({ 'transferd.refusal': result.refusal.rule }))
       return result
     },
   )
@@ -83,14 +84,14 @@ function nameOf(command: unknown): string {
   return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
 }
 
-async function decideAndAppend<State, Command, Event extends DomainEvent>(
+async function decideAndAppend<State, Command, Event extends DomainEvent, Rule extends string>(
   store: EventStore,
-  decider: Decider<State, Command, Event>,
+  decider: Decider<State, Command, Event, Rule>,
   stream: string,
   command: Command,
   context: CommandContext,
   { loaded, missingStreams = [], onceId, seenRevision }: HandleOptions<State>,
-): Promise<CommandResult<State, Event>> {
+): Promise<CommandResult<State, Event, Rule>> {
   let current = loaded ?? (await loadStream(store, decider, stream, { onceId }))
   const missing = missingStreams.map((each) => ({ stream: each, expectedRevision: 'no_stream', events: [] }) as const)
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -121,9 +122,9 @@ interface LoadOptions<State> {
 }
 
 /** `known`: what was read of the stream earlier, so that only what was recorded since is. @throws StoreUnavailableError, UnreadableEventError */
-export async function loadStream<State, Command, Event extends DomainEvent>(
+export async function loadStream<State, Event extends DomainEvent>(
   store: EventStore,
-  decider: Decider<State, Command, Event>,
+  decider: Pick<Decider<State, never, Event, never>, 'initialState' | 'evolve'>,
   stream: string,
   { onceId, known, onRead }: LoadOptions<State> = {},
 ): Promise<Loaded<State>> {

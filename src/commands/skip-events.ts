@@ -48,13 +48,12 @@ export async function skipEvent(
   { stream, revision, reason }: { readonly stream: string; readonly revision: number; readonly reason: string },
   context: CommandContext,
 ): Promise<SkipEventResult> {
-  if (streamKind(stream) === undefined) return refuse('not-found', `${stream} is no stream of the service.`)
+  if (streamKind(stream) === undefined) return refuse('not-found', 'unknown-stream', { stream })
   const events = await store.readStream(stream, { maxCount: revision + 1 })
   const recorded = events.find((event) => event.revision === revision)
-  if (!recorded) return refuse('not-found', `There is no event ${stream}@${revision}.`)
+  if (!recorded) return refuse('not-found', 'unknown-event', { stream, revision })
   const problem = whyUnreadable(recorded) ?? whyUnfitting(stream, events, recorded)
-  if (problem === undefined)
-    return refuse('conflict', 'The event can be read. Only an unreadable event can be skipped.')
+  if (problem === undefined) return refuse('conflict', 'event-readable')
   if (recorded.isSkipped) return { accepted: true, problem, changed: false }
   const { id: eventId, type } = recorded
   const data = { stream, revision, eventId, eventType: shownType(type), problem, reason, at: clock() }

@@ -1,3 +1,6 @@
+import { refusalText } from '../commands/refusal-texts.js'
+import type { Refusal } from '../kernel/decision.js'
+import { type Change, type RuleValue, rules, type ValueKind, type Violation } from '../kernel/rules.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 
 /**
@@ -41,7 +44,7 @@ export const refusals = {
   'unknown-customer': answer(40421, 'Nothing is known of such a customer.'),
   'method-not-allowed': answer(40501, 'This address does not take this method.'),
   'request-timeout': answer(40801, 'The request did not arrive in time.'),
-  conflict: answer(40901, 'This referenceId was used before, with other content.'),
+  'reference-reused': answer(40901, 'This referenceId was used before, with other content.'),
   'hash-reused': answer(40902, 'This hashCode was used before, for another request.', 'security.hash_reused'),
   'not-payable': answer(40903, 'This transfer cannot be paid from a wallet.'),
   'expired-deposit': answer(40904, 'The time for this deposit is over.'),
@@ -63,7 +66,7 @@ export const refusals = {
   'not-possible': answer(40926, 'The transfer does not allow this now.'),
   'payouts-stopped': answer(40927, 'Payouts are stopped: the log does not verify.'),
   'projection-conflict': answer(40931, 'That cannot be done to this projection now.'),
-  'event-conflict': answer(40932, 'The event can be read. Only an unreadable event can be skipped.'),
+  'event-readable': answer(40932, 'The event can be read. Only an unreadable event can be skipped.'),
   'not-sealed': answer(40928, 'No checkpoint has this yet: one is signed every minute.'),
   'not-verified': answer(40929, 'The log and its tree do not agree, so nothing can be proven.'),
   'body-too-large': answer(41301, 'The body is larger than 16 KiB.'),
@@ -122,4 +125,56 @@ export function invalid(name: string, problem: string): RequestError {
 
 export function fieldProblem(name: string, problem: string): ValidationError {
   return { message: `${name} ${problem}`, members: [name] }
+}
+
+type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
+
+/** The refusals for the rules that have no code of their own, by what the command is about. */
+const conflicts = {
+  user: 'user-conflict',
+  merchant: 'merchant-conflict',
+  transfer: 'not-possible',
+  event: 'event-readable',
+} as const satisfies { readonly [subject: string]: RefusalName }
+
+/** Returns the accepted result. `nameOf` returns the name under which the caller knows an actor. @throws RequestError */
+export function accepted<Result extends Decided>(
+  subject: keyof typeof conflicts,
+  result: Result,
+  nameOf = (actor: string) => actor,
+): Extract<Result, { readonly accepted: true }> {
+  if (result.accepted) return result as Extract<Result, { readonly accepted: true }>
+  throw requestErrorOf(subject, result.refusal, nameOf)
+}
+
+export function requestErrorOf(
+  subject: keyof typeof conflicts,
+  { reason, field, ...unnamed }: Refusal,
+  nameOf: (actor: string) => string,
+): RequestError {
+  const violation = withNames(unnamed, nameOf)
+  const { rule, values } = violation
+  if (field !== undefined) {
+    return new RequestError('invalid-request', {
+      validationErrors: [{ message: refusalText(violation, field), members: [field] }],
+    })
+  }
+  const names: { readonly [name: string]: unknown } = refusals
+  if (rule in names) {
+    const hasValues = Object.keys(values).length > 0
+    return new RequestError(rule as RefusalName, hasValues ? { details: refusalText(violation) } : {})
+  }
+  const refusal = reason === 'not-found' ? (`unknown-${subject}` as const) : conflicts[subject]
+  return new RequestError(refusal, { details: refusalText(violation) })
+}
+
+/** Replaces the actors among the values with the names under which the caller knows them. */
+export function withNames({ rule, values }: Violation, nameOf: (actor: string) => string): Violation {
+  const kinds: { readonly [name: string]: ValueKind } = rules[rule]
+  const named = ([name, value]: [string, RuleValue]): [string, RuleValue] => {
+    if (kinds[name] === 'actor') return [name, nameOf(value as string)]
+    if (kinds[name] !== 'changes') return [name, value]
+    return [name, (value as readonly Change[]).map((change) => ({ ...change, by: nameOf(change.by) }))]
+  }
+  return { rule, values: Object.fromEntries(Object.entries(values).map(named)) }
 }

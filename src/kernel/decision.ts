@@ -1,35 +1,52 @@
-/** What a decider answers: the events to append (none when nothing changes), or why the command is refused. */
-export type Decision<Event> =
-  | { readonly accepted: true; readonly events: readonly Event[] }
-  | { readonly accepted: false; readonly refusal: Refusal }
+import type { RuleName, ValueArguments, Violation } from './rules.js'
 
-export interface Refusal {
+/** The result of a decider: the events to append (none if nothing changes), or the rule that rejects the command. */
+export type Decision<Event, Rule extends string = RuleName> = Accepted<Event> | Refused<Rule>
+
+export interface Accepted<Event> {
+  readonly accepted: true
+  readonly events: readonly Event[]
+}
+
+export interface Refused<Rule extends string = RuleName> {
+  readonly accepted: false
+  readonly refusal: Refusal<Rule>
+}
+
+/** Why a command is rejected. It carries no secret and no sentence: see {@link Violation}. */
+export interface Refusal<Rule extends string = RuleName> extends Violation<Rule> {
   readonly reason: RefusalReason
-  /** A full sentence for a person; never carries a secret. */
-  readonly message: string
-  /** Which rule refused it, or the field that is wrong, where the reason alone does not tell the caller what to answer. */
-  readonly rule?: string
+  /** The field of the command that violates the rule, if the reason is `invalid`. */
+  readonly field?: string
 }
 
 export type RefusalReason =
-  /** Nothing is known under this id. */
+  /** Nothing exists under this id. */
   | 'not-found'
-  /** The same id with another content, or a transition the present state does not allow. */
+  /** The same id with different content, or a transition that the present state does not allow. */
   | 'conflict'
-  /** The request's hashCode stands for another one. */
-  | 'hash-reused'
+  /** One field of the command is invalid, regardless of the state. */
+  | 'invalid'
 
-export function accept<Event>(...events: Event[]): Decision<Event> {
+export function accept<Event>(...events: Event[]): Accepted<Event> {
   return { accepted: true, events }
 }
 
-export function refuse(reason: RefusalReason, message: string, rule?: string): { accepted: false; refusal: Refusal } {
-  return { accepted: false, refusal: { reason, message, ...(rule !== undefined && { rule }) } }
+export function refuse<Rule extends string>(
+  reason: Exclude<RefusalReason, 'invalid'>,
+  rule: Rule,
+  ...[values]: ValueArguments<Rule>
+): Refused<Rule> {
+  return { accepted: false, refusal: { reason, rule, values: values ?? {} } }
 }
 
-/** A pure aggregate: what may happen (`decide`) and what has happened (`evolve`). */
-export interface Decider<State, Command, Event> {
+export function refuseField(field: string, violation: Violation): Refused {
+  return { accepted: false, refusal: { reason: 'invalid', field, ...violation } }
+}
+
+/** A pure aggregate: the commands that it allows (`decide`) and the state that its events lead to (`evolve`). */
+export interface Decider<State, Command, Event, Rule extends string = RuleName> {
   readonly initialState: State
-  decide(command: Command, state: State): Decision<Event>
+  decide(command: Command, state: State): Decision<Event, Rule>
   evolve(state: State, event: Event): State
 }

@@ -41,7 +41,7 @@ t.test('while a secret rotates, a receiver with either of the two is satisfied',
   const receiver = await startReceiver(t)
   const { id, webhookSecret: before } = await world.merchant(receiver.url)
   const rotated = await world.merchants.rotateSecret(id, 'webhookSecret', 60, context)
-  if (!rotated.accepted) throw new Error(rotated.refusal.message)
+  if (!rotated.accepted) throw new Error(rotated.refusal.rule)
   await world.directory.catchUp()
   await world.completed(id)
   world.start()

@@ -170,7 +170,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
         },
         context,
       )
-      if (!result.accepted) throw new Error(result.refusal.message)
+      if (!result.accepted) throw new Error(result.refusal.rule)
       return result.transfer.trackingId
     },
     async completed(merchantId) {

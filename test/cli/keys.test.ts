@@ -69,12 +69,12 @@ async function makeUser(environment: NodeJS.ProcessEnv): Promise<TOTP> {
   })
   const ada = { email, name: 'Ada', role: 'administrator', merchantIds: null } as const
   const created = await users.create(ada, context, password)
-  if (!created.accepted) throw new Error(created.refusal.message)
+  if (!created.accepted) throw new Error(created.refusal.rule)
   const { secret } = users.offerSecondFactor(created.user)
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })
   const earlier = totp.generate({ timestamp: Date.now() - 30_000 })
   const set = await users.setSecondFactor(created.user.userId, secret, earlier, context)
-  if (!set.accepted) throw new Error(set.refusal.message)
+  if (!set.accepted) throw new Error(set.refusal.rule)
   await log.close()
   return totp
 }
@@ -133,7 +133,7 @@ t.test('after a rotation the old key can be removed, and everything that was sea
   await service.end('SIGTERM')
   t.match(await json('wallets', 'show', String(accountNumber)), { email: 'eve@example.com', phone: '+905551234567' })
   const again = ['--email', 'eve@example.com', '--password', '482915', '--phone', '+905551234567']
-  t.match(await run('wallets', 'open', ...again), { status: 1, stderr: /account with this e-mail already/ })
+  t.match(await run('wallets', 'open', ...again), { status: 1, stderr: /email is already in use/ })
 })
 
 t.test(

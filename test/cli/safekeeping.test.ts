@@ -46,7 +46,7 @@ async function world(t: Test, environment: Environment) {
       ...customer,
     } as const
     const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
-    if (!created.accepted) throw new Error(created.refusal.message)
+    if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId
   }
   const [ended, open] = [await deposit('ada'), await deposit('grace')]

@@ -104,7 +104,7 @@ t.test('a withdrawal that somebody is paying waits, and one above the threshold 
   await other.claim(trackingId, { ...ada, actor: 'user:ada' })
   for (const command of ['complete', 'cancel', 'fail', 'manual']) {
     const { status, stderr } = await runCli(directory, ['transfers', command, trackingId])
-    t.match([status, stderr], [1, /^transferd: It is claimed by user:ada until 20\d\d-/], command)
+    t.match([status, stderr], [1, /^transferd: user:ada claimed it until 20\d\d-/], command)
   }
   t.match(await transfers('show', trackingId), { claimedBy: 'user:ada', statusDescription: 'Pending', revision: 1 })
   await other.release(trackingId, { ...ada, actor: 'user:ada' })

@@ -21,7 +21,7 @@ interface Add {
 const counter: Decider<number, Add, DomainEvent> = {
   initialState: 0,
   decide: ({ events, below = 100 }, count) =>
-    count < below ? accept(...events) : refuse('conflict', 'There are enough.'),
+    count < below ? accept(...events) : refuse('conflict', 'claim-limit', { most: below }),
   evolve: (count) => count + 1,
 }
 

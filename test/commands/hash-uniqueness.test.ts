@@ -89,7 +89,7 @@ async function countEvents(store: EventStore, streamPrefixes: readonly string[] 
   return (await store.readAll(options)).events.length
 }
 
-const isReused = { accepted: false, refusal: { reason: 'hash-reused' } }
+const isReused = { accepted: false, refusal: { rule: 'hash-reused' } }
 const isConflict = { accepted: false, refusal: { reason: 'conflict' } }
 const isNew = { accepted: true, changed: true }
 const isRepeat = { accepted: true, changed: false }
@@ -229,7 +229,7 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
           const { create } = newMerchant(store)
           const answers = await Promise.all(pair.map(create))
           t.equal(answers.filter(({ accepted }) => accepted).length, 1)
-          t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.reason === 'hash-reused').length, 1)
+          t.equal(answers.filter((answer) => !answer.accepted && answer.refusal.rule === 'hash-reused').length, 1)
         }
       }
     })

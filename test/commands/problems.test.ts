@@ -32,7 +32,7 @@ async function deposit(transfers: TransferCommands, referenceId: string = random
   const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, amountMinor: 10_000n }
   const request = { merchantId, referenceId, told: false, channel: 'native', expiryMinutes: 30, ...customer } as const
   const result = await transfers.createDeposit(request, context)
-  if (!result.accepted) throw new Error(result.refusal.message)
+  if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }
 

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
 import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
+import type { Change } from '../../src/kernel/rules.js'
 import { later, minuteMs } from '../../src/kernel/time.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
@@ -36,7 +37,7 @@ function commandsOn(store: EventStore, clock = () => at) {
 const typesOf = async (commands: TransferCommands) =>
   (await commands.history(trackingId)).map(({ event }) => event.type)
 const toldOf = (result: TransferResult) =>
-  result.accepted ? [] : (result.since ?? []).map(({ event, metadata }) => [metadata.actor, event.type])
+  result.accepted ? [] : (result.refusal.values.changes as readonly Change[]).map(({ type, by }) => [by, type])
 
 t.test(
   'an action on a revision that is not the last one does nothing, and brings what has happened since',
@@ -57,7 +58,7 @@ t.test(
       ])
     }
     const ahead = await commands.claim(trackingId, bob, { revision: 7 })
-    t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile' }, since: [] })
+    t.match(ahead, { accepted: false, refusal: { rule: 'changed-meanwhile', values: { changes: [] } } })
     t.equal((await typesOf(commands)).length, 3)
     t.match(await commands.claim(trackingIdOf(merchantId, 'withdrawal', 'none'), bob, { revision: 0 }), {
       refusal: { reason: 'not-found' },
@@ -111,7 +112,7 @@ t.test('of a holder and the operator who complete at once one pays; after the cl
   await commands.claim(trackingId, ada)
   t.match(await commands.complete(trackingId, {}, context), {
     accepted: false,
-    refusal: { rule: 'claimed', message: `It is claimed by user:ada until ${later(at, 15 * minuteMs)}.` },
+    refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: later(at, 15 * minuteMs) } },
   })
   const afterwards = commandsOn(store, () => later(at, 15 * minuteMs))
   const both = await Promise.all([

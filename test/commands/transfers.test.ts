@@ -96,7 +96,7 @@ t.test('one hash for another amount and referenceId is refused, and no transfer 
   const forged = { ...deposit, referenceId: '3', amountMinor: 1_200n, ...second }
   for (const { hash } of [second, { hash: { ...second.hash, hashCode: second.hash.hashCode.toLowerCase() } }]) {
     const two = await commands(store).createDeposit({ ...forged, hash }, context)
-    t.match(two, { accepted: false, refusal: { reason: 'hash-reused' } })
+    t.match(two, { accepted: false, refusal: { rule: 'hash-reused' } })
   }
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
   t.match(

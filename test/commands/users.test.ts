@@ -54,7 +54,7 @@ async function parts(t: Test, wrap: (store: EventStore) => EventStore = (store) 
 
 async function create(users: UserCommands, request: Parameters<UserCommands['create']>[0] = ada) {
   const created = await users.create(request, context)
-  if (!created.accepted) throw new Error(created.refusal.message)
+  if (!created.accepted) throw new Error(created.refusal.rule)
   return created
 }
 

@@ -33,7 +33,7 @@ async function start(t: Test): Promise<WalletUnderTest> {
     wallet,
     openAccount: async ({ balanceMinor, ...account }) => {
       const result = await accounts.open({ ...account, openingBalanceMinor: balanceMinor }, context)
-      if (!result.accepted) throw new Error(result.refusal.message)
+      if (!result.accepted) throw new Error(result.refusal.rule)
       return result.account.accountNumber
     },
     credit: async (accountNumber, amountMinor) => {

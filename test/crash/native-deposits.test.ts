@@ -79,7 +79,7 @@ t.test(
         { email, password, phone: `+90555000000${n}`, openingBalanceMinor: openingMinor, sandbox: true },
         context,
       )
-      if (!opened.accepted) throw new Error(opened.refusal.message)
+      if (!opened.accepted) throw new Error(opened.refusal.rule)
       const customer = { accountNumber: opened.account.accountNumber, email, password, openingMinor }
       customers.push(customer)
       if (n % 3 !== 0) await trust(customer)

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import fastify, { type FastifyError } from 'fastify'
 import t from 'tap'
+import { refusalText } from '../../src/commands/refusal-texts.js'
 import { givenSettingsProblem } from '../../src/domain/merchant/merchant-settings.js'
 import { passwordProblem } from '../../src/domain/user/password.js'
 import type { Viewer } from '../../src/http/dashboard/session-guard.js'
@@ -58,9 +59,9 @@ t.test('what the rules of passwords, settings and payments refuse has words', as
   }
   const email = 'ada@shop.example'
   for (const [sentence, words] of [
-    [`The password ${passwordProblem('short', email)}.`, 'At least 12 characters.'],
-    [`The password ${passwordProblem('a'.repeat(20), email)}.`, 'This must not be one character again and again.'],
-    [`The password ${passwordProblem(email, email)}.`, 'This must not be the e-mail address.'],
+    [refusalText(passwordProblem('short', email)!), 'At least 12 characters.'],
+    [refusalText(passwordProblem('a'.repeat(20), email)!), 'This must not be one character again and again.'],
+    [refusalText(passwordProblem(email, email)!), 'This must not be the e-mail address.'],
     [givenSettingsProblem({ name: '' })?.message, '1 to 128 characters.'],
     [givenSettingsProblem({ rateLimitPerSecond: 0 })?.message, /^A whole number from 1 to \d+\.$/],
     [givenSettingsProblem({ minAmountMinor: 0n })?.message, 'This must be above 0.'],
@@ -102,10 +103,12 @@ t.test('who has claimed it, and who did what, is told in words of the page', asy
 /** Where people are refused something on a page. */
 const refusing = [
   ...['domain/bank-file', 'domain/merchant', 'domain/transfer', 'domain/user', 'http/dashboard'].flatMap((folder) =>
-    readdirSync(`src/${folder}`).map((name) => `src/${folder}/${name}`),
+    readdirSync(`src/${folder}`, { withFileTypes: true }).flatMap((file) =>
+      file.isFile() ? [`src/${folder}/${file.name}`] : [],
+    ),
   ),
-  ...['callback-url', 'merchant-settings', 'merchants', 'problems', 'users'].map((name) => `src/commands/${name}.ts`),
-  'src/http/settling-refusals.ts',
+  ...['callback-url', 'settings-changes'].map((name) => `src/commands/merchant/${name}.ts`),
+  'src/commands/refusal-texts.ts',
 ]
 const values: { readonly [expression: string]: string } = {
   hiddenCharacters,
@@ -117,13 +120,13 @@ const values: { readonly [expression: string]: string } = {
 }
 /** Those that no page shows: of creates, of what only a race finds, and of what is not there, which is refused by name. */
 const unseen = [
-  /^\$\{nameOf\(/,
-  /^It is claimed by/,
+  /^\{changes\}/,
   /^(This|The) (user|merchant) (exists|is (registered|disabled)|has)/,
   /^Only a deposit takes money/,
   /^Something else has happened/,
   /^The second factor has changed|^The code was used before/,
-  /^There is no such (user|transfer|event|callback)\.$/,
+  /^There is no such (user|transfer|event|callback|wallet account)\.$/,
+  /^(There is a wallet account|The balance would|Another amount was credited|This hashCode|This callback was sent)/,
   /^This referenceId was used before/,
 ]
 
@@ -132,7 +135,7 @@ t.test('every sentence that refuses something on a page has words', async (t) =>
   for (const path of refusing) {
     const source = readFileSync(path, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
     for (const [, , sentence = ''] of source.matchAll(/(['`])((?:[A-Z]|\$\{)[^'`\n]* [^'`\n]*\.)\1/g)) {
-      const example = sentence.replaceAll(/\$\{([^}]*)\}/g, (_, value: string) => values[value] ?? '1')
+      const example = sentence.replaceAll(/\$?\{([^}]*)\}/g, (_, value: string) => values[value] ?? '1')
       found++
       if (unseen.some((form) => form.test(sentence))) continue
       t.ok(said(example) ?? toldDetail(example), `${path}: ${sentence}`)

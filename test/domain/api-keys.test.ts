@@ -47,7 +47,7 @@ t.test('a name in use, the name of the main key, an end that has passed and a ke
   given(registered)
     .when({ ...create(1), name: 'main' })
     .then('conflict')
-  given(registered).when(create(1, at)).then('conflict')
+  given(registered).when(create(1, at)).then('invalid')
   const full = Array.from({ length: maxApiKeys - 1 }, (_, n) => created(n, n === 0 ? later : null))
   given(registered, ...full)
     .when(create(99))

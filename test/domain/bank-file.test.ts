@@ -145,11 +145,11 @@ t.test('a batch is refused as a whole, naming every withdrawal that its reader m
   const refused = file('csv', [mine, unclaimed, paid, deposit])
   if (refused.accepted) throw new Error('accepted')
   t.strictSame(
-    refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.refusal.message]),
+    refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.refusal.rule]),
     [
-      ['unclaimed', 'To settle a withdrawal, claim it first.'],
-      ['paid', 'It is paid already.'],
-      [deposit.trackingId, 'It is no withdrawal.'],
+      ['unclaimed', 'claim-needed'],
+      ['paid', 'already-paid'],
+      [deposit.trackingId, 'withdrawal-required'],
     ],
   )
   const large = { transfer: mine, actor: { ...actor, approvalAboveMinor: 1_00n } }
@@ -160,13 +160,13 @@ t.test('a batch is refused as a whole, naming every withdrawal that its reader m
 t.test('a SEPA file is refused for what is no IBAN, no BIC, too large or not in euros', async (t) => {
   const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
   const mine = withdrawal({ accountNumber: iban }, claimed)
-  const refusal = { message: 'Its account is no IBAN.' }
+  const refusal = { rule: 'account-not-iban' }
   t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, refusal }] })
   t.equal(file('csv', [mine, wallet]).accepted, true)
   const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
   t.equal(file('pain.001', [largest]).accepted, true)
   const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
-  const above = { refusal: { message: 'Its amount is above 999999999.99.' } }
+  const above = { refusal: { rule: 'sepa-amount-too-large', values: { most: 99_999_999_999n } } }
   t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
   t.equal(file('csv', [tooLarge]).accepted, true)
   const about = (changes: object) => {

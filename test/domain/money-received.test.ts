@@ -41,7 +41,7 @@ function played(...commands: readonly TransferCommand[]): TransferEvent[] {
   const history: TransferEvent[] = []
   for (const command of [createDeposit, ...commands]) {
     const decision = transferDecider.decide(command, fold(history))
-    if (!decision.accepted) throw new Error(`${command.type}: ${decision.refusal.message}`)
+    if (!decision.accepted) throw new Error(`${command.type}: ${decision.refusal.rule}`)
     history.push(...decision.events)
   }
   return history
@@ -254,6 +254,6 @@ t.test('an unlikely amount is confirmed by naming it twice, and none else', asyn
 
 function decided(command: TransferCommand, history: readonly TransferEvent[]): readonly TransferEvent[] {
   const decision = transferDecider.decide(command, fold(history))
-  if (!decision.accepted) throw new Error(decision.refusal.message)
+  if (!decision.accepted) throw new Error(decision.refusal.rule)
   return decision.events
 }

@@ -74,7 +74,7 @@ t.test('a withdrawal is claimed for a quarter of an hour while it is Pending or 
   equal(claimed(ada).data.at < until, true)
   for (const status of ['Completed', 'Cancelled', 'Failed'] as const) {
     const ended = [withdrawalCreated, ...eventsTo('withdrawal')[status]]
-    for (const command of [claim(ada), approve(ada)]) t.equal(ruleOf(command, ...ended), 'final', status)
+    for (const command of [claim(ada), approve(ada)]) t.equal(ruleOf(command, ...ended), 'status-final', status)
     given(...ended)
       .when(release(ada))
       .then([], status)
@@ -89,9 +89,9 @@ t.test('nobody else claims, releases or settles it meanwhile, and who does it in
     ...[settle('Fail', 'cli:root', operator), settle('SendToManualControl', bob), { ...complete, ...operator }],
   ]
   for (const command of others) {
-    t.equal(ruleOf(command, ...history), 'claimed', command.type)
+    t.equal(ruleOf(command, ...history), 'claimed-by-another', command.type)
     const decision = transferDecider.decide(command, fold(history))
-    t.match(decision, { refusal: { message: `It is claimed by ${ada} until ${until}.` } }, command.type)
+    t.match(decision, { refusal: { values: { by: ada, until } } }, command.type)
   }
   given(...history)
     .when(pay(ada))
@@ -103,7 +103,7 @@ t.test('nobody else claims, releases or settles it meanwhile, and who does it in
 
 t.test('a claim ends by itself when its time is over', async (t) => {
   const history = [withdrawalCreated, claimed(ada)]
-  t.equal(ruleOf(claim(bob, minutes(14.999)), ...history), 'claimed')
+  t.equal(ruleOf(claim(bob, minutes(14.999)), ...history), 'claimed-by-another')
   given(...history)
     .when(claim(bob, until))
     .then([claimed(bob, until)])
@@ -277,7 +277,7 @@ t.test('whatever is tried in whatever order: never two claims, never one alone a
         const before = state as Withdrawal
         const decision = transferDecider.decide(commandOf(each, at), before)
         if (!decision.accepted) {
-          if (decision.refusal.rule === 'claimed') seen.refusedForClaim++
+          if (decision.refusal.rule === 'claimed-by-another') seen.refusedForClaim++
           if (decision.refusal.rule === 'approval-needed') seen.refusedForApproval++
           continue
         }

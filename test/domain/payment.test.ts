@@ -7,7 +7,7 @@ import {
   maxCollections,
   maxLogIns,
   type PaymentCommand,
-  type PaymentRefusal,
+  type PaymentRule,
   paymentDecider,
 } from '../../src/domain/payment/payment.js'
 import type { CollectionOutcome, PaymentEvent } from '../../src/domain/payment/payment-events.js'
@@ -54,9 +54,9 @@ const end = (outcome: CollectionOutcome, collection = 1): PaymentCommand => ({
   ...ending(outcome, collection),
 })
 
-function refuses(history: readonly PaymentEvent[], command: PaymentCommand): PaymentRefusal | undefined {
+function refuses(history: readonly PaymentEvent[], command: PaymentCommand): PaymentRule | undefined {
   const decision = paymentDecider.decide(command, fold(history))
-  return decision.accepted ? undefined : (decision.refusal.rule as PaymentRefusal)
+  return decision.accepted ? undefined : (decision.refusal.rule as PaymentRule)
 }
 
 t.test('a log-in, its codes and its device are recorded one by one', async () => {

@@ -93,7 +93,7 @@ t.test(
         let own = 0
         const record = (command: Parameters<typeof merchantDecider.decide>[0]) => {
           const decision = merchantDecider.decide(command, state)
-          if (!decision.accepted) throw new Error(decision.refusal.message)
+          if (!decision.accepted) throw new Error(decision.refusal.rule)
           state = decision.events.reduce(merchantDecider.evolve, state) as Merchant
           return decision.events.length
         }

@@ -39,7 +39,7 @@ t.test('the fourth code at once to one account waits, through whichever merchant
       },
       context,
     )
-    if (!created.accepted) throw new Error(created.refusal.message)
+    if (!created.accepted) throw new Error(created.refusal.rule)
     const { trackingId } = created.transfer
     return payments.logIn({ trackingId, merchantId, channel: 'native', email, password }, context)
   }

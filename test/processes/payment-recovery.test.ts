@@ -35,7 +35,7 @@ async function scene(t: Test) {
       },
       context,
     )
-    if (!created.accepted) throw new Error(created.refusal.message)
+    if (!created.accepted) throw new Error(created.refusal.rule)
     const { transfer } = created
     const of = { trackingId: transfer.trackingId, merchantId, challengeId: randomUUID(), at: transfer.createdAt }
     const { accountNumber } = account

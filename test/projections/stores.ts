@@ -74,7 +74,7 @@ export async function createDeposit(transfers: TransferCommands, expiryMinutes: 
   const customer = { userId: 'u', name: 'Somebody', username: 's', paymentMethod: 1, told: false, amountMinor: 10_000n }
   const request = { merchantId, referenceId: randomUUID(), channel: 'hosted', expiryMinutes, ...customer } as const
   const result = await transfers.createDeposit(request, context)
-  if (!result.accepted) throw new Error(result.refusal.message)
+  if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }
 

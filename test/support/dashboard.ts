@@ -28,7 +28,7 @@ export async function signInAs(service: TestService, role: Role, merchantIds?: r
   const email = `${role}-${randomUUID()}@example.com`
   const user = { email, name: `The ${role}`, role, merchantIds: merchantIds ?? null }
   const created = await service.users.create(user, context, password)
-  if (!created.accepted) throw new Error(created.refusal.message)
+  if (!created.accepted) throw new Error(created.refusal.rule)
   const signedIn = await signIn(service.app, { email, password })
   return { ...signedIn, userId: created.user.userId, email }
 }

@@ -67,7 +67,7 @@ function countingPasswords() {
 
 async function open(accounts: WalletAccounts, more: Partial<typeof customer & { sandbox: boolean }> = {}) {
   const result = await accounts.open({ ...customer, ...more }, context)
-  if (!result.accepted) throw new Error(result.refusal.message)
+  if (!result.accepted) throw new Error(result.refusal.rule)
   return result.account.accountNumber
 }
 

@@ -113,7 +113,7 @@ export class ChangeRecorder {
       },
       lane,
     )
-    if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.message}`)
+    if (!result.accepted) throw new Error(`${event.stream}@${event.revision}: ${result.refusal.rule}`)
     return result
   }
 }

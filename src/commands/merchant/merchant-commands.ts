@@ -54,7 +54,7 @@ export class MerchantCommands {
     const apiKeySha256 = digestApiKey(webApiKey)
     const register = { type: 'Register', merchantId: id, settings, apiKeySha256 } as const
     const result = await this.#execute(id, { ...register, ...sealed, at: this.clock() }, context)
-    if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.message}`)
+    if (!result.accepted) throw new Error(`a new merchant was refused: ${result.refusal.rule}`)
     return { id, webApiKey, secretKey, webhookSecret }
   }
 

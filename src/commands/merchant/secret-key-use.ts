@@ -36,6 +36,6 @@ export class SecretKeyUse {
 
   async #record(merchantId: string, number: number, context: CommandContext): Promise<void> {
     const result = await this.commands.takeUpSecretKey(merchantId, number, context)
-    if (!result.accepted) throw new Error(`a SecretKey was not taken up: ${result.refusal.message}`)
+    if (!result.accepted) throw new Error(`a SecretKey was not taken up: ${result.refusal.rule}`)
   }
 }

@@ -37,7 +37,7 @@ export interface RequestHash {
   readonly amountText: string
 }
 
-const reused = refuse('hash-reused', 'This hashCode stands for another request: another kind, amount or referenceId.')
+const reused = refuse('conflict', 'hash-reused')
 
 /**
  * Creates the transfer unless one of its hashes stands for a different transfer. A repeat of the request appends nothing.

@@ -20,7 +20,7 @@ import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type Refusal, refuse } from '../../kernel/decision.js'
+import { type Refused, refuse } from '../../kernel/decision.js'
 import { later, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
@@ -70,16 +70,7 @@ export type TransferResult =
       /** Of the last event when this was decided, or of the last one it led to. */
       readonly revision: number
     }
-  | RefusedTransfer
-
-export interface RefusedTransfer {
-  readonly accepted: false
-  readonly refusal: Refusal
-  /** As it was when this was decided; absent when there is none. */
-  readonly transfer?: Transfer
-  /** What has happened since the revision that was seen, where the refusal's rule is `changed-meanwhile`. */
-  readonly since?: readonly HistoryEntry<TransferEvent>[]
-}
+  | Refused
 
 interface Found {
   readonly transfer: Transfer
@@ -88,6 +79,8 @@ interface Found {
 }
 
 export const defaultCompletionGuardFactor = 10
+/** How many of the latest changes a refusal for a stale revision shows. */
+const maxShownChanges = 5
 
 /** All that is done to transfers. Every method may throw StoreUnavailableError or TooMuchContentionError. */
 export class TransferCommands {
@@ -298,7 +291,7 @@ export class TransferCommands {
     options: Seen = {},
   ): Promise<TransferResult> {
     const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), options)
-    if (loaded.state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
+    if (loaded.state.kind === 'none') return refuse('not-found', 'unknown-transfer')
     const settings = await this.#settings(loaded.state.merchantId)
     return this.#execute(trackingId, commandFor(settings), context, { loaded, ...options })
   }
@@ -313,7 +306,11 @@ export class TransferCommands {
     const result = toResult(await handleCommand(this.store, transferDecider, stream, command, context, options))
     if (result.accepted || result.refusal.rule !== 'changed-meanwhile') return result
     const history = await this.history(trackingId)
-    return { ...result, since: history.filter(({ revision }) => revision > options!.seenRevision!) }
+    const changes = history
+      .filter(({ revision }) => revision > options!.seenRevision!)
+      .slice(-maxShownChanges)
+      .map(({ event: { type, data }, metadata }) => ({ type, by: metadata.actor, at: data.at }))
+    return refuse('conflict', 'changed-meanwhile', { changes })
   }
 
   #settler({ actor }: CommandContext, { underClaim = false }: Acting): Settler {
@@ -352,8 +349,7 @@ function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
   const { state } = result
-  if (!result.accepted)
-    return { accepted: false, refusal: result.refusal, ...(state.kind !== 'none' && { transfer: state }) }
+  if (!result.accepted) return result
   const { revision, events } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
   return { accepted: true, transfer: state, changed: events.length > 0, revision }

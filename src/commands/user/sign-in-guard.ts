@@ -117,7 +117,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
     // What was counted in memory ends with the first event: from then on the log counts.
     const before = loaded.revision === 'no_stream' ? emptyStream(decider) : loaded
     const result = await handleCommand(store, decider, streamOf(account), command, context, { loaded: before })
-    if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.message}`)
+    if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.rule}`)
     const { state, revision } = result
     this.#known.set(account, { state, revision })
     this.#unknown.delete(account)

@@ -10,7 +10,8 @@ import type { UserEvent } from '../../domain/user/user-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type Refusal, refuse } from '../../kernel/decision.js'
+import { type Refusal, refuse, refuseField } from '../../kernel/decision.js'
+import { violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import type { Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
@@ -44,6 +45,7 @@ export type Proof =
   | { readonly outcome: 'wrong'; readonly isUser: boolean }
 
 const createAttempts = 10
+const maxNameLength = 128
 /** Without what is mistaken for something else: this is read and typed by a person. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const issuedLength = 20
@@ -74,7 +76,7 @@ export class UserCommands {
   async create(request: NewUser, context: CommandContext, password?: string): Promise<IssuedUser> {
     const { store, box, clock } = this.#parts
     const email = normalEmail(request.email)
-    if (email === undefined) return refuse('conflict', 'The e-mail is not an e-mail address.', 'email')
+    if (email === undefined) return refuseField('email', violate('email-invalid'))
     const problem = nameProblem(request.name) ?? (await this.#merchantsProblem(request.merchantIds))
     if (problem) return problem
     const emailMac = this.#emailMac(email)
@@ -84,7 +86,7 @@ export class UserCommands {
       const { state, revision } = await loadStream(store, userEmailDecider, reservation)
       const userId = state.userId ?? randomUUID()
       if (state.userId !== null && (await this.find(userId))) {
-        return refuse('conflict', 'There is a user with this e-mail already.')
+        return refuse('conflict', 'email-taken')
       }
       const at = clock()
       const command: UserCommand = {
@@ -202,8 +204,8 @@ export class UserCommands {
     { current, next }: { readonly current: string; readonly next: string },
     context: CommandContext,
   ): Promise<UserResult> {
-    const problem = next === current ? 'must be another one' : passwordProblem(next, this.emailOf(user))
-    if (problem !== undefined) return refuse('conflict', `The password ${problem}.`, 'next')
+    const problem = next === current ? violate('unchanged') : passwordProblem(next, this.emailOf(user))
+    if (problem) return refuseField('next', problem)
     const passwordHash = await this.#hash(user.userId, next)
     return this.#execute(user.userId, { type: 'SetPassword', passwordHash, at: this.#at() }, context)
   }
@@ -218,7 +220,7 @@ export class UserCommands {
   async setSecondFactor(userId: string, secret: string, code: string, context: CommandContext): Promise<UserResult> {
     const at = this.#at()
     const counter = codeCounter(secret, code, Date.parse(at))
-    if (counter === undefined) return refuse('conflict', 'The code is wrong.', 'code')
+    if (counter === undefined) return refuseField('code', violate('wrong-code'))
     const sealed = this.#parts.box.seal(secret, userSecretOwner(userId, 'second factor'))
     return this.#execute(userId, { type: 'SetSecondFactor', secret: sealed, codeCounter: counter, at }, context)
   }
@@ -282,8 +284,7 @@ export class UserCommands {
 
   async #merchantsProblem(merchantIds: readonly string[] | null) {
     for (const merchantId of merchantIds ?? []) {
-      if (!(await this.#parts.isMerchant(merchantId)))
-        return refuse('conflict', 'There is no such merchant.', 'merchantIds')
+      if (!(await this.#parts.isMerchant(merchantId))) return refuseField('merchantIds', violate('unknown-merchant'))
     }
     return undefined
   }
@@ -315,11 +316,11 @@ export class UserCommands {
   }
 }
 
-const lastAdministrator = refuse('conflict', 'This is the last administrator: make another one first.')
+const lastAdministrator = refuse('conflict', 'last-administrator')
 
 function nameProblem(name: string) {
-  if (name.trim() !== '' && name.length <= 128 && isVisible(name)) return undefined
-  return refuse('conflict', 'The name must be 1 to 128 characters, all of them visible.', 'name')
+  if (name.trim() !== '' && name.length <= maxNameLength && isVisible(name)) return undefined
+  return refuseField('name', violate('visible-text', { most: maxNameLength }))
 }
 
 function unique(merchantIds: readonly string[] | null): readonly string[] | null {

@@ -1,5 +1,6 @@
 import { csvLine } from '../../kernel/csv.js'
 import type { Refusal } from '../../kernel/decision.js'
+import { type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import { type Currency, formatAmount } from '../currency.js'
 import { type Actor, paymentRefusal } from '../transfer/allowed-actions.js'
@@ -24,7 +25,7 @@ interface Batch {
 }
 
 type Problem =
-  | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic'; readonly message: string }
+  | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic'; readonly violation: Violation }
   | { readonly about: 'trackingIds'; readonly transfer: Transfer; readonly refusal: Refusal }
 
 export type BankFile =
@@ -41,7 +42,7 @@ export function bankFile(batch: Batch): BankFile {
 /** The bank pays what is in the file: it may hold only what its reader may pay now. */
 function notPayable({ withdrawals }: Batch): Problem[] {
   return withdrawals.flatMap(({ transfer, actor }) => {
-    if (transfer.kind !== 'withdrawal') return [problemOf(transfer, 'It is no withdrawal.')]
+    if (transfer.kind !== 'withdrawal') return [problemOf(transfer, violate('withdrawal-required'))]
     const refusal = paymentRefusal(transfer, actor)
     return refusal ? [{ about: 'trackingIds', transfer, refusal }] : []
   })
@@ -49,32 +50,36 @@ function notPayable({ withdrawals }: Batch): Problem[] {
 
 const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
 
+const maxDebtorName = 70
+
 /** The largest payment of the SEPA scheme. */
 const maxSepaMinor = 999_999_999_99n
 
 function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
   const problems: Problem[] = []
   if (currency.code !== 'EUR') {
-    problems.push({ message: `A SEPA file holds euros, and this service has ${currency.code}.`, about: 'format' })
+    problems.push({ about: 'format', violation: violate('sepa-euros-only', { currency: currency.code }) })
   }
-  if (!debtor) problems.push({ message: 'A SEPA file needs the account that pays.', about: 'debtor' })
+  if (!debtor) problems.push({ about: 'debtor', violation: violate('required') })
   else {
     if (debtor.name.trim() === '' || !isVisible(debtor.name)) {
-      problems.push({ message: 'The name must be 1 to 70 characters, all of them visible.', about: 'name' })
+      problems.push({ about: 'name', violation: violate('visible-text', { most: maxDebtorName }) })
     }
-    if (!parseIban(debtor.iban)) problems.push({ message: 'The account that pays is no IBAN.', about: 'iban' })
-    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ message: 'The BIC is none.', about: 'bic' })
+    if (!parseIban(debtor.iban)) problems.push({ about: 'iban', violation: violate('iban-invalid') })
+    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ about: 'bic', violation: violate('bic-invalid') })
   }
   for (const { transfer } of withdrawals) {
-    if (transfer.amountMinor > maxSepaMinor) problems.push(problemOf(transfer, 'Its amount is above 999999999.99.'))
+    if (transfer.amountMinor > maxSepaMinor) {
+      problems.push(problemOf(transfer, violate('sepa-amount-too-large', { most: maxSepaMinor })))
+    }
     if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
-    problems.push(problemOf(transfer, 'Its account is no IBAN.'))
+    problems.push(problemOf(transfer, violate('account-not-iban')))
   }
   return problems
 }
 
-function problemOf(transfer: Transfer, message: string): Problem {
-  return { about: 'trackingIds', transfer, refusal: { reason: 'conflict', message } }
+function problemOf(transfer: Transfer, violation: Violation): Problem {
+  return { about: 'trackingIds', transfer, refusal: { reason: 'conflict', ...violation } }
 }
 
 function csv({ withdrawals, currency }: Batch): string {

@@ -80,7 +80,7 @@ export function decide(command: CallbackCommand, lane: Lane): Decision<CallbackE
 function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lane: Lane): Decision<CallbackEvent> {
   const { webhookId, attempt, httpStatus, durationMs, outcome, at } = command
   const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
-  if (!delivery) return refuse('not-found', 'There is no such callback.')
+  if (!delivery) return refuse('not-found', 'unknown-callback')
   if (delivery.status !== 'waiting') return accept()
   // Sent by a holder that was late, or before a requeue: its failure neither uses up an attempt nor says when the next is due.
   if (outcome.result !== 'delivered' && attempt !== delivery.attempts + 1) return accept()
@@ -103,11 +103,11 @@ function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lan
 function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane: Lane): Decision<CallbackEvent> {
   const { type, which, at } = command
   const chosen = requeued(lane, which)
-  if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'There is no such callback.')
+  if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'unknown-callback')
   // A callback that is about to be tried for the first time needs no requeue; one that waits out a failure is tried at once.
   const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
   const free = type === 'Requeue' ? idle : idle.filter((delivery) => resendableAtMs(delivery) <= Date.parse(at))
-  if (idle.length > 0 && free.length === 0) return refuse('conflict', 'This callback was sent again a moment ago.')
+  if (idle.length > 0 && free.length === 0) return refuse('conflict', 'resent-too-often')
   return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
 }
 

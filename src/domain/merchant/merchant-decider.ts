@@ -1,4 +1,5 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import { accept, type Decider, type Decision, refuse, refuseField } from '../../kernel/decision.js'
+import { violate } from '../../kernel/rules.js'
 import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
 import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
@@ -30,9 +31,9 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     const { type: _, ...data } = command
     return state.merchantId === null
       ? accept({ type: 'MerchantRegistered', data })
-      : refuse('conflict', 'This merchant is registered already.')
+      : refuse('conflict', 'merchant-exists')
   }
-  if (state.merchantId === null) return refuse('not-found', 'There is no such merchant.')
+  if (state.merchantId === null) return refuse('not-found', 'unknown-merchant')
   const { merchantId } = state
   const { at } = command
   switch (command.type) {
@@ -51,7 +52,7 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
       const { keyId } = command
       return state.apiKeys.some((key) => apiKeyId(key) === keyId)
         ? accept({ type: 'ApiKeyRevoked', data: { merchantId, keyId, at } })
-        : refuse('not-found', 'There is no such key.')
+        : refuse('not-found', 'api-key-unknown')
     }
     case 'RotateSecretKey': {
       const { type: _, ...rotation } = command
@@ -105,10 +106,10 @@ function createApiKey(
 ): Decision<MerchantEvent> {
   const valid = apiKeys.filter((key) => isApiKeyValid(key, at))
   if (name === mainKeyName || valid.some((key) => key.name === name)) {
-    return refuse('conflict', 'The merchant has a key of this name.')
+    return refuse('conflict', 'api-key-name-taken')
   }
-  if (valid.length >= maxApiKeys) return refuse('conflict', `A merchant has at most ${maxApiKeys} keys.`)
-  if (validUntil !== null && validUntil <= at) return refuse('conflict', 'The key would have expired already.')
+  if (valid.length >= maxApiKeys) return refuse('conflict', 'too-many-api-keys', { most: maxApiKeys })
+  if (validUntil !== null && validUntil <= at) return refuseField('validUntil', violate('time-passed'))
   return accept({ type: 'ApiKeyCreated', data: { merchantId, name, apiKeySha256: sha256, scopes, validUntil, at } })
 }
 

@@ -55,8 +55,7 @@ export type PaymentCommand =
   | (Of & { readonly type: 'StartCollection'; readonly challengeId: string; readonly amountMinor: bigint })
   | ({ readonly type: 'EndCollection' } & DataOf<PaymentEvent, 'WalletCollectionEnded'>)
 
-/** The `rule` of a refusal is a {@link PaymentRefusal}. */
-export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent> = {
+export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent, PaymentRule> = {
   initialState: { challenges: [], collections: [] },
   decide,
   evolve,
@@ -85,43 +84,43 @@ export function openCollection(payment: Payment): PaymentCollection | undefined 
   return payment.collections.find(({ outcome }) => outcome === 'open')
 }
 
-function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent> {
+function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent, PaymentRule> {
   const { trackingId, merchantId, at } = command
   const common = { trackingId, merchantId, at }
   if (command.type === 'EndCollection') return endCollection(command, state)
   if (command.type === 'LogIn') {
     const { challengeId, accountNumber } = command
     const busy = unfinished(state)
-    if (busy) return refused(busy)
-    if (state.challenges.length >= maxLogIns) return refused('too-many-log-ins')
+    if (busy) return refuse('conflict', busy)
+    if (state.challenges.length >= maxLogIns) return refuse('conflict', 'too-many-log-ins')
     return accept({ type: 'WalletLoggedIn', data: { ...common, challengeId, accountNumber } })
   }
   const challenge = findChallenge(state, command.challengeId)
-  if (!challenge) return refused('unknown-challenge')
+  if (!challenge) return refuse('conflict', 'unknown-challenge')
   const data = { ...common, challengeId: challenge.id }
   switch (command.type) {
     case 'AttemptCode': {
-      if (challenge.verified) return refused('already-verified')
-      if (challenge.attempts >= maxCodeAttempts) return refused('too-many-attempts')
+      if (challenge.verified) return refuse('conflict', 'already-verified')
+      if (challenge.attempts >= maxCodeAttempts) return refuse('conflict', 'too-many-attempts')
       const busy = unfinished(state)
-      if (busy) return refused(busy)
+      if (busy) return refuse('conflict', busy)
       return accept({ type: 'WalletCodeAttempted', data: { ...data, attempt: challenge.attempts + 1 } })
     }
     case 'VerifyCode':
       // Of two right codes at once, one uses the token up.
-      if (challenge.verified) return refused('already-verified')
+      if (challenge.verified) return refuse('conflict', 'already-verified')
       return accept({ type: 'WalletCodeVerified', data })
     case 'QuestionDevice':
-      if (!challenge.verified) return refused('not-verified')
+      if (!challenge.verified) return refuse('conflict', 'not-verified')
       if (challenge.questionExpiresAt !== null) return accept()
       return accept({ type: 'WalletDeviceQuestioned', data: { ...data, expiresAt: command.expiresAt } })
     case 'ConfirmDevice':
-      if (challenge.questionExpiresAt === null) return refused('not-verified')
+      if (challenge.questionExpiresAt === null) return refuse('conflict', 'not-verified')
       return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
     case 'StartCollection': {
-      if (!challenge.verified) return refused('not-verified')
+      if (!challenge.verified) return refuse('conflict', 'not-verified')
       const problem = unfinished(state) ?? tooOften(state, challenge.id, at)
-      if (problem) return refused(problem)
+      if (problem) return refuse('conflict', problem)
       const { accountNumber } = challenge
       const collection = state.collections.length + 1
       const { amountMinor } = command
@@ -133,7 +132,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent>
 }
 
 /** What keeps a deposit from being collected (again). */
-function unfinished(state: Payment): PaymentRefusal | undefined {
+function unfinished(state: Payment): PaymentRule | undefined {
   if (openCollection(state)) return 'collecting'
   return state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
     ? 'collected'
@@ -141,7 +140,7 @@ function unfinished(state: Payment): PaymentRefusal | undefined {
 }
 
 /** Whoever asks again and again gets the outcome that is recorded: neither the stream nor the wallet learns of it. */
-function tooOften(state: Payment, challengeId: string, at: string): PaymentRefusal | undefined {
+function tooOften(state: Payment, challengeId: string, at: string): PaymentRule | undefined {
   const latest = latestCollection(state, challengeId)
   if (!latest?.endedAt) return undefined
   if (latest.outcome === 'refused') return 'refused-before'
@@ -155,10 +154,13 @@ function tooOften(state: Payment, challengeId: string, at: string): PaymentRefus
  * up says more than the giving up. An account is debited once for a deposit, so two collections from it that both say so mean
  * the same money.
  */
-function endCollection(command: PaymentCommand & { type: 'EndCollection' }, state: Payment): Decision<PaymentEvent> {
+function endCollection(
+  command: PaymentCommand & { type: 'EndCollection' },
+  state: Payment,
+): Decision<PaymentEvent, PaymentRule> {
   const { type: _, ...data } = command
   const collection = state.collections[command.collection - 1]
-  if (!collection) return refused('unknown-challenge')
+  if (!collection) return refuse('conflict', 'unknown-challenge')
   const isOpen = collection.outcome === 'open'
   if (command.outcome !== 'collected') return isOpen ? accept({ type: 'WalletCollectionEnded', data }) : accept()
   if (!isCollectedFrom(state, collection.accountNumber)) return accept({ type: 'WalletCollectionEnded', data })
@@ -167,30 +169,23 @@ function endCollection(command: PaymentCommand & { type: 'EndCollection' }, stat
   return accept({ type: 'WalletCollectionEnded', data: { ...data, ...nothing } })
 }
 
-/** Why a command of the flow is refused; the caller has an answer for each. */
-const refusals = {
-  'too-many-log-ins': 'There were too many log-ins for this deposit.',
-  'unknown-challenge': 'There is no such log-in.',
-  'already-verified': 'The code of this log-in was used before.',
-  'not-verified': 'The code of this log-in was not verified.',
-  'too-many-attempts': 'There were too many codes for this log-in.',
-  /** Its outcome comes first. */
-  collecting: 'A collection of this deposit is under way.',
-  /** Or money may have been taken. */
-  collected: 'This deposit was collected already.',
-  /** What it said stays; another log-in asks anew. */
-  'refused-before': 'The wallet has refused this log-in the money.',
-  /** The wallet could not be reached. */
-  'too-soon': 'The wallet was asked a moment ago.',
-  /** The wallet could not be reached {@link maxCollections} times; another log-in asks anew. */
-  'too-many-collections': 'The wallet was asked too often for this log-in.',
-} as const
-
-export type PaymentRefusal = keyof typeof refusals
-
-function refused(rule: PaymentRefusal): Decision<PaymentEvent> {
-  return refuse('conflict', refusals[rule], rule)
-}
+/** Why a command of the flow is rejected. The caller has a response for each, so these rules have no texts. */
+export type PaymentRule =
+  | 'too-many-log-ins'
+  | 'unknown-challenge'
+  | 'already-verified'
+  | 'not-verified'
+  | 'too-many-attempts'
+  /** The outcome of the open collection comes first. */
+  | 'collecting'
+  /** Money was taken, or may have been. */
+  | 'collected'
+  /** The wallet refused the money. Its response is final for this login; another login asks again. */
+  | 'refused-before'
+  /** The wallet was unavailable just now. */
+  | 'too-soon'
+  /** The wallet was unavailable {@link maxCollections} times; another login asks again. */
+  | 'too-many-collections'
 
 function evolve(state: Payment, event: PaymentEvent): Payment {
   switch (event.type) {

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../kernel/decision.js'
+import { type Refusal, refuse } from '../../kernel/decision.js'
 import { availableMinor } from './funds.js'
 import { type Transfer, unsettledMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
@@ -50,7 +50,7 @@ export function possibleActions(transfer: Transfer, actor: Actor): readonly Acti
 export function paymentRefusal(transfer: Transfer, actor: Actor): Refusal | undefined {
   const decision = decide(completion(transfer.amountMinor, actor), transfer)
   if (!decision.accepted) return decision.refusal
-  return decision.events.length > 0 ? undefined : { reason: 'conflict', message: 'It is paid already.' }
+  return decision.events.length > 0 ? undefined : refuse('conflict', 'already-paid').refusal
 }
 
 function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {

@@ -1,9 +1,8 @@
-import { accept, type Decision, refuse } from '../../kernel/decision.js'
-import { formatTwoDecimals } from '../money.js'
+import { accept, type Decision, type Refused, refuse } from '../../kernel/decision.js'
 import { cancelled, common } from './event-data.js'
 import { availableMinor, heldMinor } from './funds.js'
 import { approvalRefusal, claimRefusal, stopRefusal } from './paying.js'
-import { isTerminal, type Status, type Transfer } from './transfer.js'
+import { isTerminal, type Transfer } from './transfer.js'
 import type { Complete } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
@@ -17,15 +16,18 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   if (state.status === 'Completed') return repeat(command, state)
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
   if (isCancelledFor(amountMinor, state)) return accept()
-  if (isTerminal(state.status)) return isFinal(state, 'Completed')
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   const unpaid = stopRefusal(command, state) ?? claimRefusal(command, state)
   if (unpaid) return unpaid
   if (amountMinor === undefined) {
-    return refuse('conflict', 'Nothing is left of what was received: to complete, name the amount.')
+    return refuse('conflict', 'amount-needed')
   }
-  const objection = withoutReason(command, amountMinor, state) ?? unlikely(command, amountMinor, state)
-  if (objection) return refuse('conflict', objection)
-  return approvalRefusal(command, state, amountMinor) ?? book({ ...command, amountMinor }, state)
+  return (
+    withoutReason(command, amountMinor, state) ??
+    unlikely(command, amountMinor, state) ??
+    approvalRefusal(command, state, amountMinor) ??
+    book({ ...command, amountMinor }, state)
+  )
 }
 
 /** Completes, or cancels where the amount is not the requested one and the merchant wants none of those. */
@@ -44,12 +46,6 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
   return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
 }
 
-/** The refusal's rule is `final`. */
-export function isFinal(state: Transfer, wanted: Status): Decision<never> {
-  const message = `The transfer is ${state.status}, which is final; it cannot become ${wanted}.`
-  return refuse('conflict', message, 'final')
-}
-
 /** Whether an amount (0 is none) is another than requested, by more than the tolerance. */
 export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Transfer, toleranceMinor: bigint): boolean {
   const difference = amountMinor - requested
@@ -63,12 +59,11 @@ function expectedMinor(state: Transfer): bigint | undefined {
   return left > 0n ? left : undefined
 }
 
-/** To accept another amount than is booked would tell who names it that it is. The refusal's rule is `booked`. */
+/** Refuses a different amount: to accept it would confirm an amount that is not booked. */
 function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): Decision<TransferEvent> {
   const booked = state.transactionAmountMinor
   if (named === undefined || named === booked) return accept()
-  const amounts = `${formatTwoDecimals(booked)}, which is final; ${formatTwoDecimals(named)}`
-  return refuse('conflict', `The transfer is Completed with ${amounts} cannot be booked instead.`, 'booked')
+  return refuse('conflict', 'booking-final', { booked, amount: named })
 }
 
 /**
@@ -79,24 +74,21 @@ function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boole
   return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
 }
 
-function withoutReason({ reason }: Complete, amountMinor: bigint, state: Transfer): string | undefined {
+function withoutReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
   const left = availableMinor(state.funds)
-  if (amountMinor === left) return undefined
-  return `Of what was received ${formatTwoDecimals(left)} is left: another amount needs a reason.`
+  return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
 }
 
 /** A slip of the keyboard pays ten times as much. */
-function unlikely(command: Complete, amountMinor: bigint, state: Transfer): string | undefined {
-  const { confirmedAmountMinor } = command
-  const amount = formatTwoDecimals(amountMinor)
-  if (confirmedAmountMinor !== undefined) {
-    if (confirmedAmountMinor === amountMinor) return undefined
-    return `The confirmed amount is ${formatTwoDecimals(confirmedAmountMinor)} and not ${amount}.`
+function unlikely(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
+  const { confirmedAmountMinor: confirmed } = command
+  if (confirmed !== undefined) {
+    return confirmed === amount ? undefined : refuse('conflict', 'confirmation-differs', { confirmed, amount })
   }
   const factor = BigInt(command.guardFactor)
-  const paysMore = state.kind === 'withdrawal' && amountMinor > state.amountMinor
-  const isFar = amountMinor > state.amountMinor * factor || amountMinor * factor < state.amountMinor
-  if (!paysMore && !isFar) return undefined
-  return `The requested amount is ${formatTwoDecimals(state.amountMinor)}: to complete with ${amount}, give it as the confirmed amount, too.`
+  const requested = state.amountMinor
+  const paysMore = state.kind === 'withdrawal' && amount > requested
+  const isFar = amount > requested * factor || amount * factor < requested
+  return paysMore || isFar ? refuse('conflict', 'confirmation-needed', { requested, amount }) : undefined
 }

@@ -1,5 +1,4 @@
-import { accept, type Decision, refuse } from '../../kernel/decision.js'
-import { formatTwoDecimals } from '../money.js'
+import { accept, type Decision, type Refused, refuse } from '../../kernel/decision.js'
 import { common } from './event-data.js'
 import { isTerminal, type Transfer, type Withdrawal } from './transfer.js'
 import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
@@ -15,8 +14,6 @@ import {
 
 /** Withdrawals that people pay: one at a time, and above the merchant's threshold not without another's approval. */
 
-type Refused = Extract<Decision<never>, { accepted: false }>
-
 export function claim({ by, payoutsStopped, at }: Claim, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, payoutsStopped)
   if ('accepted' in open) return open
@@ -24,7 +21,7 @@ export function claim({ by, payoutsStopped, at }: Claim, state: Transfer): Decis
   if (standing && standing.by !== by) return claimedBy(standing)
   if (standing && !isRenewed(standing, at)) return accept()
   const { approval, steps } = open.payout
-  if (approval?.by === by) return refuse('conflict', 'Whoever approved a withdrawal does not pay it.', 'four-eyes')
+  if (approval?.by === by) return refuse('conflict', 'four-eyes')
   if (steps >= maxSteps) return tooMany()
   return accept({ type: 'WithdrawalClaimed', data: { ...common(open, at), by, until: claimedUntil(at) } })
 }
@@ -42,12 +39,10 @@ export function approve(command: Approve, state: Transfer): Decision<TransferEve
   if ('accepted' in open) return open
   const { by, amountMinor: approvedAmountMinor = open.amountMinor, approvalAboveMinor, at } = command
   if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) {
-    return refuse('conflict', 'This withdrawal needs no approval.')
+    return refuse('conflict', 'approval-not-needed')
   }
   const { claimants, steps } = open.payout
-  if (claimants.includes(by)) {
-    return refuse('conflict', 'Whoever claimed a withdrawal does not approve it.', 'four-eyes')
-  }
+  if (claimants.includes(by)) return refuse('conflict', 'four-eyes')
   if (standingApproval(open, approvedAmountMinor)) return accept()
   if (steps >= maxSteps) return tooMany()
   const data = { ...common(open, at), by, accountNumber: open.accountNumber, approvedAmountMinor }
@@ -59,9 +54,7 @@ export function stopRefusal(
   { payoutsStopped }: { readonly payoutsStopped?: boolean | undefined },
   state: Transfer,
 ): Refused | undefined {
-  if (!payoutsStopped || state.kind === 'deposit') return undefined
-  const message = 'Payouts are stopped, as the log does not verify: an administrator decides when they go on.'
-  return refuse('conflict', message, 'payouts-stopped')
+  return payoutsStopped && state.kind === 'withdrawal' ? refuse('conflict', 'payouts-stopped') : undefined
 }
 
 /** Why this one may not settle it now; undefined when nothing is in the way. A deposit has no claims. */
@@ -71,8 +64,8 @@ export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): 
   if (standing) return standing.by === by ? undefined : claimedBy(standing)
   if (!underClaim) return undefined
   const { claim } = state.payout
-  if (claim?.by !== by) return refuse('conflict', 'To settle a withdrawal, claim it first.', 'claim-needed')
-  return refuse('conflict', `Your claim ended at ${claim.until}: claim it again before you go on.`, 'claim-expired')
+  if (claim?.by !== by) return refuse('conflict', 'claim-needed')
+  return refuse('conflict', 'claim-expired', { until: claim.until })
 }
 
 /** Why so much may not be paid; undefined when it may. */
@@ -83,28 +76,24 @@ export function approvalRefusal(
 ): Refused | undefined {
   if (!needsApproval(state, amountMinor, approvalAboveMinor)) return undefined
   const approval = standingApproval(state, amountMinor)
-  if (!approval) {
-    const wanted = `${formatTwoDecimals(amountMinor)} to this account`
-    return refuse('conflict', `Somebody else must approve ${wanted} before it is completed.`, 'approval-needed')
-  }
-  if (approval.by !== by) return undefined
-  return refuse('conflict', 'Whoever approved a withdrawal does not complete it.', 'four-eyes')
+  if (!approval) return refuse('conflict', 'approval-needed', { amount: amountMinor })
+  return approval.by === by ? refuse('conflict', 'four-eyes') : undefined
 }
 
 function unlessPayable(state: Transfer, payoutsStopped: boolean | undefined): Withdrawal | Refused {
   if (state.kind !== 'withdrawal') return notWithdrawal()
-  if (isTerminal(state.status)) return refuse('conflict', `The transfer is ${state.status}, which is final.`, 'final')
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   return stopRefusal({ payoutsStopped }, state) ?? state
 }
 
 function notWithdrawal(): Refused {
-  return refuse('conflict', 'Only a withdrawal is claimed and approved.')
+  return refuse('conflict', 'withdrawal-required')
 }
 
 function claimedBy({ by, until }: { readonly by: string; readonly until: string }): Refused {
-  return refuse('conflict', `It is claimed by ${by} until ${until}.`, 'claimed')
+  return refuse('conflict', 'claimed-by-another', { by, until })
 }
 
 function tooMany(): Refused {
-  return refuse('conflict', `It was claimed and approved ${maxSteps} times: only the operator can settle it.`)
+  return refuse('conflict', 'claim-limit', { most: maxSteps })
 }

@@ -1,6 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
 import { formatTwoDecimals } from '../money.js'
-import { book, complete, isFinal, isMismatch } from './complete.js'
+import { book, complete, isMismatch } from './complete.js'
 import { cancelled, common } from './event-data.js'
 import { heldMinor } from './funds.js'
 import { approve, claim, claimRefusal, release } from './paying.js'
@@ -31,7 +31,7 @@ export const transferDecider: Decider<TransferState, TransferCommand, TransferEv
 
 export function decide(command: TransferCommand, state: TransferState): Decision<TransferEvent> {
   if (command.type === 'CreateDeposit' || command.type === 'CreateWithdrawal') return create(command, state)
-  if (state.kind === 'none') return refuse('not-found', 'There is no such transfer.')
+  if (state.kind === 'none') return refuse('not-found', 'unknown-transfer')
   switch (command.type) {
     case 'Complete':
       return complete(command, state)
@@ -78,7 +78,7 @@ function create(command: CreateDeposit | CreateWithdrawal, state: TransferState)
   if (state.kind === 'none') return accept(event)
   // The expiry follows from the time of the request, so a repeat may name another one.
   const same = sameRequest(evolve(initialState, event) as Transfer, state)
-  return same ? accept() : refuse('conflict', 'This referenceId was used before, with other content.')
+  return same ? accept() : refuse('conflict', 'reference-reused')
 }
 
 function creation(command: CreateDeposit | CreateWithdrawal): TransferCreated {
@@ -110,7 +110,7 @@ function isSameCustomer(a: Transfer, b: Transfer): boolean {
 }
 
 function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<TransferEvent> {
-  if (state.kind !== 'deposit') return refuse('conflict', 'Only a deposit takes money from a customer.')
+  if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { receivedAmountMinor, receiptUrl, mismatchPolicy, manualControlAboveMinor, at } = command
   const isHeld =
     manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor
@@ -133,19 +133,15 @@ function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<Transfer
 }
 
 function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEvent> {
-  if (state.kind !== 'deposit') return refuse('conflict', 'Only the money of a deposit is given back.')
+  if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { amountMinor, receiptUrl, toleranceMinor, at } = command
   const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
   // Whoever runs the command twice has not returned the money twice.
   if (earlier?.amountMinor === amountMinor) return accept()
-  if (earlier) {
-    return refuse('conflict', `With this receipt ${formatTwoDecimals(earlier.amountMinor)} was returned before.`)
-  }
-  const leftMinor = unsettledMinor(state)
-  if (leftMinor === 0n) return refuse('conflict', 'There is no money to give back.')
-  if (amountMinor > leftMinor) {
-    return refuse('conflict', `Only ${formatTwoDecimals(leftMinor)} is there to give back.`)
-  }
+  if (earlier) return refuse('conflict', 'receipt-reused', { returned: earlier.amountMinor })
+  const left = unsettledMinor(state)
+  if (left === 0n) return refuse('conflict', 'nothing-to-return')
+  if (amountMinor > left) return refuse('conflict', 'return-too-large', { left })
   const hasAmountMismatch = standingMismatch(state, -amountMinor, toleranceMinor)
   const data = { ...common(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
   return accept({ type: 'FundsReturned', data })
@@ -174,12 +170,12 @@ function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent
       return accept({ type: 'TransferReopened', data: { ...common(state, at), reason } })
     }
   }
-  return refuse('conflict', 'Only a cancelled or failed deposit can be reopened.')
+  return refuse('conflict', 'not-reopenable')
 }
 
 /** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
 function moveTo(status: Status, by: Settler, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
   if (state.status === status) return accept()
-  if (isTerminal(state.status)) return isFinal(state, status)
+  if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   return claimRefusal(by, state) ?? accept(event)
 }

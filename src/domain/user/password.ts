@@ -1,14 +1,15 @@
-/** NIST SP 800-63B asks for length and for nothing else; what anybody would guess first is refused. */
+import { type Violation, violate } from '../../kernel/rules.js'
+
+/** NIST SP 800-63B requires length and nothing else, apart from passwords that are guessed first. */
 
 const minLength = 12
 const maxLength = 256
 
-/** What is wrong with a password that a user chose, as the end of a sentence; undefined when it will do. */
-export function passwordProblem(password: string, email: string): string | undefined {
+/** Returns the rule that a chosen password violates, or `undefined`. */
+export function passwordProblem(password: string, email: string): Violation | undefined {
   const characters = [...password.normalize('NFC')]
-  if (characters.length < minLength) return `must have at least ${minLength} characters`
-  if (characters.length > maxLength) return `must have at most ${maxLength} characters`
-  if (new Set(characters).size === 1) return 'must not be one character again and again'
-  if (password.trim().normalize('NFC').toLowerCase() === email) return 'must not be the e-mail'
-  return undefined
+  if (characters.length < minLength) return violate('too-short', { least: minLength })
+  if (characters.length > maxLength) return violate('too-long', { most: maxLength })
+  if (new Set(characters).size === 1) return violate('one-character')
+  return password.trim().normalize('NFC').toLowerCase() === email ? violate('equals-email') : undefined
 }

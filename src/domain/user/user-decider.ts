@@ -1,4 +1,5 @@
-import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
+import { accept, type Decider, type Decision, type Refused, refuse, refuseField } from '../../kernel/decision.js'
+import { violate } from '../../kernel/rules.js'
 import type { DataOf } from '../event.js'
 import { isMerchantRole, type Role } from './permissions.js'
 import { evolve, initialState, type User, type UserState } from './user.js'
@@ -23,11 +24,11 @@ export const userDecider: Decider<UserState, UserCommand, UserEvent> = { initial
 
 function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
   if (command.type === 'Create') {
-    if (state.userId !== null) return refuse('conflict', 'This user exists already.')
+    if (state.userId !== null) return refuse('conflict', 'user-exists')
     const { type: _, ...data } = command
     return unlessMisplaced(command, { type: 'UserCreated', data })
   }
-  if (state.userId === null) return refuse('not-found', 'There is no such user.')
+  if (state.userId === null) return refuse('not-found', 'unknown-user')
   const { userId } = state
   const { at } = command
   switch (command.type) {
@@ -69,8 +70,8 @@ function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
     case 'SignIn':
     case 'Confirm': {
       const { codeCounter } = command
-      const problem = proofProblem(state, codeCounter)
-      if (problem !== undefined) return refuse('conflict', problem)
+      const refused = refusedProof(state, codeCounter)
+      if (refused) return refused
       const data = { userId, codeCounter, at }
       return accept(command.type === 'SignIn' ? { type: 'UserSignedIn', data } : { type: 'UserConfirmed', data })
     }
@@ -87,15 +88,18 @@ function unlessMisplaced(
   if (!isMerchantRole(role)) {
     return merchantIds === null
       ? accept(event)
-      : refuse('conflict', `The role ${role} is for all merchants.`, 'merchantIds')
+      : refuseField('merchantIds', violate('role-for-all-merchants', { role }))
   }
   const isBound = merchantIds !== null && merchantIds.length > 0
-  return isBound ? accept(event) : refuse('conflict', `The role ${role} needs one or more merchants.`, 'merchantIds')
+  return isBound ? accept(event) : refuseField('merchantIds', violate('role-needs-merchants', { role }))
 }
 
-/** Two sign-ins at once have read the same state; what the second one finds may be another. */
-function proofProblem({ disabled, secondFactor, lastCodeCounter }: User, codeCounter: number | null) {
-  if (disabled) return 'The user is disabled.'
-  if ((secondFactor === null) !== (codeCounter === null)) return 'The second factor has changed.'
-  return codeCounter !== null && codeCounter <= lastCodeCounter ? 'The code was used before.' : undefined
+/** Two simultaneous sign-ins have read the same state, which the first of them may have changed. */
+function refusedProof(
+  { disabled, secondFactor, lastCodeCounter }: User,
+  codeCounter: number | null,
+): Refused | undefined {
+  if (disabled) return refuse('conflict', 'user-disabled')
+  if ((secondFactor === null) !== (codeCounter === null)) return refuse('conflict', 'second-factor-changed')
+  return codeCounter !== null && codeCounter <= lastCodeCounter ? refuse('conflict', 'code-used') : undefined
 }

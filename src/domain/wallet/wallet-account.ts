@@ -73,7 +73,7 @@ export function debitOf(account: WalletAccount, trackingId: string): Movement | 
 
 function decide(command: WalletAccountCommand, state: WalletAccountState): Decision<WalletAccountEvent> {
   if (command.type === 'Open') return open(command, state)
-  if (state.accountNumber === null) return refuse('not-found', 'There is no such wallet account.')
+  if (state.accountNumber === null) return refuse('not-found', 'unknown-account')
   const { accountNumber } = state
   const { at } = command
   switch (command.type) {
@@ -99,11 +99,11 @@ function open(
   command: Extract<WalletAccountCommand, { type: 'Open' }>,
   state: WalletAccountState,
 ): Decision<WalletAccountEvent> {
-  if (state.accountNumber !== null) return refuse('conflict', 'There is a wallet account of this number already.')
+  if (state.accountNumber !== null) return refuse('conflict', 'account-exists')
   const { type: _, openingBalanceMinor, ...data } = command
   const opened = { type: 'WalletAccountOpened', data } as const
   if (openingBalanceMinor === 0n) return accept(opened)
-  if (openingBalanceMinor > maxBalanceMinor) return refuse('conflict', 'The balance would be too large.')
+  if (openingBalanceMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
   const { accountNumber, at } = command
   const credit = { accountNumber, reference: openingReference, amountMinor: openingBalanceMinor, at }
   return accept<WalletAccountEvent>(opened, { type: 'WalletAccountCredited', data: credit })
@@ -115,11 +115,9 @@ function credit(
 ): Decision<WalletAccountEvent> {
   for (let movement = account.movement; movement; movement = movement.previous) {
     if (movement.kind !== 'credit' || movement.key !== reference) continue
-    return movement.amountMinor === amountMinor
-      ? accept()
-      : refuse('conflict', 'Another amount was credited under this reference.')
+    return movement.amountMinor === amountMinor ? accept() : refuse('conflict', 'reference-credited')
   }
-  if (account.balanceMinor + amountMinor > maxBalanceMinor) return refuse('conflict', 'The balance would be too large.')
+  if (account.balanceMinor + amountMinor > maxBalanceMinor) return refuse('conflict', 'balance-too-large')
   const { accountNumber } = account
   return accept({ type: 'WalletAccountCredited', data: { accountNumber, reference, amountMinor, at } })
 }

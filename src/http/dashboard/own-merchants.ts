@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { Refusal } from '../../kernel/decision.js'
 import { Type } from '../../kernel/typebox.js'
 import type { SecurityLog } from '../../security/security-log.js'
 import { type RefusalName, RequestError } from '../refusals.js'
@@ -21,16 +20,6 @@ export function requireOwn(
   const isOwn = merchantId !== undefined && (merchantIds === null || merchantIds.includes(merchantId))
   if (!isOwn) throw new RequestError(refusal)
   return merchantId
-}
-
-type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
-
-/** What was decided about a merchant, or why not as an error. @throws RequestError */
-export function accepted<Result extends Decided>(result: Result): Extract<Result, { readonly accepted: true }> {
-  if (result.accepted) return result as Extract<Result, { readonly accepted: true }>
-  const { reason, message } = result.refusal
-  if (reason === 'not-found') throw new RequestError('unknown-merchant', { details: message })
-  throw new RequestError('merchant-conflict', { details: message })
 }
 
 type MerchantChange =

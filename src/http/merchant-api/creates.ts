@@ -12,7 +12,7 @@ import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import type { Clock } from '../../kernel/clock.js'
 import { successEnvelope } from '../envelope.js'
 import { type PayPageLinkOptions, payPageUrl } from '../payment-page/pay-page-link.js'
-import { invalid, RequestError, refusals } from '../refusals.js'
+import { accepted, invalid, RequestError, refusals } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
 import type { HostedDeposit, NativeDeposit, Withdrawal } from './create-schemas.js'
@@ -160,11 +160,9 @@ export class Creates {
   }
 
   #accepted(result: TransferResult, channel: Channel): Transfer {
-    if (!result.accepted) {
-      throw new RequestError(result.refusal.reason === 'hash-reused' ? 'hash-reused' : 'conflict')
-    }
-    if (result.changed) this.app.countCreate(channel, result.transfer.merchantId)
-    return result.transfer
+    const { changed, transfer } = accepted('transfer', result)
+    if (changed) this.app.countCreate(channel, transfer.merchantId)
+    return transfer
   }
 
   /** Undefined when the request carries none. */

@@ -4,9 +4,8 @@ import type { CompleteRequest, TransferCommands, TransferResult } from '../../co
 import { type Currency, isPayable } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'
 import { badRequest, bodyFailures, keyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
-import { invalid, RequestError } from '../refusals.js'
+import { accepted, invalid, RequestError } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { settlingRefusal } from '../settling-refusals.js'
 import { checkWords } from '../settling-texts.js'
 import { ownTransfer } from './own-transfer.js'
 import { shownActor, viewOfTransfer } from './transfer-view.js'
@@ -45,9 +44,8 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
   ) => {
     const { transfer } = await ownTransfer(transfers, request, request.params.trackingId)
     if (transfer.kind !== 'withdrawal') throw new RequestError('unknown-transfer')
-    const result = await action(transfer.trackingId)
-    if (!result.accepted) throw settlingRefusal(result, shownActor)
-    return viewOfTransfer(result.transfer, result.revision)
+    const done = accepted('transfer', await action(transfer.trackingId), shownActor)
+    return viewOfTransfer(done.transfer, done.revision)
   }
   for (const [action, operationId, summary] of [
     ['claim', 'claimWithdrawal', 'Claim a withdrawal: for 15 minutes nobody else pays it'],

@@ -89,7 +89,7 @@ export class WalletAccounts {
       const { state, revision } = await loadStream(this.store, emailReservationDecider, reservation)
       const reserved = state.accountNumber
       const account = reserved === null ? undefined : await this.find(reserved)
-      if (account?.emailMac === emailMac) return refuse('conflict', 'There is an account with this e-mail already.')
+      if (account?.emailMac === emailMac) return refuse('conflict', 'email-taken')
       const finishes = reserved !== null && !account
       const accountNumber = finishes ? reserved : this.newNumber()
       const decision = walletAccountDecider.decide(commandFor(accountNumber), walletAccountDecider.initialState)

@@ -14,7 +14,6 @@ import {
   type Payment,
   type PaymentCollection,
   type PaymentCommand,
-  type PaymentRefusal,
   paymentDecider,
 } from '../../domain/payment/payment.js'
 import type { CollectionOutcome } from '../../domain/payment/payment-events.js'
@@ -84,7 +83,7 @@ export class WalletCollections {
     const job = { trackingId, merchantId, context }
     const started = await this.execute(job, { type: 'StartCollection', challengeId, amountMinor }, context, loaded)
     if (!started.accepted) {
-      switch (started.refusal.rule as PaymentRefusal) {
+      switch (started.refusal.rule) {
         case 'collecting':
           return walletFailure('payment-under-way')
         case 'collected':
@@ -181,7 +180,7 @@ export class WalletCollections {
       if (outcome === 'collected') {
         const received = { receivedAmountMinor: collectedAmountMinor, receiptUrl }
         const result = await transfers.receiveFunds(trackingId, number, received, context)
-        if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.message}`)
+        if (!result.accepted) throw new Error(`money of ${trackingId} was not taken up: ${result.refusal.rule}`)
         transfer = result.transfer
       }
       if (outcome === 'unknown') transfer = await this.#holdPending(trackingId, context)

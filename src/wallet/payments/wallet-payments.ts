@@ -12,7 +12,7 @@ import {
   latestCollection,
   maxLogIns,
   type Payment,
-  type PaymentRefusal,
+  type PaymentRule,
   paidFrom,
 } from '../../domain/payment/payment.js'
 import { walletCodesStream } from '../../domain/streams.js'
@@ -398,7 +398,7 @@ async function reachingWallet<Value extends object>(
 }
 
 function failureOf(rule: string | undefined): WalletFailure {
-  switch (rule as PaymentRefusal) {
+  switch (rule as PaymentRule) {
     case 'too-many-log-ins':
       return walletFailure('too-many-logins')
     case 'already-verified':

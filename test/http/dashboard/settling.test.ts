@@ -28,7 +28,7 @@ async function person(name: string, role: 'viewer' | 'operator' | 'approver' | '
   const email = `${randomUUID()}@example.com`
   const bound = role === 'auditor' ? null : merchantIds
   const created = await users.create({ email, name, role, merchantIds: bound }, context, password)
-  if (!created.accepted) throw new Error(created.refusal.message)
+  if (!created.accepted) throw new Error(created.refusal.rule)
   const signedIn = await signIn(app, { email, password })
   return { ...signedIn, name, actor: `user:${created.user.userId}` }
 }

@@ -9,6 +9,7 @@ import { type ListedCallback, listCallbacks, listCallbacksOfTransfer } from '../
 import { endpointHealth } from '../../../queries/endpoint-queries.js'
 import type { ReadModels } from '../../../read-models/read-models.js'
 import { type TestEndpoint, takeUp, tested } from '../../callback-endpoints.js'
+import { accepted } from '../../refusals.js'
 import { cursorOf, limitOf, timeOf } from '../../v1/query-values.js'
 import {
   CallbacksAnswer,
@@ -20,7 +21,7 @@ import {
   TestAnswer,
 } from '../api.js'
 import { itemOf } from '../merchants/merchant-view.js'
-import { accepted, merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
+import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
 import { contextOf } from '../session-guard.js'
 
 export interface DashboardCallbackOptions extends OwnMerchantOptions {
@@ -119,7 +120,7 @@ const endpointRoutes: FastifyPluginAsyncTypebox<DashboardCallbackOptions> = asyn
     schema: { hide: true, params: merchantParams, response: { 200: MerchantItem } },
     handler: async (request: FastifyRequest<{ Params: { merchantId: string } }>) => {
       const merchantId = requireOwn(request, request.params.merchantId)
-      const { merchant } = accepted(await merchants.enableCallbacks(merchantId, contextOf(request)))
+      const { merchant } = accepted('merchant', await merchants.enableCallbacks(merchantId, contextOf(request)))
       noteMerchantChange(options, request, 'endpoint-enabled', merchantId)
       await directory.catchUp()
       return itemOf(merchant)

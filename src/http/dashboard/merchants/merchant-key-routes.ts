@@ -6,9 +6,9 @@ import { keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
 import { overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
 import { parseMoment } from '../../../kernel/parse-time.js'
 import { Type } from '../../../kernel/typebox.js'
-import { invalid } from '../../refusals.js'
+import { accepted, invalid } from '../../refusals.js'
 import { CreateKeyRequest, IssuedSecret, MerchantItem, RotateRequest } from '../api.js'
-import { accepted, merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
+import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
 import { contextOf } from '../session-guard.js'
 import { itemOf } from './merchant-view.js'
 
@@ -41,7 +41,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, opti
     handler: async (request) => {
       const merchantId = requireOwn(request, request.params.merchantId)
       const key = keyOf(request.body, clock())
-      const { webApiKey: value } = accepted(await merchants.createApiKey(merchantId, key, contextOf(request)))
+      const { webApiKey: value } = accepted(
+        'merchant',
+        await merchants.createApiKey(merchantId, key, contextOf(request)),
+      )
       return { merchant: await done(request, 'key-created', merchantId), value }
     },
   })
@@ -56,7 +59,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, opti
     },
     handler: async (request) => {
       const merchantId = requireOwn(request, request.params.merchantId)
-      accepted(await merchants.revokeApiKey(merchantId, request.params.keyId, contextOf(request)))
+      accepted('merchant', await merchants.revokeApiKey(merchantId, request.params.keyId, contextOf(request)))
       return done(request, 'key-revoked', merchantId)
     },
   })
@@ -71,8 +74,8 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, opti
       const context = contextOf(request)
       const value =
         secret === 'webApiKey'
-          ? accepted(await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
-          : accepted(await merchants.rotateSecret(merchantId, secret, minutes, context)).value
+          ? accepted('merchant', await merchants.rotateApiKey(merchantId, minutes, context)).webApiKey
+          : accepted('merchant', await merchants.rotateSecret(merchantId, secret, minutes, context)).value
       return { merchant: await done(request, `${secret}-rotated`, merchantId), value }
     },
   })

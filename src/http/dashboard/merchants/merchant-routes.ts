@@ -9,9 +9,9 @@ import {
 } from '../../../commands/merchant/settings-changes.js'
 import type { Merchant } from '../../../domain/merchant/merchant.js'
 import { defaultSettings, type MerchantSettings } from '../../../domain/merchant/merchant-settings.js'
-import { RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { ChangeMerchantRequest, CreateMerchantRequest, IssuedMerchant, MerchantItem, MerchantsAnswer } from '../api.js'
-import { accepted, merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
+import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
 import { contextOf } from '../session-guard.js'
 import { keyRoutes } from './merchant-key-routes.js'
 import { itemOf, settingsIn } from './merchant-view.js'
@@ -97,7 +97,10 @@ const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async 
       const isElsewhere = callbackUrl !== undefined && callbackUrl !== before.settings.callbackUrl
       const changes = { ...others, ...(isElsewhere && { callbackUrl }) }
       refuseSettings(before.settings, changes, options)
-      const result = accepted(await changeMerchantSettings(merchants, merchantId, changes, contextOf(request)))
+      const result = accepted(
+        'merchant',
+        await changeMerchantSettings(merchants, merchantId, changes, contextOf(request)),
+      )
       return result.changed ? done(request, 'settings', result.merchant) : itemOf(result.merchant)
     },
   })
@@ -115,7 +118,7 @@ const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async 
         const context = contextOf(request)
         const result =
           change === 'suspended' ? merchants.suspend(merchantId, context) : merchants.resume(merchantId, context)
-        return done(request, change, accepted(await result).merchant)
+        return done(request, change, accepted('merchant', await result).merchant)
       },
     })
   }

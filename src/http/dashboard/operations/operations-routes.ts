@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type SkipEventResult, skipEvent } from '../../../commands/skip-events.js'
+import { skipEvent } from '../../../commands/skip-events.js'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { SecurityLog } from '../../../security/security-log.js'
-import { RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { contextOf } from '../session-guard.js'
 import {
   PauseRequest,
@@ -111,7 +111,10 @@ const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, 
     schema: { hide: true, body: SkipEventRequest, response: { 200: SkipEventAnswer } },
     handler: async (request) => {
       const { stream, revision } = request.body
-      const { problem, changed } = decided(await skipEvent({ store, clock }, request.body, contextOf(request)))
+      const { problem, changed } = accepted(
+        'event',
+        await skipEvent({ store, clock }, request.body, contextOf(request)),
+      )
       note(options, request, 'skip-event', `${stream}@${revision}`)
       return { problem, changed }
     },
@@ -122,13 +125,6 @@ const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, 
 function done(outcome: AskedOfProjection): void {
   if (outcome === 'unknown') throw new RequestError('unknown-projection')
   if (outcome !== 'done') throw new RequestError('projection-conflict', { details: outcome.conflict })
-}
-
-/** @throws RequestError */
-function decided(result: SkipEventResult): Extract<SkipEventResult, { accepted: true }> {
-  if (result.accepted) return result
-  const { reason, message: details } = result.refusal
-  throw new RequestError(reason === 'not-found' ? 'unknown-event' : 'event-conflict', { details })
 }
 
 function note({ securityLog }: OperationsOptions, request: FastifyRequest, change: string, subject: string): void {

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refusalText } from '../../../commands/refusal-texts.js'
 import type { TransferResult } from '../../../commands/transfer/transfers.js'
 import { type BankFormat, bankFile } from '../../../domain/bank-file/bank-file.js'
 import { uuidV5 } from '../../../kernel/uuid.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { RequestError, refusals } from '../../refusals.js'
+import { RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
-import { settlingRefusal } from '../../settling-refusals.js'
 import { checkWords } from '../../settling-texts.js'
 import { streamId } from '../../v1/own-transfer.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
@@ -151,12 +151,16 @@ async function fileFor(
   const file = bankFile({ format, debtor, currency, messageId, withdrawals, at: clock() })
   if (file.accepted) return file.text
   const validationErrors = file.problems.map((problem) => {
-    if (problem.about !== 'trackingIds') return { message: problem.message, members: [problem.about] }
+    if (problem.about !== 'trackingIds') {
+      return { message: refusalText(problem.violation, problem.about), members: [problem.about] }
+    }
     const { transfer, refusal } = problem
-    const { details } = settlingRefusal({ accepted: false, refusal, transfer }, viewing.nameOf).particulars
     // Each is a member of its own: of several about one, a page shows the first.
     const member = `trackingIds/${distinct.indexOf(transfer.trackingId)}`
-    return { message: `trackingIds ${transfer.referenceId}: ${details}`, members: [member] }
+    return {
+      message: `trackingIds ${transfer.referenceId}: ${refusalText(withNames(refusal, viewing.nameOf))}`,
+      members: [member],
+    }
   })
   throw new RequestError('invalid-request', { validationErrors })
 }

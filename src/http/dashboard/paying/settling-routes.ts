@@ -5,8 +5,7 @@ import { type Currency, isPayable } from '../../../domain/currency.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { needsApproval } from '../../../domain/transfer/withdrawal-claims.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { invalid, RequestError } from '../../refusals.js'
-import { settlingRefusal } from '../../settling-refusals.js'
+import { accepted, invalid, RequestError } from '../../refusals.js'
 import { checkWords } from '../../settling-texts.js'
 import {
   ApproveAction,
@@ -136,8 +135,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
 
 /** @throws RequestError that tells who did what instead */
 export function acceptedOf(result: TransferResult, request: FastifyRequest, options: SettlingOptions): FoundTransfer {
-  if (!result.accepted) throw settlingRefusal(result, viewingOf(request, options).nameOf)
-  return result
+  return accepted('transfer', result, viewingOf(request, options).nameOf)
 }
 
 /** A large payment is made by somebody who is surely still there. @throws RequestError */

@@ -4,11 +4,11 @@ import type { UserCommands } from '../../../commands/user/user-commands.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { User } from '../../../domain/user/user.js'
 import { Type } from '../../../kernel/typebox.js'
-import { RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { ChangeRoleRequest, CreateUserRequest, IssuedPassword, SessionsAnswer, UserItem, UsersAnswer } from '../api.js'
 import { contextOf } from '../session-guard.js'
 import { viewOfSession } from '../sign-in/own-session-routes.js'
-import { accepted, noteChange, type UserChangeOptions } from './user-changes.js'
+import { noteChange, type UserChangeOptions } from './user-changes.js'
 
 export interface UsersOptions extends UserChangeOptions {
   readonly users: UserCommands
@@ -42,7 +42,10 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     schema: { hide: true, body: CreateUserRequest, response: { 200: IssuedPassword } },
     handler: async (request) => {
       const { email, name, role, merchantIds = null } = request.body
-      const { user, password } = accepted(await users.create({ email, name, role, merchantIds }, contextOf(request)))
+      const { user, password } = accepted(
+        'user',
+        await users.create({ email, name, role, merchantIds }, contextOf(request)),
+      )
       noteChange(options, request, 'created', user.userId)
       return { user: answered(user), password }
     },
@@ -55,7 +58,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     handler: async (request) => {
       const { role, merchantIds = null } = request.body
       const { userId } = request.params
-      const { user } = accepted(await users.changeRole(userId, role, merchantIds, contextOf(request)))
+      const { user } = accepted('user', await users.changeRole(userId, role, merchantIds, contextOf(request)))
       noteChange(options, request, 'role', userId)
       return answered(user)
     },
@@ -73,7 +76,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
         const { userId } = request.params
         const context = contextOf(request)
         const done = change === 'disabled' ? users.disable(userId, context) : users.enable(userId, context)
-        const { user } = accepted(await done)
+        const { user } = accepted('user', await done)
         noteChange(options, request, change, userId)
         return answered(user)
       },
@@ -86,7 +89,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     schema: { hide: true, params, response: { 200: IssuedPassword } },
     handler: async (request) => {
       const { userId } = request.params
-      const { user, password } = accepted(await users.reset(userId, contextOf(request)))
+      const { user, password } = accepted('user', await users.reset(userId, contextOf(request)))
       noteChange(options, request, 'reset', userId)
       return { user: answered(user), password }
     },
@@ -109,7 +112,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, o
     schema: { hide: true, params },
     handler: async (request, reply) => {
       const { userId } = request.params
-      accepted(await users.endSessions(userId, contextOf(request)))
+      accepted('user', await users.endSessions(userId, contextOf(request)))
       noteChange(options, request, 'sessions-ended', userId)
       return reply.code(204).send()
     },

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type SecretBox, SecretBoxError } from '../../../security/secret-box.js'
-import { RequestError } from '../../refusals.js'
+import { accepted, RequestError } from '../../refusals.js'
 import { ChangePasswordRequest, SecondFactorCode, SecondFactorOffer, SessionAnswer } from '../api.js'
 import { prover } from '../audit/transfer-proof-routes.js'
-import { accepted, noteChange, type UserChangeOptions } from '../people/user-changes.js'
+import { noteChange, type UserChangeOptions } from '../people/user-changes.js'
 import { contextOf } from '../session-guard.js'
 import { answerOf, type SessionOptions } from './session-routes.js'
 
@@ -29,7 +29,7 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
       const { current, next } = request.body
       // The code was given when the session began.
       await prove({ email: users.emailOf(before), password: current, purpose: 'PasswordOnly' }, request, reply)
-      const { user } = accepted(await users.changePassword(before, { current, next }, contextOf(request)))
+      const { user } = accepted('user', await users.changePassword(before, { current, next }, contextOf(request)))
       noteChange(options, request, 'password')
       // All sessions are over by it, this one as well: what somebody else may have had of it is worth nothing now.
       await viewers.sessions.end(user.userId, session.sessionId)
@@ -58,7 +58,7 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
       if (session.offeredSecret === null) throw new RequestError('user-conflict', { details: 'There is no offer.' })
       const secret = opened(secretBox, session.offeredSecret, offered(session.sessionId))
       const set = await users.setSecondFactor(before.userId, secret, request.body.code, contextOf(request))
-      const { user } = accepted(set)
+      const { user } = accepted('user', set)
       noteChange(options, request, 'second-factor-set')
       return answerOf(options, { user, session: await viewers.sessions.offerSecret(session, null), csrfToken })
     },
@@ -70,7 +70,7 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
     schema,
     handler: async (request) => {
       const { user: before, session, csrfToken } = request.visit!
-      const { user } = accepted(await users.removeSecondFactor(before.userId, contextOf(request)))
+      const { user } = accepted('user', await users.removeSecondFactor(before.userId, contextOf(request)))
       noteChange(options, request, 'second-factor-removed')
       return answerOf(options, { user, session, csrfToken })
     },

@@ -2,8 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { UserCommands } from '../../../commands/user/user-commands.js'
 import { Type } from '../../../kernel/typebox.js'
+import { accepted } from '../../refusals.js'
 import { type SessionItem, SessionsAnswer } from '../api.js'
-import { accepted, noteChange, type UserChangeOptions } from '../people/user-changes.js'
+import { noteChange, type UserChangeOptions } from '../people/user-changes.js'
 import { contextOf, type Viewer } from '../session-guard.js'
 import { endOf, type Session } from './sessions.js'
 
@@ -41,7 +42,7 @@ export const ownSessionRoutes: FastifyPluginAsyncTypebox<OwnSessionsOptions> = a
     ...viewers.allow('account:own'),
     schema: { hide: true },
     handler: async (request, reply) => {
-      accepted(await options.users.endSessions(request.viewer.userId, contextOf(request)))
+      accepted('user', await options.users.endSessions(request.viewer.userId, contextOf(request)))
       noteChange(options, request, 'sessions-ended')
       viewers.cookies.clearSession(reply)
       return reply.code(204).send()

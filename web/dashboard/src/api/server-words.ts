@@ -101,7 +101,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   ],
   [/^It needs the permission (?<permission>\S+)\.$/, 'permission'],
   [/^This is the last administrator: make another one first\.$/, 'lastAdministrator'],
-  [/^There is a user with this e-mail already\.$/, 'emailTaken'],
+  [/^This email is already in use\.$/, 'emailTaken'],
   [/^There is no offer\.$/, 'noOffer'],
   [/^There is no such key\.$/, 'noKey'],
   [/^The merchant has a key of this name\.$/, 'keyNameTaken'],

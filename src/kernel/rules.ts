@@ -1,0 +1,133 @@
+/** The kinds of values that explain a violated rule. Each reader's texts format them in the reader's language. */
+interface Kinds {
+  /** Minor units. */
+  readonly amount: bigint
+  readonly number: number
+  /** ISO 8601 in UTC. */
+  readonly time: string
+  /** The actor of an event's metadata, or the name under which the reader knows it. */
+  readonly actor: string
+  readonly status: string
+  readonly role: string
+  /** A task of a projection. */
+  readonly task: string
+  /** The latest changes of a transfer, oldest first. */
+  readonly changes: readonly Change[]
+  /** Shown unchanged. */
+  readonly text: string
+}
+
+export interface Change {
+  /** The event's type. */
+  readonly type: string
+  readonly by: string
+  readonly at: string
+}
+
+export type ValueKind = keyof Kinds
+export type RuleValue = Kinds[ValueKind]
+
+/**
+ * Every rule that can reject a command or a field of a request, with the values that explain it. The texts are in
+ * src/commands/refusal-texts.ts for the merchant API and the command line, and in web/dashboard/texts for the dashboard.
+ */
+export const rules = {
+  // Transfers
+  'unknown-transfer': {},
+  'reference-reused': {},
+  'hash-reused': {},
+  'changed-meanwhile': { changes: 'changes' },
+  'deposit-required': {},
+  'withdrawal-required': {},
+  'status-final': { status: 'status' },
+  'booking-final': { booked: 'amount', amount: 'amount' },
+  'amount-needed': {},
+  'reason-needed': { left: 'amount' },
+  'confirmation-needed': { requested: 'amount', amount: 'amount' },
+  'confirmation-differs': { confirmed: 'amount', amount: 'amount' },
+  'receipt-reused': { returned: 'amount' },
+  'nothing-to-return': {},
+  'return-too-large': { left: 'amount' },
+  'not-reopenable': {},
+  // Withdrawals
+  'payouts-stopped': {},
+  'claim-needed': {},
+  'claim-expired': { until: 'time' },
+  'claimed-by-another': { by: 'actor', until: 'time' },
+  'claim-limit': { most: 'number' },
+  'four-eyes': {},
+  'approval-needed': { amount: 'amount' },
+  'approval-not-needed': {},
+  'already-paid': {},
+  'sepa-euros-only': { currency: 'text' },
+  'sepa-amount-too-large': { most: 'amount' },
+  'account-not-iban': {},
+  // Callbacks
+  'unknown-callback': {},
+  'resent-too-often': {},
+  // Merchants
+  'unknown-merchant': {},
+  'merchant-exists': {},
+  'api-key-unknown': {},
+  'api-key-name-taken': {},
+  'too-many-api-keys': { most: 'number' },
+  'time-passed': {},
+  // Users
+  'unknown-user': {},
+  'user-exists': {},
+  'user-disabled': {},
+  'email-taken': {},
+  'last-administrator': {},
+  'second-factor-changed': {},
+  'code-used': {},
+  'wrong-code': {},
+  'role-for-all-merchants': { role: 'role' },
+  'role-needs-merchants': { role: 'role' },
+  // Wallet accounts
+  'unknown-account': {},
+  'account-exists': {},
+  'balance-too-large': {},
+  'reference-credited': {},
+  // Events
+  'unknown-stream': { stream: 'text' },
+  'unknown-event': { stream: 'text', revision: 'number' },
+  'event-readable': {},
+  // Fields
+  required: {},
+  'email-invalid': {},
+  'iban-invalid': {},
+  'bic-invalid': {},
+  'visible-text': { most: 'number' },
+  'too-short': { least: 'number' },
+  'too-long': { most: 'number' },
+  'one-character': {},
+  'equals-email': {},
+  unchanged: {},
+} as const satisfies { readonly [rule: string]: { readonly [name: string]: ValueKind } }
+
+export type RuleName = keyof typeof rules
+export type RuleValues = Readonly<Record<string, RuleValue>>
+
+type NoValues = Readonly<Record<string, never>>
+
+/** The last argument of a function that takes a rule: its values, if it has any. */
+export type ValueArguments<Rule extends string> = Rule extends RuleName
+  ? keyof (typeof rules)[Rule] extends never
+    ? [values?: NoValues]
+    : [values: { readonly [Name in keyof (typeof rules)[Rule]]: Kinds[(typeof rules)[Rule][Name] & ValueKind] }]
+  : [values?: NoValues]
+
+/** A rule that a command or a field violates, without a word of any language. */
+export interface Violation<Rule extends string = RuleName> {
+  readonly rule: Rule
+  readonly values: RuleValues
+}
+
+export interface FieldViolation extends Violation {
+  /** The JSON name of the field. */
+  readonly field: string
+}
+
+export function violate<Rule extends RuleName>(rule: Rule, ...[values]: ValueArguments<Rule>): Violation<Rule> {
+  return { rule, values: values ?? {} }
+}
