@@ -2,10 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/merchant/address-index.js'
 import { changeMerchantSettings, settingsRefusal } from '../commands/merchant/settings-changes.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
+import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import {
   defaultSettings,
   depositExpiryMinutes,
-  type MerchantSettings,
   maxNameLength,
   overlapMinutes,
   rateLimitPerSecond,

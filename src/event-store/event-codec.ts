@@ -1,29 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { Static, TObject } from '@sinclair/typebox'
+import type { DataOf } from '../domain/event.js'
 import { streamKind } from '../domain/streams.js'
-import { type EventSchemas, type EventType, eventSchemas, schemasByStream } from './event-schemas.js'
+import { type DomainEvent, eventSchemas, olderVersions, schemasByStream } from './event-schemas.js'
 import type { JsonObject, NewEvent, RecordedEvent } from './event-store.js'
 import { EventFormatError, eventVersions, shownType } from './event-versions.js'
 import { personalTypes, sealedField } from './personal-fields.js'
 
+export type { DomainEvent } from './event-schemas.js'
 export { EventFormatError, shownType } from './event-versions.js'
 
-/** Every event in the newest version of its schema. That the domain's own types say the same is checked by the compiler. */
-export type DomainEvent = {
-  readonly [type in EventType]: { readonly type: type; readonly data: Read<Newest<EventSchemas[type]>> }
-}[EventType]
-
-export type EventData<Type extends EventType> = Extract<DomainEvent, { readonly type: Type }>['data']
-
-type Newest<Versions> = Versions extends readonly [...unknown[], infer Schema extends TObject] ? Static<Schema> : never
-
-/** As the program has what is stored: amounts are bigint. */
-type Read<Stored> = Stored extends readonly (infer Item)[]
-  ? readonly Read<Item>[]
-  : Stored extends object
-    ? { readonly [name in keyof Stored]: name extends `${string}Minor` ? ReadMinor<Stored[name]> : Read<Stored[name]> }
-    : Stored
-type ReadMinor<Stored> = Stored extends string ? bigint : Stored
+export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
 
 /** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
 export type EventMetadata = {
@@ -35,9 +21,7 @@ export type EventMetadata = {
   readonly $causationId: string
 }
 
-/** By type, oldest first: each leads from a version to the next. No event has a second version yet. */
-const upcasters = {}
-const versions = eventVersions(eventSchemas, upcasters)
+const versions = eventVersions(eventSchemas, olderVersions)
 const prefixOfType = new Map(
   Object.entries(schemasByStream).flatMap(([prefix, types]) => Object.keys(types).map((type) => [type, prefix])),
 )
@@ -45,7 +29,7 @@ const prefixOfType = new Map(
 /** Makes an event ready to append. @throws EventFormatError when it does not fit its own schema. */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
   const data = minorToText(event.data)
-  const schemaVersion = versions.newest(event.type, data)
+  const schemaVersion = versions.checkNewest(event.type, data)
   const { actor, $correlationId, $causationId } = metadata
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }

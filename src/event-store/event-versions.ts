@@ -1,9 +1,7 @@
-import type { TObject } from '@sinclair/typebox'
-import type { TypeCheck } from '@sinclair/typebox/compiler'
-import { TypeCompiler } from '../kernel/typebox.js'
+import { type TObject, type TypeCheck, TypeCompiler } from '../kernel/typebox.js'
 import type { JsonObject } from './event-store.js'
 
-/** An event that does not have the stored format: damage, or a version newer than this program. */
+/** The stored data of an event does not have the expected format: it is damaged, or a newer program wrote it. */
 export class EventFormatError extends Error {
   override readonly name: string = 'EventFormatError'
 }
@@ -11,49 +9,48 @@ export class EventFormatError extends Error {
 const plainPath = /^(\/[A-Za-z0-9]{1,64}){1,8}$/
 const maxShownType = 64
 
-/** Whoever wrote the event chose its type: what is told of it must neither fill a page nor move a terminal's cursor. */
+/** Returns the event type for a message. Its writer chose it, so it must neither fill a page nor move the cursor of a terminal. */
 export function shownType(type: string): string {
   return type.slice(0, maxShownType).replaceAll(/[^\w$.-]/g, '?')
 }
 
-/** Turns stored data of one version into the next one's. Pure: it runs at every read. */
-export type Upcaster = (data: JsonObject) => JsonObject
-
-type PerType<Value> = { readonly [type: string]: readonly Value[] | undefined }
+/** A version of an event that is no longer written. */
+export interface OlderVersion {
+  readonly schema: TObject
+  /** Turns the data of this version into the next one's. It is pure, because it runs on every read. */
+  readonly upcast: (data: JsonObject) => JsonObject
+}
 
 export interface EventVersions {
-  /** Checks data that is about to be stored against the newest version, which is returned. @throws EventFormatError */
-  newest(type: string, data: unknown): number
-  /** Stored data in the newest version. @throws EventFormatError */
+  /** Checks data that is about to be stored against the newest version, and returns its number. @throws EventFormatError */
+  checkNewest(type: string, data: unknown): number
+  /** Returns stored data in the newest version. @throws EventFormatError */
   upcast(type: string, version: unknown, data: JsonObject): JsonObject
 }
 
-/**
- * `schemas[type][n]` is version n + 1, `upcasters[type][n]` leads from it to the next.
- * @throws Error when a version has no way to the newest: found when the program starts, not at the first old event
- */
-export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upcaster>): EventVersions {
+/** Creates the versions of all events from their newest schemas and their older versions, oldest first. Version numbers start at 1. */
+export function eventVersions(
+  newest: { readonly [type: string]: TObject },
+  older: { readonly [type: string]: readonly OlderVersion[] },
+): EventVersions {
   const types = new Map(
-    Object.entries(schemas).map(([type, versions = []]) => {
-      const steps = upcasters[type] ?? []
-      if (versions.length !== steps.length + 1) {
-        throw new Error(`${type} has ${versions.length} versions and ${steps.length} upcasters`)
-      }
-      return [type, { checks: versions.map(compiledWhenUsed), steps }]
+    Object.entries(newest).map(([type, schema]) => {
+      const steps = older[type] ?? []
+      return [type, { steps, checks: [...steps.map((each) => each.schema), schema].map(compiledWhenUsed) }]
     }),
   )
 
   function check(type: string, version: number, data: unknown): void {
     const schema = types.get(type)?.checks[version - 1]?.()
     if (schema?.Check(data)) return
-    // The path only: a value could be a customer's, and so could the name of a field that nobody knows.
+    // Only the path: a value may be a customer's, and so may the name of an unknown field.
     const path = schema?.Errors(data).First()?.path || '/'
     const shown = plainPath.test(path) ? path : '/'
     throw new EventFormatError(`${shownType(type)} version ${version} does not fit its schema at ${shown}`)
   }
 
   return {
-    newest(type, data) {
+    checkNewest(type, data) {
       const version = types.get(type)?.checks.length ?? 0
       check(type, version, data)
       return version
@@ -66,15 +63,15 @@ export function eventVersions(schemas: PerType<TObject>, upcasters: PerType<Upca
       }
       check(type, version, data)
       if (version === known.checks.length) return data
-      const upcast = known.steps.slice(version - 1).reduce((older, step) => step(older), data)
-      // An upcaster's mistake would otherwise be folded into states and read models.
+      const upcast = known.steps.slice(version - 1).reduce((stored, step) => step.upcast(stored), data)
+      // Otherwise states and read models would be built from a mistake of an upcaster.
       check(type, known.checks.length, upcast)
       return upcast
     },
   }
 }
 
-/** A command of the command line meets a few types only, and compiling all of them is a good part of its time. */
+/** Compiles a schema when it is first used: a command of the CLI reads a few types only, and compiling all of them takes long. */
 function compiledWhenUsed(schema: TObject): () => TypeCheck<TObject> {
   let compiled: TypeCheck<TObject> | undefined
   return () => {

@@ -1,5 +1,5 @@
 import { erasedAccountNumber, erasedText } from '../domain/personal-data.js'
-import { eventSchemas } from './event-schemas.js'
+import { eventSchemas, olderVersions } from './event-schemas.js'
 
 export interface PersonalField {
   readonly name: string
@@ -13,7 +13,8 @@ export const sealedField = 'sealed'
 const none: readonly PersonalField[] = []
 
 const fieldsByType: ReadonlyMap<string, readonly (readonly PersonalField[])[]> = new Map(
-  Object.entries(eventSchemas).flatMap(([type, versions]) => {
+  Object.entries(eventSchemas).flatMap(([type, newest]) => {
+    const versions = [...(olderVersions[type] ?? []).map(({ schema }) => schema), newest]
     const fields = versions.map(({ properties }) => personalFieldsIn(properties))
     return fields.some(({ length }) => length > 0) ? [[type, fields] as const] : []
   }),

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
+import { maxListedStreams } from '../domain/service-events.js'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Place, ReadProgress } from '../event-store/event-location.js'
-import { maxListedStreams } from '../event-store/event-schemas.js'
 import {
   type EventStore,
   type ExpectedRevision,

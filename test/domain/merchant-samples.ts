@@ -1,6 +1,5 @@
 import type { MerchantCommand } from '../../src/domain/merchant/merchant-decider.js'
-import type { MerchantEvent } from '../../src/domain/merchant/merchant-events.js'
-import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
+import type { MerchantEvent, MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 
 export const merchantId = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
 export const registeredAt = '2026-03-01T09:00:00.000Z'

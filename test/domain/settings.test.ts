@@ -1,7 +1,7 @@
 import t from 'tap'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import {
   givenSettingsProblem,
-  type MerchantSettings,
   paymentInstructionsProblem,
   settingsProblem,
 } from '../../src/domain/merchant/merchant-settings.js'

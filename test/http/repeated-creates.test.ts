@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { MerchantSettings } from '../../src/domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { settableClock } from '../support/embedded-store.js'
 import { long } from '../support/long.js'

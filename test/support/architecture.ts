@@ -27,7 +27,7 @@ export const areas: Areas = {
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
   // The port, the codec, and the embedded engine.
-  'event-store': { areas: ['kernel', 'domain'], packages: [typebox, eventLog] },
+  'event-store': { areas: ['kernel', 'domain'], packages: [eventLog] },
   'event-store/eventstoredb': {
     areas: ['event-store'],
     packages: ['@eventstore/db-client', '@grpc/grpc-js', 'google-protobuf'],

@@ -1,7 +1,6 @@
 import { type ApiKey, isApiKeyValid } from '../../domain/merchant/api-key.js'
 import { evolve, initialState, type Merchant, type MerchantState, validValues } from '../../domain/merchant/merchant.js'
-import type { MerchantEvent } from '../../domain/merchant/merchant-events.js'
-import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import type { MerchantEvent, MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { validSecretKeys } from '../../domain/merchant/secret-keys.js'
 import { streamPrefix } from '../../domain/streams.js'
 import type { UnreadableEventError } from '../../event-store/event-codec.js'

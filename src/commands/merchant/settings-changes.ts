@@ -1,8 +1,8 @@
 import { type Currency, isPayable } from '../../domain/currency.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   amountSettings,
   givenSettingsProblem,
-  type MerchantSettings,
   paymentInstructionsProblem,
   type SettingProblem,
   settingsProblem,

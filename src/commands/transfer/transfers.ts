@@ -1,5 +1,5 @@
 import { integrityDecider } from '../../domain/integrity/integrity.js'
-import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { openCollection, paymentDecider } from '../../domain/payment/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'

@@ -1,27 +1,25 @@
 import { accept, type Decider, type Decision } from '../../kernel/decision.js'
-import type { EventsOf } from '../event.js'
+import { Data, type EventsOf, Id, Time, type ValueOf } from '../event.js'
 
-/** How a merchant's callback endpoint has been doing, stream `callbacks-endpoint-<merchantId>`: what outlasts a restart. */
+const endpoint = { merchantId: Id, at: Time }
 
-interface Common {
-  readonly merchantId: string
-  readonly at: string
+/** The health of a merchant's callback endpoint, which outlasts a restart, in `callbacks-endpoint-<merchantId>`. */
+export const endpointEvents = {
+  /** Every attempt has failed since `since`. A single failure is not recorded. */
+  CallbackEndpointFailing: Data({ ...endpoint, since: Time }),
+  CallbackEndpointRecovered: Data(endpoint),
 }
 
-export type EndpointEvent = EventsOf<{
-  /** Nothing but failures since then (ISO 8601); a single failure is not written down. */
-  CallbackEndpointFailing: Common & { since: string }
-  CallbackEndpointRecovered: Common
-}>
+export type EndpointEvent = EventsOf<typeof endpointEvents>
 
 interface EndpointState {
-  /** ISO 8601; null while it answers. */
+  /** Null while the endpoint accepts callbacks. */
   readonly failingSince: string | null
 }
 
 type EndpointCommand =
-  | (Common & { readonly type: 'NoteFailing'; readonly since: string })
-  | (Common & { readonly type: 'NoteRecovered' })
+  | ({ readonly type: 'NoteFailing' } & ValueOf<typeof endpointEvents.CallbackEndpointFailing>)
+  | ({ readonly type: 'NoteRecovered' } & ValueOf<typeof endpointEvents.CallbackEndpointRecovered>)
 
 export const endpointDecider: Decider<EndpointState, EndpointCommand, EndpointEvent> = {
   initialState: { failingSince: null },
@@ -30,14 +28,15 @@ export const endpointDecider: Decider<EndpointState, EndpointCommand, EndpointEv
 }
 
 function decide(command: EndpointCommand, { failingSince }: EndpointState): Decision<EndpointEvent> {
-  const { type, ...data } = command
   switch (command.type) {
-    case 'NoteFailing':
-      return failingSince === null
-        ? accept({ type: 'CallbackEndpointFailing', data: { ...data, since: command.since } })
-        : accept()
-    case 'NoteRecovered':
+    case 'NoteFailing': {
+      const { type: _, ...data } = command
+      return failingSince === null ? accept({ type: 'CallbackEndpointFailing', data }) : accept()
+    }
+    case 'NoteRecovered': {
+      const { type: _, ...data } = command
       return failingSince === null ? accept() : accept({ type: 'CallbackEndpointRecovered', data })
+    }
     default:
       return command satisfies never
   }

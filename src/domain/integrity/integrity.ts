@@ -1,40 +1,43 @@
 import { accept, type Decider } from '../../kernel/decision.js'
-import type { EventsOf } from '../event.js'
+import { Data, type EventsOf, Index, Nullable, OneOf, Text, Time, type ValueOf } from '../event.js'
 
-/** What was found not to verify. */
-export interface Finding {
+const finding = {
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */
-  readonly kind: 'log' | 'tree' | 'checkpoint' | 'file'
-  /** `transfer-…@3`, `tile/entries/000`, `checkpoint`. */
-  readonly place: string
-  /** Of the leaf in the tree, from 0; null where it is about no single one. */
-  readonly leafIndex: number | null
-  /** A sentence, without any of the event's data. */
-  readonly problem: string
+  kind: OneOf('log', 'tree', 'checkpoint', 'file'),
+  /** Where it was found, such as `transfer-…@3`, `tile/entries/000` or `checkpoint`. */
+  place: Text,
+  /** The index of the leaf in the tree, from 0; null if the finding concerns no single leaf. */
+  leafIndex: Nullable(Index),
+  /** A sentence without any of the event's data. */
+  problem: Text,
 }
 
-interface IntegrityData {
-  /** From the first one on nothing is paid out until a person says otherwise. */
-  IntegrityViolated: Finding & { readonly treeSize: number; readonly at: string }
-  PayoutsResumed: { readonly reason: string; readonly at: string }
+const Finding = Data(finding)
+/** Something that does not verify. */
+export type Finding = ValueOf<typeof Finding>
+
+export const integrityEvents = {
+  /** From the first violation on nothing is paid out, until an administrator resumes payouts. */
+  IntegrityViolated: Data({ ...finding, treeSize: Index, at: Time }),
+  PayoutsResumed: Data({ reason: Text, at: Time }),
 }
 
-export type IntegrityEvent = EventsOf<IntegrityData>
+export type IntegrityEvent = EventsOf<typeof integrityEvents>
 
 export type IntegrityCommand =
   | { readonly type: 'Report'; readonly finding: Finding; readonly treeSize: number; readonly at: string }
   | { readonly type: 'Resume'; readonly reason: string; readonly at: string }
 
 export interface Integrity {
-  /** When payouts were stopped; null while they are not. */
+  /** The time at which payouts stopped; null while they continue. */
   readonly stoppedSince: string | null
-  /** Since payouts were resumed last. */
+  /** The findings since payouts were last resumed. */
   readonly findings: readonly Finding[]
-  /** Findings that a person has decided about: found again, they stop nothing. */
+  /** The findings before the last decision to resume payouts. Found again, they do not stop payouts. */
   readonly decided: ReadonlySet<string>
 }
 
-/** What an edited log leads to is found in one place after the other: more than this says nothing new. */
+/** An edited log causes findings in many places. More than this adds no information. */
 export const maxFindings = 100
 
 export const integrityDecider: Decider<Integrity, IntegrityCommand, IntegrityEvent> = {

@@ -3,8 +3,7 @@ import { violate } from '../../kernel/rules.js'
 import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKeyName, maxApiKeys } from './api-key.js'
 import { evolve, initialState, type Merchant, type MerchantState } from './merchant.js'
-import type { MerchantEvent, SealedSecret } from './merchant-events.js'
-import type { MerchantSettings } from './merchant-settings.js'
+import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 import { callbackSecretKey } from './secret-keys.js'
 
 type Data<Type extends MerchantEvent['type']> = DataOf<MerchantEvent, Type>

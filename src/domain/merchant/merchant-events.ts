@@ -1,60 +1,113 @@
-import type { EventsOf } from '../event.js'
-import type { Scope } from './api-key.js'
-import type { MerchantSettings } from './merchant-settings.js'
+import { Type } from '../../kernel/typebox.js'
+import {
+  Count,
+  Data,
+  type EventsOf,
+  Id,
+  Index,
+  Minor,
+  Nullable,
+  OneOf,
+  Sealed,
+  Text,
+  Time,
+  type ValueOf,
+} from '../event.js'
+import { scopes } from './api-key.js'
 
-/** What happens to a merchant. Secrets appear only sealed (docs/decisions) and API keys only as SHA-256 digests. */
+/** A secret that is sealed with the master key. */
+export type SealedSecret = ValueOf<typeof Sealed>
 
-/** AES-256-GCM envelope in text form: `v1.<key id>.<iv>.<ciphertext>.<tag>`, base64url. */
-export type SealedSecret = string
+const RequireSignature = OneOf('none', 'withdrawals', 'all')
+export type RequireSignature = ValueOf<typeof RequireSignature>
 
-interface Common {
-  readonly merchantId: string
-  /** ISO 8601, by the service's clock. */
-  readonly at: string
+const PaymentInstructions = Data({
+  /** A code of the catalogue. */
+  paymentMethod: Type.Integer(),
+  /** Plain text of several lines. */
+  text: Text,
+})
+export type PaymentInstructions = ValueOf<typeof PaymentInstructions>
+
+const MerchantSettings = Data({
+  name: Text,
+  callbackUrl: Text,
+  /** The addresses and CIDR ranges that are allowed to call; no one is if the list is empty. */
+  allowIps: Type.Array(Text, { maxItems: 1000 }),
+  /** Allows loopback callbacks without TLS and test wallets. Every page shows that the merchant is a sandbox. */
+  sandbox: Type.Boolean(),
+  /** Whether deposits with a different amount are cancelled (specification, Events, rule 3). */
+  autoCancelMismatch: Type.Boolean(),
+  mismatchToleranceMinor: Minor,
+  rateLimitPerSecond: Count,
+  depositExpiryMinutes: Count,
+  minAmountMinor: Minor,
+  maxAmountMinor: Minor,
+  /** Whether the native create is rejected without a hashCode. */
+  requireNativeHash: Type.Boolean(),
+  /** The creates that are rejected without a valid X-Signature. */
+  requireSignature: RequireSignature,
+  /** Whether a creation triggers a callback too. */
+  callbackOnCreate: Type.Boolean(),
+  /** The URL to which the payment page sends the customer back; null if it only says so. */
+  returnUrl: Nullable(Text),
+  /** The origins whose pages may show the payment page in a frame; none if the list is empty. */
+  frameAncestors: Type.Array(Text, { maxItems: 20 }),
+  /** The amount above which a deposit needs manual review before it is completed; null for none. */
+  manualControlAboveMinor: Nullable(Minor),
+  /** What the payment page tells customers of manual payment methods; at most one entry per method. */
+  paymentInstructions: Type.Array(PaymentInstructions, { maxItems: 50 }),
+  /** The amount above which a second person must approve a withdrawal before it is completed; null for none. */
+  approvalAboveMinor: Nullable(Minor),
+})
+export type MerchantSettings = ValueOf<typeof MerchantSettings>
+
+const merchant = { merchantId: Id, at: Time }
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+/** The previous credential stays valid until `previousValidUntil`. */
+const rotation = { ...merchant, previousValidUntil: Time }
+/** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
+const SecretKeyNumber = Index
+
+/** What happens to a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
+export const merchantEvents = {
+  MerchantRegistered: Data({
+    ...merchant,
+    settings: MerchantSettings,
+    apiKeySha256: Sha256,
+    secretKey: Sealed,
+    webhookSecret: Sealed,
+  }),
+  MerchantSettingsChanged: Data({
+    ...merchant,
+    changes: Type.Partial(MerchantSettings, { additionalProperties: false }),
+  }),
+  /** The main key was replaced: the one that a merchant is registered with, with the usual scopes and no expiry. */
+  ApiKeyRotated: Data({ ...rotation, apiKeySha256: Sha256 }),
+  /** An additional key exists. */
+  ApiKeyCreated: Data({
+    ...merchant,
+    name: Text,
+    apiKeySha256: Sha256,
+    validUntil: Nullable(Time),
+    scopes: Type.Array(OneOf(...scopes), { minItems: 1, uniqueItems: true }),
+  }),
+  ApiKeyRevoked: Data({ ...merchant, keyId: Type.String({ pattern: '^[0-9a-f]{12}$' }) }),
+  SecretKeyRotated: Data({ ...rotation, secretKey: Sealed }),
+  /** The merchant used a newer SecretKey, so callbacks are no longer hashed with an older one. */
+  SecretKeyTakenUp: Data({ ...merchant, number: SecretKeyNumber }),
+  WebhookSecretRotated: Data({ ...rotation, webhookSecret: Sealed }),
+  /** The same secrets, sealed with a different master key. */
+  MerchantSecretsResealed: Data({
+    ...merchant,
+    secretKeys: Type.Array(Data({ number: SecretKeyNumber, secretKey: Sealed }), { minItems: 1, maxItems: 100 }),
+    webhookSecret: Sealed,
+    previousWebhookSecret: Nullable(Sealed),
+  }),
+  MerchantSuspended: Data(merchant),
+  MerchantResumed: Data(merchant),
+  CallbackEndpointDisabled: Data({ ...merchant, reason: Text }),
+  CallbackEndpointEnabled: Data(merchant),
 }
 
-/** The credential before it stays valid until `previousValidUntil` (ISO 8601). */
-interface Rotation extends Common {
-  readonly previousValidUntil: string
-}
-
-interface MerchantData {
-  MerchantRegistered: Common & {
-    settings: MerchantSettings
-    apiKeySha256: string
-    secretKey: SealedSecret
-    webhookSecret: SealedSecret
-  }
-  MerchantSettingsChanged: Common & { changes: Partial<MerchantSettings> }
-  /** Of the main key, the one a merchant is registered with: it has the usual scopes and no expiry. */
-  ApiKeyRotated: Rotation & { apiKeySha256: string }
-  /** Another key beside those there are. */
-  ApiKeyCreated: Common & {
-    name: string
-    apiKeySha256: string
-    scopes: readonly Scope[]
-    validUntil: string | null
-  }
-  ApiKeyRevoked: Common & { keyId: string }
-  SecretKeyRotated: Rotation & { secretKey: SealedSecret }
-  /**
-   * The merchant was seen to use a SecretKey: callbacks are not hashed with an older one any more. `number`: 0 for the SecretKey the
-   * merchant is registered with, one more with each rotation.
-   */
-  SecretKeyTakenUp: Common & { number: number }
-  WebhookSecretRotated: Rotation & { webhookSecret: SealedSecret }
-  /** The same secrets under another master key; nothing else changes. */
-  MerchantSecretsResealed: Common & {
-    /** Of those there are; `number` as in SecretKeyTakenUp. */
-    secretKeys: readonly { readonly number: number; readonly secretKey: SealedSecret }[]
-    webhookSecret: SealedSecret
-    /** Null where there is none before it. */
-    previousWebhookSecret: SealedSecret | null
-  }
-  MerchantSuspended: Common
-  MerchantResumed: Common
-  CallbackEndpointDisabled: Common & { reason: string }
-  CallbackEndpointEnabled: Common
-}
-
-export type MerchantEvent = EventsOf<MerchantData>
+export type MerchantEvent = EventsOf<typeof merchantEvents>

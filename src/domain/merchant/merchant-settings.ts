@@ -1,50 +1,11 @@
 import { hiddenCharacters, isVisible } from '../../kernel/text.js'
 import { formatTwoDecimals } from '../money.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
+import type { MerchantSettings, PaymentInstructions, RequireSignature } from './merchant-events.js'
 
 /** A merchant's settings: their bounds and defaults, and what is refused. Whoever takes settings from somebody asks here. */
 
-export interface MerchantSettings {
-  readonly name: string
-  readonly callbackUrl: string
-  /** Addresses and CIDR ranges that may call; nobody when empty. */
-  readonly allowIps: readonly string[]
-  /** May use loopback callbacks without TLS, test wallets, and is named as such on every page. */
-  readonly sandbox: boolean
-  /** Cancels deposits whose amount differs (specification, Events, rule 3). */
-  readonly autoCancelMismatch: boolean
-  readonly mismatchToleranceMinor: bigint
-  /** A deposit of more is not completed before a person has looked at it; null: none. */
-  readonly manualControlAboveMinor: bigint | null
-  /** A withdrawal of more is completed only when another person than the one who pays has approved it; null: none. */
-  readonly approvalAboveMinor: bigint | null
-  readonly rateLimitPerSecond: number
-  readonly depositExpiryMinutes: number
-  readonly minAmountMinor: bigint
-  readonly maxAmountMinor: bigint
-  /** The native create is refused without a hashCode. */
-  readonly requireNativeHash: boolean
-  /** The creates that are refused without a valid X-Signature. */
-  readonly requireSignature: RequireSignature
-  /** Sends a callback for the creation too. */
-  readonly callbackOnCreate: boolean
-  /** Where the payment page sends the customer back to; null when it can only say so. */
-  readonly returnUrl: string | null
-  /** Origins whose pages may show the payment page in a frame; nobody's when empty. */
-  readonly frameAncestors: readonly string[]
-  /** What the payment page tells customers of manual payment methods; at most one for each. */
-  readonly paymentInstructions: readonly PaymentInstructions[]
-}
-
-export const signedCreates = ['none', 'withdrawals', 'all'] as const
-export type RequireSignature = (typeof signedCreates)[number]
-
-export interface PaymentInstructions {
-  /** A code of the catalogue. */
-  readonly paymentMethod: number
-  /** Plain text of several lines. */
-  readonly text: string
-}
+export const signedCreates = ['none', 'withdrawals', 'all'] as const satisfies readonly RequireSignature[]
 
 export const maxNameLength = 128
 export const rateLimitPerSecond = { min: 1, max: 100_000 } as const

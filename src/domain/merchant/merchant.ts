@@ -1,7 +1,6 @@
 import type { DataOf } from '../event.js'
 import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './api-key.js'
-import type { MerchantEvent, SealedSecret } from './merchant-events.js'
-import type { MerchantSettings } from './merchant-settings.js'
+import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 import { firstSecretKey, resealSecretKeys, rotateSecretKey, type SecretKeys } from './secret-keys.js'
 
 /** A credential and, while it is being rotated, the one before it. */

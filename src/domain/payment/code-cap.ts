@@ -1,25 +1,17 @@
 import { accept, type Decider } from '../../kernel/decision.js'
 import { dayMs } from '../../kernel/time.js'
-import type { EventsOf } from '../event.js'
+import type { DataOf, EventsOf } from '../event.js'
+import type { codeCapEvents } from './payment-events.js'
 
-interface WrongCode {
-  readonly accountNumber: number
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly challengeId: string
-  readonly attempt: number
-  readonly at: string
-}
+type WalletCodeRefused = EventsOf<typeof codeCapEvents>
+type WrongCode = DataOf<WalletCodeRefused, 'WalletCodeRefused'>
 
-/** A wrong code for a wallet account, whichever merchant's deposit it was for (`walletcodes-<keyed digest>`). */
-export type WalletCodeRefused = EventsOf<{ WalletCodeRefused: WrongCode }>
-
-/** Wrong codes for one account in {@link codeCapWindowMs}: a guesser who has the password hits one in 50,000 days. */
+/** The wrong codes allowed for one account in {@link codeCapWindowMs}. A guesser who has the password needs 50,000 days on average. */
 export const maxWrongCodes = 20
 export const codeCapWindowMs = dayMs
 
 interface WrongCodes {
-  /** Of the latest {@link maxWrongCodes}, oldest first (ISO 8601). */
+  /** The times of the latest {@link maxWrongCodes}, oldest first. */
   readonly latest: readonly string[]
 }
 
@@ -29,7 +21,7 @@ export const codeCapDecider: Decider<WrongCodes, WrongCode, WalletCodeRefused> =
   evolve: ({ latest }, { data }) => ({ latest: [...latest, data.at].slice(-maxWrongCodes) }),
 }
 
-/** Until when (milliseconds since the epoch) no code of the account is compared; undefined while codes are. */
+/** Returns when (in milliseconds since the epoch) codes of the account are compared again, or `undefined` if they are compared now. */
 export function codesLockedUntilMs({ latest }: WrongCodes, nowMs: number): number | undefined {
   if (latest.length < maxWrongCodes) return undefined
   const untilMs = Date.parse(latest[0]!) + codeCapWindowMs

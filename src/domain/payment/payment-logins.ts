@@ -10,26 +10,15 @@ import {
   withFailure,
 } from '../login-lock.js'
 
-/** Of the stream `walletlogins-<keyed digest of the e-mail>`: wrong passwords for one wallet account, and where it is known. */
+import type { walletLogInEvents } from './payment-events.js'
+
+/** What is recorded of a login besides the device and the time. */
 export interface WalletLogInSubject {
   readonly merchantId: string
   readonly trackingId: string
 }
 
-interface Common extends WalletLogInSubject {
-  readonly at: string
-}
-
-export type LogInEvent = EventsOf<{
-  WalletLogInFailed: Common & {
-    /** A device that is known to the account; null for all others together, who are strangers to it. */
-    device: string | null
-    /** From 1: how many there were from there, since the last right password of a known device or a day without any. */
-    failure: number
-  }
-  /** The password was right there: its failures count by themselves from now on, and those until now no more. */
-  WalletLogInDeviceKnown: Common & { device: string }
-}>
+export type LogInEvent = EventsOf<typeof walletLogInEvents>
 
 export const logInDecider: Decider<LogIns, LogInCommand<WalletLogInSubject>, LogInEvent> = {
   initialState: noLogIns,

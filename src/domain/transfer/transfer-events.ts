@@ -1,98 +1,129 @@
-import type { EventsOf } from '../event.js'
+import { Type } from '../../kernel/typebox.js'
+import {
+  Actor,
+  Data,
+  type EventsOf,
+  Id,
+  Minor,
+  Nullable,
+  OneOf,
+  Personal,
+  PositiveMinor,
+  Text,
+  Time,
+  type ValueOf,
+} from '../event.js'
 
-export type TransferKind = 'deposit' | 'withdrawal'
-export type DepositChannel = 'hosted' | 'native'
+export const TransferKind = OneOf('deposit', 'withdrawal')
+export type TransferKind = ValueOf<typeof TransferKind>
 
-/** On every event, so that a reader of one event needs no other. */
-interface Common {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly kind: TransferKind
-  readonly referenceId: string
-  /** Requested amount, minor units. */
-  readonly amountMinor: bigint
-  /** ISO 8601, by the service's clock. */
-  readonly at: string
-}
-
-interface Creation extends Common {
-  readonly userId: string
-  readonly name: string
-  readonly username: string
-  readonly paymentMethod: number
-  /** The merchant gets a callback of the creation: as it wanted then, whatever it wants later. */
-  readonly told: boolean
-  /** Names the hashCode that it was accepted with, where no claim does; null where there was none. */
-  readonly hashId: string | null
-}
-
-interface WithMessage extends Common {
-  readonly message: string | null
-}
+const DepositChannel = OneOf('hosted', 'native')
+export type DepositChannel = ValueOf<typeof DepositChannel>
 
 /** `requested`: by the merchant or an operator. */
-export type CancelReason = 'requested' | 'expired' | 'amount-mismatch'
+const CancelReason = OneOf('requested', 'expired', 'amount-mismatch')
+export type CancelReason = ValueOf<typeof CancelReason>
 
-interface TransferData {
-  DepositCreated: Creation & { channel: DepositChannel; expiresAt: string }
-  WithdrawalCreated: Creation & { accountNumber: string; identityNumber: string | null }
-  TransferCompleted: WithMessage & {
-    transactionAmountMinor: bigint
-    hasAmountMismatch: boolean
-    receiptUrl: string | null
-    /** Why another amount than had been received; null when it was that, or nothing had been. */
-    reason: string | null
-  }
-  TransferSentToManualControl: WithMessage
-  TransferCancelled: WithMessage & {
-    reason: CancelReason
-    /** Money that was received all the same and not returned, minor units; 0 when none. */
-    transactionAmountMinor: bigint
-    hasAmountMismatch: boolean
-    receiptUrl: string | null
-    /** The amount for which it was cancelled automatically, minor units; null when it was not. */
-    autoCancelledAmountMinor: bigint | null
-  }
-  TransferFailed: WithMessage
-  /** Money was taken that the transfer's status does not show: it was final already, or a person has to look at it first. */
-  LateFundsReceived: Common & {
-    /** Minor units. */
-    receivedAmountMinor: bigint
-    receiptUrl: string | null
-    /** What is there now is another amount than requested, by the merchant's tolerance at that time. */
-    hasAmountMismatch: boolean
-  }
-  /** Money of a deposit was given back. */
-  FundsReturned: Common & {
-    /** Minor units. */
-    returnedAmountMinor: bigint
-    /** Of the return; no two returns of a deposit have the same. */
-    receiptUrl: string
-    /** As in `LateFundsReceived`, of what is left. */
-    hasAmountMismatch: boolean
-  }
-  /** A person said that nothing more has to be done about a deposit's money. */
-  AttentionResolved: Common & {
-    /** What was neither booked nor returned, minor units; 0 when a completion's word alone was in doubt. */
-    resolvedAmountMinor: bigint
-    reason: string
-  }
-  /** Somebody pays this withdrawal, and until then nobody else. */
-  WithdrawalClaimed: Common & { by: string; until: string }
-  /** They do not, after all. That a claim's time is over is no event. */
-  WithdrawalReleased: Common & { by: string }
-  /** Another person agreed that so much is paid to this account. */
-  WithdrawalApproved: Common & {
-    by: string
-    accountNumber: string
-    /** Minor units. */
-    approvedAmountMinor: bigint
-  }
-  /** A cancelled or failed deposit is in ManualControl again. */
-  TransferReopened: Common & { reason: string }
-  /** Nothing is known any more of who the customer was. What the transfer is found by is repeated, as its creation cannot be read. */
-  PersonalDataErased: Common & { paymentMethod: number; createdAt: string }
+/** On every event, so that a reader of one event needs no other. */
+const transfer = {
+  trackingId: Id,
+  merchantId: Id,
+  kind: TransferKind,
+  referenceId: Id,
+  /** The requested amount. */
+  amountMinor: PositiveMinor,
+  /** The time by the service's clock. */
+  at: Time,
 }
 
-export type TransferEvent = EventsOf<TransferData>
+const creation = {
+  ...transfer,
+  userId: Personal(Text),
+  name: Personal(Text),
+  username: Personal(Text),
+  paymentMethod: Type.Integer(),
+  /** Whether the creation triggers a callback, by the merchant's settings at that time. */
+  told: Type.Boolean(),
+}
+
+const withMessage = { ...transfer, message: Nullable(Text) }
+
+const claim = {
+  ...transfer,
+  /** The actor who claims, releases or approves. */
+  by: Actor,
+}
+
+/** What happens to a deposit or a withdrawal, in `transfer-<trackingId>`. */
+export const transferEvents = {
+  DepositCreated: Data({
+    ...creation,
+    channel: DepositChannel,
+    expiresAt: Time,
+    /** The digest of the request's hashCode; null if it had none. */
+    hashId: Nullable(Id),
+  }),
+  WithdrawalCreated: Data({
+    ...creation,
+    accountNumber: Personal(Text),
+    identityNumber: Personal(Nullable(Text)),
+    /** As in `DepositCreated`. */
+    hashId: Nullable(Id),
+  }),
+  TransferCompleted: Data({
+    ...withMessage,
+    transactionAmountMinor: PositiveMinor,
+    hasAmountMismatch: Type.Boolean(),
+    receiptUrl: Nullable(Text),
+    /** Why the amount differs from the received amount; null if it does not, or if nothing had been received. */
+    reason: Nullable(Text),
+  }),
+  TransferSentToManualControl: Data(withMessage),
+  TransferCancelled: Data({
+    ...withMessage,
+    /** The money that was received and not returned. */
+    transactionAmountMinor: Minor,
+    hasAmountMismatch: Type.Boolean(),
+    receiptUrl: Nullable(Text),
+    /** The amount that caused an automatic cancellation; null for any other. */
+    autoCancelledAmountMinor: Nullable(PositiveMinor),
+    reason: CancelReason,
+  }),
+  TransferFailed: Data(withMessage),
+  /** Money was received that does not complete the transfer: it was final already, or it needs manual review. */
+  LateFundsReceived: Data({
+    ...transfer,
+    receivedAmountMinor: PositiveMinor,
+    receiptUrl: Nullable(Text),
+    /** Whether the money received so far differs from the request, by the merchant's tolerance at that time. */
+    hasAmountMismatch: Type.Boolean(),
+  }),
+  /** A cancelled or failed deposit is in ManualControl again. */
+  TransferReopened: Data({ ...transfer, reason: Text }),
+  /** Money of a deposit was returned. */
+  FundsReturned: Data({
+    ...transfer,
+    returnedAmountMinor: PositiveMinor,
+    /** The receipt of the return. No two returns of a deposit have the same one. */
+    receiptUrl: Text,
+    /** As in `LateFundsReceived`, of the remaining money. */
+    hasAmountMismatch: Type.Boolean(),
+  }),
+  /** An approver decided that the money of a deposit needs no further attention. */
+  AttentionResolved: Data({
+    ...transfer,
+    /** The money that was neither booked nor returned; 0 if only an unrecorded receipt was in doubt. */
+    resolvedAmountMinor: Minor,
+    reason: Text,
+  }),
+  /** An actor is paying this withdrawal, and no one else settles it until then. The end of a claim is not an event. */
+  WithdrawalClaimed: Data({ ...claim, until: Time }),
+  WithdrawalReleased: Data(claim),
+  /** A second person approved this payment to this account. */
+  WithdrawalApproved: Data({ ...claim, accountNumber: Personal(Text), approvedAmountMinor: PositiveMinor }),
+  /** The customer was erased. The event repeats what a transfer is found by, because its creation cannot be read completely. */
+  PersonalDataErased: Data({ ...transfer, paymentMethod: Type.Integer(), createdAt: Time }),
+}
+
+export type TransferEvent = EventsOf<typeof transferEvents>
 export type TransferCreated = Extract<TransferEvent, { type: 'DepositCreated' | 'WithdrawalCreated' }>

@@ -10,18 +10,9 @@ import {
   withFailure,
 } from '../login-lock.js'
 
-/** Of the stream `usersignins-<keyed digest of the e-mail>`: wrong passwords and codes for one user, and the browsers that are known. */
-export type SignInEvent = EventsOf<{
-  UserSignInFailed: {
-    /** A browser in which the user signed in before; null for all others together. */
-    readonly device: string | null
-    /** From 1: how many there were from there, since the last right password of a known browser or a day without any. */
-    readonly failure: number
-    readonly at: string
-  }
-  /** The user signed in there: its failures count by themselves from now on, and those until now no more. */
-  UserSignInDeviceKnown: { readonly device: string; readonly at: string }
-}>
+import type { signInEvents } from './user-events.js'
+
+export type SignInEvent = EventsOf<typeof signInEvents>
 
 export const signInDecider: Decider<LogIns, LogInCommand<object>, SignInEvent> = {
   initialState: noLogIns,

@@ -1,9 +1,9 @@
 import { accept, type Decider, type Decision, type Refused, refuse, refuseField } from '../../kernel/decision.js'
 import { violate } from '../../kernel/rules.js'
-import type { DataOf } from '../event.js'
+import type { DataOf, EventsOf } from '../event.js'
 import { isMerchantRole, type Role } from './permissions.js'
 import { evolve, initialState, type User, type UserState } from './user.js'
-import type { UserEvent } from './user-events.js'
+import type { UserEvent, userEmailEvents } from './user-events.js'
 
 type OfUser<Type extends UserEvent['type']> = Omit<DataOf<UserEvent, Type>, 'userId'>
 
@@ -102,4 +102,17 @@ function refusedProof(
   if (disabled) return refuse('conflict', 'user-disabled')
   if ((secondFactor === null) !== (codeCounter === null)) return refuse('conflict', 'second-factor-changed')
   return codeCounter !== null && codeCounter <= lastCodeCounter ? refuse('conflict', 'code-used') : undefined
+}
+
+type UserEmailReserved = EventsOf<typeof userEmailEvents>
+
+/** Reserves an email for a user in the email's own stream, so that no two users have the same one. A free email has a null userId. */
+export const userEmailDecider: Decider<
+  { readonly userId: string | null },
+  UserEmailReserved['data'],
+  UserEmailReserved
+> = {
+  initialState: { userId: null },
+  decide: (data) => accept({ type: 'UserEmailReserved', data }),
+  evolve: (_state, { data }) => ({ userId: data.userId }),
 }

@@ -1,58 +1,66 @@
-import type { EventsOf } from '../event.js'
-import type { Role } from './permissions.js'
+import { Type } from '../../kernel/typebox.js'
+import { Count, Data, type EventsOf, Id, Index, Nullable, OneOf, PasswordHash, Sealed, Text, Time } from '../event.js'
+import { roles } from './permissions.js'
 
-/**
- * What happens to somebody who signs in to the dashboard. The e-mail and the secret of the second factor appear only sealed, the password
- * only as a keyed hash; codes not at all.
- */
+const user = { userId: Id, at: Time }
 
-interface Common {
-  readonly userId: string
-  /** ISO 8601, by the service's clock. */
-  readonly at: string
+const position = {
+  role: OneOf(...roles),
+  /** The merchants that a merchant's user sees; null for a role of the operator, which sees all merchants. */
+  merchantIds: Nullable(Type.Array(Id, { minItems: 1, maxItems: 100 })),
 }
 
-interface Position {
-  readonly role: Role
-  /** Those that a merchant's user sees; null for the house, which sees all. */
-  readonly merchantIds: readonly string[] | null
+const password = {
+  passwordHash: PasswordHash,
+  /** Whether someone else issued the password: the user can only change it. */
+  temporary: Type.Boolean(),
 }
 
-interface Password {
-  /** argon2id over a keyed digest: worth nothing without the key, which is not in the log. */
-  readonly passwordHash: string
-  /** Known to whoever issued it: nothing but changing it is possible with it. */
-  readonly temporary: boolean
+/** The number of the half minute (RFC 6238) of a used code. Neither this code nor an earlier one is accepted again. */
+const CodeCounter = Index
+/** Null without a second factor. */
+const proof = { codeCounter: Nullable(CodeCounter) }
+
+/** What happens to a user of the dashboard, in `user-<userId>`. No event holds a code. */
+export const userEvents = {
+  UserCreated: Data({
+    ...user,
+    /** The keyed digest of the normalised email, by which its reservation is found too. */
+    emailMac: Id,
+    email: Sealed,
+    name: Text,
+    ...position,
+    ...password,
+  }),
+  UserRoleChanged: Data({ ...user, ...position }),
+  UserDisabled: Data(user),
+  UserEnabled: Data(user),
+  UserPasswordSet: Data({ ...user, ...password }),
+  UserSecondFactorSet: Data({ ...user, secret: Sealed, codeCounter: CodeCounter }),
+  UserSecondFactorRemoved: Data(user),
+  UserSignedIn: Data({ ...user, ...proof }),
+  /** The user proved their identity again in an open session. */
+  UserConfirmed: Data({ ...user, ...proof }),
+  /** The user was signed out everywhere. */
+  UserSessionsEnded: Data(user),
+  /** The same email and secret, sealed with a different master key. */
+  UserSecretsResealed: Data({ ...user, email: Sealed, secondFactor: Nullable(Sealed) }),
 }
 
-/** The number of the half minute (RFC 6238) that a code belonged to: neither it nor an earlier one is taken again. */
-interface CodeUsed {
-  readonly codeCounter: number
-}
+export type UserEvent = EventsOf<typeof userEvents>
 
-interface UserData {
-  UserCreated: Common &
-    Position &
-    Password & {
-      /** Keyed digest of the e-mail, normalised: the same one that its reservation is found by. */
-      readonly emailMac: string
-      readonly email: string
-      readonly name: string
-    }
-  UserRoleChanged: Common & Position
-  UserDisabled: Common
-  UserEnabled: Common
-  UserPasswordSet: Common & Password
-  UserSecondFactorSet: Common & CodeUsed & { readonly secret: string }
-  UserSecondFactorRemoved: Common
-  /** `codeCounter` is null without a second factor. */
-  UserSignedIn: Common & { readonly codeCounter: number | null }
-  /** The user proved once more, in a session that is under way, who sits there. */
-  UserConfirmed: Common & { readonly codeCounter: number | null }
-  /** Signed out everywhere. */
-  UserSessionsEnded: Common
-  /** The same e-mail and secret under another master key; nothing else changes. `secondFactor` is null without one. */
-  UserSecretsResealed: Common & { readonly email: string; readonly secondFactor: string | null }
-}
+/** The user that an email belongs to, in `useremail-<keyed digest>`. */
+export const userEmailEvents = { UserEmailReserved: Data(user) }
 
-export type UserEvent = EventsOf<UserData>
+/** Wrong passwords and codes for one user, and the known browsers, in `usersignins-<keyed digest of the email>`. */
+export const signInEvents = {
+  UserSignInFailed: Data({
+    /** A browser in which the user signed in before; null for all unknown browsers jointly. */
+    device: Nullable(Id),
+    /** The number of failures from 1, since the last correct password of a known browser, or since a day without any. */
+    failure: Count,
+    at: Time,
+  }),
+  /** The user signed in from this browser, whose earlier failures no longer count. */
+  UserSignInDeviceKnown: Data({ device: Id, at: Time }),
+}

@@ -1,6 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
-import type { DataOf } from '../event.js'
-import type { WalletAccountEvent } from './wallet-events.js'
+import type { DataOf, EventsOf } from '../event.js'
+import type { WalletAccountEvent, walletEmailEvents } from './wallet-events.js'
 
 /** What the balance may come to, minor units: amounts are stored with at most 15 digits. */
 export const maxBalanceMinor = 999_999_999_999_999n
@@ -166,4 +166,17 @@ function evolve(state: WalletAccountState, event: WalletAccountEvent): WalletAcc
     default:
       return event satisfies never
   }
+}
+
+type WalletEmailReserved = EventsOf<typeof walletEmailEvents>
+
+/** Reserves an email for an account in the email's own stream, so that no two accounts have the same one. A free email has a null number. */
+export const emailReservationDecider: Decider<
+  { readonly accountNumber: number | null },
+  WalletEmailReserved['data'],
+  WalletEmailReserved
+> = {
+  initialState: { accountNumber: null },
+  decide: (data) => accept({ type: 'WalletEmailReserved', data }),
+  evolve: (_state, { data }) => ({ accountNumber: data.accountNumber }),
 }

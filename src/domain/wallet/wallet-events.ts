@@ -1,41 +1,33 @@
-import type { EventsOf } from '../event.js'
+import { Type } from '../../kernel/typebox.js'
+import { AccountNumber, Data, type EventsOf, Id, PasswordHash, PositiveMinor, Sealed, Text, Time } from '../event.js'
 
-/** What happens to an account of the built-in wallet. E-mail and phone appear only sealed, the password only as a keyed hash. */
+const account = { accountNumber: AccountNumber, at: Time }
+const payment = { ...account, trackingId: Id, amountMinor: PositiveMinor, description: Text }
 
-interface Common {
-  readonly accountNumber: number
-  readonly at: string
-}
-
-interface Payment extends Common {
-  readonly trackingId: string
-  readonly amountMinor: bigint
-  readonly description: string
-}
-
-interface WalletAccountData {
-  WalletAccountOpened: Common & {
-    /** Keyed digest of the e-mail, normalised: the same one that its reservation is found by. */
-    emailMac: string
-    email: string
-    phone: string
-    /** argon2id over a keyed digest: worth nothing without the key, which is not in the log. */
-    passwordHash: string
-    /** Made for trying things out, with money that is none: usable in sandbox operation only. */
-    sandbox: boolean
-  }
-  WalletAccountCredited: Common & {
-    /** Credited once for each reference. */
-    reference: string
-    amountMinor: bigint
-  }
+/** What happens to an account of the built-in wallet, in `wallet-<accountNumber>`. */
+export const walletAccountEvents = {
+  WalletAccountOpened: Data({
+    ...account,
+    /** The keyed digest of the normalised email, by which its reservation is found too. */
+    emailMac: Id,
+    email: Sealed,
+    phone: Sealed,
+    passwordHash: PasswordHash,
+    /** Whether the account pays sandbox deposits only. Its money is not real. */
+    sandbox: Type.Boolean(),
+  }),
+  /** At most one for each reference. */
+  WalletAccountCredited: Data({ ...account, reference: Id, amountMinor: PositiveMinor }),
   /** At most one for each trackingId. */
-  WalletAccountDebited: Payment
-  /** A debit was asked for that the balance did not cover. It may be asked for again. */
-  WalletDebitRefused: Payment
-  WalletDeviceTrusted: Common & { device: string }
-  /** The same e-mail and phone under another master key; nothing else changes. */
-  WalletContactResealed: Common & { email: string; phone: string }
+  WalletAccountDebited: Data(payment),
+  /** The balance did not cover a debit, which can be requested again. */
+  WalletDebitRefused: Data(payment),
+  WalletDeviceTrusted: Data({ ...account, device: Id }),
+  /** The same email and phone, sealed with a different master key. */
+  WalletContactResealed: Data({ ...account, email: Sealed, phone: Sealed }),
 }
 
-export type WalletAccountEvent = EventsOf<WalletAccountData>
+export type WalletAccountEvent = EventsOf<typeof walletAccountEvents>
+
+/** The account that an email belongs to, in `walletemail-<keyed digest>`. A second event follows only if the first account could not be opened. */
+export const walletEmailEvents = { WalletEmailReserved: Data(account) }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { htmlHeaders } from '../html-headers.js'
 import { RequestError } from '../refusals.js'
 

@@ -15,13 +15,13 @@ import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
 import { isEasyPassword, isPassword, isPhone } from '../../domain/wallet/credentials.js'
 import {
   debitOf,
+  emailReservationDecider,
   type Movement,
   type WalletAccount,
   type WalletAccountCommand,
   type WalletAccountState,
   walletAccountDecider,
 } from '../../domain/wallet/wallet-account.js'
-import { emailReservationDecider } from '../../domain/wallet/wallet-email-reservation.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
 import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'

@@ -6,7 +6,7 @@ import {
   TooMuchContentionError,
 } from '../../commands/handle-command.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   isCollectedFrom,
   latestCollection,

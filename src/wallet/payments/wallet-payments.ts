@@ -4,7 +4,7 @@ import { type CommandContext, handleCommand, type Loaded, loadStream } from '../
 import { deviceIdOf } from '../../commands/ids.js'
 import { KeyedQueue } from '../../commands/keyed-queue.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import type { MerchantSettings } from '../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
   type Challenge,

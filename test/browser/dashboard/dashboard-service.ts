@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import type { Test } from 'tap'
 import { startCallbacks } from '../../../src/callbacks/callbacks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
-import type { MerchantSettings } from '../../../src/domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
 import { isMerchantRole, type Role, roles } from '../../../src/domain/user/permissions.js'
 import { quickTiming } from '../../callbacks/world.js'
 import {

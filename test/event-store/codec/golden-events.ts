@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type DomainEvent, decodeEvent } from '../../../src/event-store/event-codec.js'
+import { eventSchemas, olderVersions } from '../../../src/event-store/event-schemas.js'
 import type { NewEvent, RecordedEvent } from '../../../src/event-store/event-store.js'
 
 export type StoredEvent = Omit<NewEvent, 'id'>
@@ -12,6 +13,17 @@ export const goldenEvents: ReadonlyMap<string, StoredEvent> = new Map(
     const stored = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as StoredEvent
     return [file.replace(/\.json$/, ''), stored]
   }),
+)
+
+/** Every version of every event type, in the order of the schemas. */
+export const knownVersions = Object.entries(eventSchemas).flatMap(([type, newest]) =>
+  [...(olderVersions[type] ?? []).map(({ schema }) => schema), newest].map((schema, index, { length }) => ({
+    type,
+    version: index + 1,
+    name: `${type}.v${index + 1}`,
+    isNewest: index + 1 === length,
+    schema,
+  })),
 )
 
 export function recorded(stored: StoredEvent): RecordedEvent {

@@ -8,7 +8,8 @@ import {
   settingsRefusal,
 } from '../../../commands/merchant/settings-changes.js'
 import type { Merchant } from '../../../domain/merchant/merchant.js'
-import { defaultSettings, type MerchantSettings } from '../../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../../domain/merchant/merchant-events.js'
+import { defaultSettings } from '../../../domain/merchant/merchant-settings.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { ChangeMerchantRequest, CreateMerchantRequest, IssuedMerchant, MerchantItem, MerchantsAnswer } from '../api.js'
 import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'

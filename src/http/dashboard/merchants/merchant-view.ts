@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import { apiKeyId } from '../../../domain/merchant/api-key.js'
 import type { Merchant } from '../../../domain/merchant/merchant.js'
-import { amountSettings, type MerchantSettings } from '../../../domain/merchant/merchant-settings.js'
+import type { MerchantSettings } from '../../../domain/merchant/merchant-events.js'
+import { amountSettings } from '../../../domain/merchant/merchant-settings.js'
 import type { ChangeMerchantRequest, MerchantItem } from '../api.js'
 
 /** Nothing of a secret, and nothing of a key that helps to guess it. */

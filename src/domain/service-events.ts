@@ -1,0 +1,68 @@
+import { Type } from '../kernel/typebox.js'
+import { Data, Id, Index, Location, Nullable, Sealed, StreamName, Text, Time } from './event.js'
+import { TransferKind } from './transfer/transfer-events.js'
+
+/** Events that record the work of the service itself. No decider decides them. */
+
+/** The maximum number of stream names in one event. */
+export const maxListedStreams = 2_000
+/** The maximum number of transfers in one event: the erasure of a customer with more transfers takes several events. */
+export const maxErasedTransfers = 10_000
+
+export const hashEvents = {
+  /** The request claimed a text that its hashes are calculated from. */
+  HashCodeSeen: Data({ merchantId: Id, kind: TransferKind, amountText: Text, referenceId: Id, at: Time }),
+}
+
+export const sweepEvents = {
+  /** Every change up to and including this event, in the global order, has its callback recorded. */
+  CallbackSweepAdvanced: Data({ event: Location, at: Time }),
+}
+
+export const privacyEvents = {
+  /** A customer was erased. The stream is named by the id of the customer's key. */
+  CustomerErased: Data({
+    erasureId: Id,
+    merchantId: Id,
+    trackingIds: Type.Array(Id, { maxItems: maxErasedTransfers }),
+    reason: Text,
+    at: Time,
+  }),
+  /** The key is destroyed, and every transfer has its `PersonalDataErased`. */
+  ErasureCompleted: Data({ erasureId: Id, transfers: Index, at: Time }),
+}
+
+export const problemEvents = {
+  /** An operator decided that every reader ignores an unreadable event. */
+  EventSkipped: Data({
+    stream: Type.String({ minLength: 1 }),
+    revision: Index,
+    /** The id of the skipped event: in a restored log, this location may hold a different event. */
+    eventId: Id,
+    eventType: Text,
+    /** Why the event cannot be read. */
+    problem: Text,
+    reason: Text,
+    at: Time,
+  }),
+}
+
+export const masterKeyEvents = {
+  /** The key of the keyed digests, sealed with a master key. */
+  DigestKeySealed: Data({
+    sealed: Sealed,
+    /** Why this is a different digest key: the previous master key is lost. Null if the digest key is the same. */
+    reason: Nullable(Text),
+    at: Time,
+  }),
+}
+
+export const directoryEvents = {
+  /** The list of streams that a start reads, extended from `after` to `through`. A null `after` restarts the list. */
+  StreamsListed: Data({
+    after: Nullable(Location),
+    through: Location,
+    streams: Type.Array(StreamName, { maxItems: maxListedStreams }),
+    at: Time,
+  }),
+}
