@@ -134,7 +134,7 @@ async function replayParked(workplace: Workplace, options: { merchant?: string; 
 
 /** Transfer events that the recorder gave up on; their callbacks the sweep has recorded since. */
 async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
-  const { callbackGroup } = await import('../callbacks/record/recorder.js')
+  const { callbackGroup } = await import('../callbacks/record/subscription-recorder.js')
   const { PersistentSubscriptionMissingError } = await import('../event-store/event-store.js')
   try {
     await eventStore.persistentSubscriptions.replayParked(callbackGroup)

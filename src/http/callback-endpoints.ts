@@ -9,7 +9,7 @@ import { RequestError } from './refusals.js'
 export type TestEndpoint = (merchantId: string) => Promise<
   | {
       readonly sent: true
-      readonly answer: {
+      readonly response: {
         readonly httpStatus: number | null
         readonly failure: string | null
         readonly durationMs: number
@@ -23,7 +23,7 @@ export type TestEndpoint = (merchantId: string) => Promise<
 export function tested(result: Awaited<ReturnType<TestEndpoint>>) {
   if (!result) throw new RequestError('unknown-merchant')
   if (!result.sent) throw new RequestError('too-many-requests', { retryAfterSeconds: result.retryAfterSeconds })
-  const { httpStatus, failure, durationMs } = result.answer
+  const { httpStatus, failure, durationMs } = result.response
   return { delivered: failure === null, httpStatus, durationMs, failure }
 }
 

@@ -2,8 +2,9 @@ import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Registry } from 'prom-client'
 import { callbackMetrics } from '../callbacks/callback-metrics.js'
-import { defaultTiming, startCallbacks } from '../callbacks/callbacks.js'
-import { createHostResolver } from '../callbacks/deliver/resolve-host.js'
+import { defaultCallbackTiming } from '../callbacks/callback-timing.js'
+import { startCallbacks } from '../callbacks/callbacks.js'
+import { createHostResolver } from '../callbacks/deliver/host-resolver.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../commands/merchant/merchant-directory.js'
@@ -133,7 +134,7 @@ async function start({ configuration, keyRing, eventStore }: BackgroundData, sto
       random: Math.random,
       metrics: callbackMetrics(registry),
       logger,
-      timing: { ...defaultTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
+      timing: { ...defaultCallbackTiming, attemptTimeoutMs: configuration.callbackTimeoutMs },
     }),
   ]
   const { roles } = configuration

@@ -1,8 +1,8 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createHostResolver } from '../callbacks/deliver/resolve-host.js'
-import { TestEvents } from '../callbacks/deliver/test-event.js'
+import { createTestEventSender } from '../callbacks/deliver/callback-test-event.js'
+import { createHostResolver } from '../callbacks/deliver/host-resolver.js'
 import { CallbackCommands } from '../commands/callback/callback-commands.js'
 import { IntegrityCommands } from '../commands/integrity/integrity-commands.js'
 import { MerchantCommands } from '../commands/merchant/merchant-commands.js'
@@ -191,7 +191,7 @@ function composeApp(parts: AppParts): Promise<FastifyInstance> {
   const { paymentMethods, currency, trustedProxies } = configuration
   const transfers = new TransferCommands(eventStore, clock, async (id) => directory.settingsOf(id))
   const timeoutMs = configuration.callbackTimeoutMs
-  const testEvents = new TestEvents({ merchants: directory, resolve: createHostResolver(), timeoutMs, clock })
+  const resolve = createHostResolver()
   const payments = { store: eventStore, wallet: wallets.wallet, transfers, directory, box, paymentMethods }
   return buildApp({
     ...others,
@@ -201,7 +201,7 @@ function composeApp(parts: AppParts): Promise<FastifyInstance> {
     signIns: new SignIns(eventStore, box, clock, users),
     store: eventStore,
     merchants,
-    testEndpoint: (merchantId) => testEvents.send(merchantId),
+    testEndpoint: createTestEventSender({ merchants: directory, resolve, timeoutMs, clock }),
     secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     eventStore,

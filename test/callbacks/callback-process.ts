@@ -1,5 +1,8 @@
 import { pino } from 'pino'
-import { defaultTiming, startCallbacks } from '../../src/callbacks/callbacks.js'
+import { Registry } from 'prom-client'
+import { callbackMetrics } from '../../src/callbacks/callback-metrics.js'
+import { defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
+import { startCallbacks } from '../../src/callbacks/callbacks.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
@@ -7,7 +10,7 @@ import { createSecretBox } from '../../src/security/secret-box.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels } from '../support/read-models.js'
 
-/** Delivers the callbacks of a directory until it is killed. Arguments: directory, master key in hex. */
+/** Delivers the callbacks of a data directory until it is killed. Arguments: the directory, and the master key in hex. */
 const [path = '', masterKey = ''] = process.argv.slice(2)
 const clock = () => new Date().toISOString()
 const store = await openTestEventStore(path)
@@ -25,6 +28,6 @@ startCallbacks({
   random: Math.random,
   resolve: async () => [],
   logger: pino({ level: 'silent' }),
-  metrics: { attempted: () => {}, waited: () => {}, recorded: () => {}, disabled: () => {} },
-  timing: defaultTiming,
+  metrics: callbackMetrics(new Registry()),
+  timing: defaultCallbackTiming,
 })

@@ -3,13 +3,13 @@ import { defaultPersistentSubscriptionSettings, type EventStore } from '../../sr
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 
-/** Sixteen on their way, and 240 that are answered and not written down. */
-const maxUnwritten = 256
-/** For hundreds of callbacks, on a server as well. */
-const patienceMs = 60_000
+/** 16 in flight, and 240 with a response that is not reported. */
+const maxUnreported = 256
+/** Enough for hundreds of callbacks, also on a server. */
+const generousMs = 60_000
 
 t.test(
-  'while the log is slow other transfers go on, up to a bound and each once; the same transfer waits',
+  'continues with other transfers while the log is slow, up to a limit and each once; a transfer waits',
   async (t) => {
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => {
@@ -31,27 +31,27 @@ t.test(
     })
     const receiver = await startReceiver(t)
     const { id } = await world.merchant(receiver.url, { callbackOnCreate: true })
-    const twice = await Promise.all(Array.from({ length: 10 }, () => world.deposit(id)))
-    for (const trackingId of twice) await world.transfers.complete(trackingId, {}, context)
+    const withTwo = await Promise.all(Array.from({ length: 10 }, () => world.deposit(id)))
+    for (const trackingId of withTwo) await world.transfers.complete(trackingId, {}, context)
     world.start()
-    await until(() => twice.every((trackingId) => held.includes(`callback-${trackingId}`)))
-    const once = await Promise.all(Array.from({ length: 280 }, () => world.deposit(id)))
-    await until(() => held.length >= maxUnwritten, patienceMs)
-    const sent = receiver.received.map(({ webhookId }) => webhookId)
-    t.equal(sent.length, maxUnwritten)
-    t.equal(held.length, maxUnwritten, 'all of them wait to be written down')
-    t.equal(new Set(held).size, maxUnwritten, 'none of them the second of its transfer')
+    await until(() => withTwo.every((trackingId) => held.includes(`callback-${trackingId}`)))
+    const withOne = await Promise.all(Array.from({ length: 280 }, () => world.deposit(id)))
+    await until(() => held.length >= maxUnreported, generousMs)
+    await world.dueChecks()
+    t.equal(receiver.received.length, maxUnreported)
+    t.equal(held.length, maxUnreported, 'all reports wait')
+    t.equal(new Set(held).size, maxUnreported, 'no second callback of a transfer was sent')
     release()
-    await until(() => world.counts.attempts.delivered >= once.length + 2 * twice.length, patienceMs)
+    await until(() => world.counts.attempts.delivered >= withOne.length + 2 * withTwo.length, generousMs)
     t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, receiver.received.length, 'each once')
-    for (const trackingId of twice) {
+    for (const trackingId of withTwo) {
       const revisions = receiver.received.filter((one) => one.trackingId === trackingId).map(({ revision }) => revision)
       t.strictSame(revisions, [0, 1])
     }
   },
 )
 
-t.test('a callback that is recorded already is not recorded again by who takes it for new', async (t) => {
+t.test('does not record a callback again if the subscription delivers its event as new', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
@@ -59,7 +59,7 @@ t.test('a callback that is recorded already is not recorded again by who takes i
   const trackingId = await world.completed(id)
   await until(async () => (await world.deliveryLog(trackingId)).length === 2)
   await first.stop()
-  // Made anew, it delivers everything as if for the first time.
+  // A new group delivers every event for the first time.
   await world.store.persistentSubscriptions.delete('callbacks')
   await world.store.persistentSubscriptions.create('callbacks', {
     ...defaultPersistentSubscriptionSettings,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Anything with tap's `teardown`. */
+/** A tap test, or anything else with its `teardown`. */
 export interface Teardown {
   teardown(work: () => unknown): unknown
 }
@@ -16,7 +16,7 @@ export interface Received {
   readonly atMs: number
 }
 
-/** What an endpoint does with a callback; the callback was written down before. */
+/** The endpoint's reaction to a callback, after the callback was added to `received`. */
 export type Behaviour = (received: Received, response: ServerResponse, request: IncomingMessage) => void
 
 export const accepts: Behaviour = (_received, response) => void response.writeHead(200).end('ok')
@@ -25,11 +25,11 @@ export interface Receiver {
   readonly url: string
   readonly received: Received[]
   behave: Behaviour
-  /** Frees the port. */
+  /** Closes all connections and frees the port. */
   close(): Promise<void>
 }
 
-/** A merchant's endpoint on loopback that behaves as it is told. */
+/** Starts a merchant's endpoint on loopback with a behaviour that the test can change. */
 export async function startReceiver(t: Teardown, behaviour: Behaviour = accepts, port = 0): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/record/recorder.js'
+import { callbackGroup } from '../../src/callbacks/record/subscription-recorder.js'
 import {
   type EventStore,
   type PersistentConsumer,
@@ -11,8 +11,8 @@ import {
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until, type World } from './world.js'
 
-/** The store with another way for its groups' consumers to hand over deliveries. */
-function handingOver(
+/** Returns the store with changed deliveries of persistent subscriptions. */
+function withDeliveries(
   change: (deliveries: AsyncIterable<PersistentDelivery>) => AsyncIterable<PersistentDelivery>,
 ): (store: EventStore) => EventStore {
   return (store) => {
@@ -68,8 +68,8 @@ async function recordedRevisions(world: World, trackingId: string): Promise<unkn
   return events.filter(({ type }) => type === 'CallbackRecorded').map(({ data }) => data.transferRevision)
 }
 
-t.test('each change is recorded once though the group delivers it twice and the sweep runs beside it', async (t) => {
-  const world = await openWorld(t, { wrapStore: handingOver(twice) })
+t.test('records each change once, although the group delivers it twice and the sweep runs concurrently', async (t) => {
+  const world = await openWorld(t, { wrapStore: withDeliveries(twice) })
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   world.start()
@@ -84,7 +84,7 @@ t.test('each change is recorded once though the group delivers it twice and the 
   t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 80)
 })
 
-t.test('claims and releases are told to nobody: the completion behind them is the one callback', async (t) => {
+t.test('claims and releases trigger no callback', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id: merchantId } = await world.merchant(receiver.url)
@@ -106,7 +106,7 @@ t.test('claims and releases are told to nobody: the completion behind them is th
   t.equal(receiver.received.length, 1)
 })
 
-t.test('a later change that comes first takes the earlier one with it, each as the transfer stood then', async (t) => {
+t.test('records the earlier change too if a later one is delivered first, each with its own state', async (t) => {
   const last: PersistentDelivery[] = []
   const lastFirst = async function* (deliveries: AsyncIterable<PersistentDelivery>) {
     for await (const delivery of deliveries) {
@@ -114,7 +114,7 @@ t.test('a later change that comes first takes the earlier one with it, each as t
       if (delivery.event.revision === 2) yield* last.splice(0)
     }
   }
-  const world = await openWorld(t, { wrapStore: handingOver(lastFirst), timing: { sweepBehindMs: 60_000 } })
+  const world = await openWorld(t, { wrapStore: withDeliveries(lastFirst), timing: { sweepDelayMs: 60_000 } })
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
   world.start()
@@ -125,7 +125,7 @@ t.test('a later change that comes first takes the earlier one with it, each as t
   t.match(receiver.received[1]!.body, { Status: 2, Message: null, TransactionAmount: 90, HasAmountMismatch: true })
 })
 
-t.test('the sweep records what the subscription never saw, and its checkpoint outlasts a restart', async (t) => {
+t.test('the sweep records what the subscription misses, and continues from its checkpoint', async (t) => {
   const world = await openWorld(t, {
     wrapStore: (store) =>
       withGroups(store, {
@@ -162,10 +162,10 @@ t.test('the sweep records what the subscription never saw, and its checkpoint ou
   }
   world.start({ store: watched })
   await until(() => reads.length > 0)
-  t.ok(reads[0], 'goes on where it was')
+  t.ok(reads[0], 'continues from its checkpoint')
 })
 
-t.test('an unreadable checkpoint is ignored: the sweep reads everything again', async (t) => {
+t.test('the sweep ignores an unreadable checkpoint and reads everything again', async (t) => {
   const world = await openWorld(t, {
     wrapStore: (store) =>
       withGroups(store, {
@@ -193,7 +193,7 @@ t.test('an unreadable checkpoint is ignored: the sweep reads everything again', 
   })
 })
 
-t.test('a group that is deleted while it runs is made again, and nothing is missing', async (t) => {
+t.test('creates a deleted group again and misses nothing', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
@@ -212,7 +212,7 @@ t.test('a group that is deleted while it runs is made again, and nothing is miss
   for (const trackingId of trackingIds) t.strictSame(await recordedRevisions(world, trackingId), [1])
 })
 
-t.test('creations are acknowledged, whoever many, without anything recorded', async (t) => {
+t.test('acknowledges any number of creations and records nothing', async (t) => {
   const world = await openWorld(t)
   const { id } = await world.merchant('http://127.0.0.1:9/')
   world.start()
@@ -225,7 +225,7 @@ t.test('creations are acknowledged, whoever many, without anything recorded', as
   t.equal(world.counts.records.subscription + world.counts.records.sweep, 0)
 })
 
-t.test('an event that cannot be read is parked, and no other transfer waits for it', async (t) => {
+t.test('parks an unreadable event, which blocks no other transfer', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)

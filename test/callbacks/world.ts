@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { CallbackMetrics } from '../../src/callbacks/callback-metrics.js'
-import { type CallbacksDependencies, type CallbackTiming, startCallbacks } from '../../src/callbacks/callbacks.js'
+import { type CallbackTiming, defaultCallbackTiming } from '../../src/callbacks/callback-timing.js'
+import { startCallbacks } from '../../src/callbacks/callbacks.js'
+import type { DeliveryDependencies } from '../../src/callbacks/deliver/delivery-worker.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
@@ -22,13 +24,23 @@ import type { Teardown } from './receiver.js'
 
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
-/** Time that goes on by itself and can be put forward. */
+/** The system's time plus an offset. */
 export class TestClock {
-  private offsetMs = 0
-  now = () => new Date(Date.now() + this.offsetMs).toISOString()
+  #offsetMs = 0
+  /** How often the time was read. Delivery reads it at each check for due callbacks. */
+  reads = 0
+
+  now = () => {
+    this.reads++
+    return new Date(this.nowMs()).toISOString()
+  }
+
+  nowMs(): number {
+    return Date.now() + this.#offsetMs
+  }
 
   forward(ms: number): void {
-    this.offsetMs += ms
+    this.#offsetMs += ms
   }
 }
 
@@ -43,12 +55,12 @@ function countingMetrics(): Counts {
     attempts: { delivered: 0, failed: 0, parked: 0 },
     records: { subscription: 0, sweep: 0 },
     disabledCount: 0,
-    attempted: (_merchantId, outcome) => void counts.attempts[outcome]++,
-    waited: () => undefined,
-    recorded: (by, count) => {
+    observeAttempt: (_merchantId, outcome) => void counts.attempts[outcome]++,
+    observeWait: () => undefined,
+    countRecorded: (by, count) => {
       counts.records[by] += count
     },
-    disabled: () => void counts.disabledCount++,
+    countDisabled: () => void counts.disabledCount++,
   }
   return counts
 }
@@ -65,26 +77,39 @@ export interface World {
   readonly clock: TestClock
   readonly counts: Counts
   readonly logLines: string[]
-  start(overrides?: Partial<CallbacksDependencies>): { stop(): Promise<void> }
-  /** A sandbox merchant whose callbacks go to the URL. */
+  /** Starts recording and delivery. */
+  start(overrides?: Partial<DeliveryDependencies>): { stop(): Promise<void> }
+  /** Resolves when delivery has looked for due callbacks several times. */
+  dueChecks(): Promise<void>
+  /** Registers a sandbox merchant whose callbacks go to the URL. */
   merchant(callbackUrl: string, settings?: Partial<MerchantSettings>): Promise<IssuedCredentials>
-  /** A new pending deposit; its trackingId. */
+  /** Creates a pending deposit and returns its trackingId. */
   deposit(merchantId: string, amountMinor?: bigint): Promise<string>
-  /** A new deposit that was completed. */
+  /** Creates and completes a deposit and returns its trackingId. */
   completed(merchantId: string): Promise<string>
   deliveryLog(trackingId: string): Promise<readonly RecordedEvent[]>
 }
 
-export const quickTiming: CallbackTiming = { attemptTimeoutMs: 5_000, sweepBehindMs: 0 }
+export const quickTiming: CallbackTiming = {
+  ...defaultCallbackTiming,
+  attemptTimeoutMs: 5_000,
+  sweepDelayMs: 0,
+  consumeRetryMs: 10,
+  recordRetryMs: 50,
+  dueCheckMs: 5,
+  searchMs: 20,
+  reportDelayMs: 1,
+  reportRetryMs: 10,
+}
 
 export interface WorldOptions {
   readonly timing?: Partial<CallbackTiming>
   readonly wrapStore?: (store: EventStore) => EventStore
-  /** False: nothing keeps the read model of callbacks. */
+  /** False if the test maintains the read model of callbacks itself. */
   readonly project?: boolean
 }
 
-/** A log, read models and commands in a directory of their own, with callbacks that can be started and stopped. */
+/** Opens a log, read models and commands in a new directory, with callbacks that can be started and stopped. */
 export async function openWorld(t: Teardown, options: WorldOptions = {}): Promise<World> {
   const path = mkdtempSync(join(tmpdir(), 'transferd-callbacks-'))
   const engine = await openTestEventStore(path)
@@ -147,6 +172,10 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
       running.add(part)
       return part
     },
+    async dueChecks() {
+      const reads = clock.reads
+      await until(() => clock.reads >= reads + 10)
+    },
     async merchant(callbackUrl, settings = {}) {
       const issued = await merchants.register(
         { ...defaultSettings(true), name: 'Shop', allowIps: [], callbackUrl, ...settings },
@@ -184,7 +213,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
   return world
 }
 
-/** The read model of callbacks, as far as delivery reads it. */
+/** Maintains the part of the read model of callbacks that delivery reads. */
 async function project(store: EventStore, readModels: ReadModels, commands: CallbackCommands, signal: AbortSignal) {
   for await (const page of store.subscribeToAll({ streamPrefixes: ['callback-'], signal })) {
     for (const trackingId of new Set(page.events.map((event) => String(event.data.trackingId)))) {
@@ -204,11 +233,11 @@ async function project(store: EventStore, readModels: ReadModels, commands: Call
   }
 }
 
-/** Waits for a condition. @throws after `ms` */
+/** Resolves when the condition is true. @throws after `ms` */
 export async function until(condition: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> {
   const deadline = performance.now() + ms
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${ms} ms in vain for ${condition}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    if (performance.now() > deadline) throw new Error(`not true after ${ms} ms: ${condition}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -23,7 +23,7 @@ export type Areas = { readonly [folder: string]: Area }
  */
 export const areas: Areas = {
   // The vocabulary of every area: time, text, decisions, identifiers, TypeBox as a single file.
-  kernel: { areas: [], packages: [typebox] },
+  kernel: { areas: [], packages: [typebox, 'lru-cache'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
   // The port, the codec, and the embedded engine.
@@ -70,7 +70,7 @@ export const areas: Areas = {
   },
   callbacks: {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'security', 'tracing', 'subscriptions', 'commands'],
-    packages: ['lru-cache', 'p-retry', 'pino', 'prom-client', 'undici'],
+    packages: ['p-retry', 'pino', 'prom-client', 'undici'],
   },
   // Reactions to something that has happened, or that has not happened for too long.
   processes: {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { createHostResolver } from '../../src/callbacks/deliver/resolve-host.js'
-import { TestEvents } from '../../src/callbacks/deliver/test-event.js'
+import { createTestEventSender } from '../../src/callbacks/deliver/callback-test-event.js'
+import { createHostResolver } from '../../src/callbacks/deliver/host-resolver.js'
 import { CallbackCommands } from '../../src/commands/callback/callback-commands.js'
 import { type IssuedCredentials, MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { MerchantDirectory } from '../../src/commands/merchant/merchant-directory.js'
@@ -177,7 +177,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     takeCode: options.takeCode ?? (() => 0),
   })
   const metrics = options.overrides?.metrics ?? new Registry()
-  const testEvents = new TestEvents({ merchants: directory, resolve: createHostResolver(), timeoutMs: 2_000, clock })
+  const testEvents = { merchants: directory, resolve: createHostResolver(), timeoutMs: 2_000, clock }
   const users = new UserCommands({
     ...{ store, clock, directory: userDirectory, box: secretBox, passwords: createPasswords() },
     isMerchant: (id) => directory.byId(id) !== undefined,
@@ -193,7 +193,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     inSandbox: () => directory.all().every(({ settings }) => settings.sandbox),
     store,
     merchants,
-    testEndpoint: (merchantId) => testEvents.send(merchantId),
+    testEndpoint: createTestEventSender(testEvents),
     secretKeyUse: new SecretKeyUse(merchants, clock),
     readModels,
     privacy: { store, raw, keys, readModels, transfers, clock },

@@ -35,7 +35,7 @@ t.test('10,000 merchants make no more series than 51, and none of what they do i
   const count = 30_000
   for (let n = 0; n < count; n++) {
     app.countCreate('native', merchantOf(n))
-    callbacks.attempted(merchantOf(n), n % 2 === 0 ? 'delivered' : 'failed', 12)
+    callbacks.observeAttempt(merchantOf(n), n % 2 === 0 ? 'delivered' : 'failed', 12)
   }
   for (const [name, sum] of [
     ['transferd_merchant_transfers_created_total', count],

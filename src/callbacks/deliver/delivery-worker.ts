@@ -2,16 +2,16 @@ import type { Logger } from 'pino'
 import { nextDelivery } from '../../domain/callback/callback-decider.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { streamPrefix } from '../../domain/streams.js'
-import type { EventStore } from '../../event-store/event-store.js'
+import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { Batcher } from '../../kernel/batcher.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { follow } from '../../subscriptions/follow.js'
 import { pause } from '../../subscriptions/retry.js'
 import type { ResolveHost } from './address-guard.js'
-import { type AttemptDependencies, attempt } from './attempt.js'
-import { Endpoint, maxAttemptsPerEndpoint } from './endpoint.js'
+import { type AttemptDependencies, attemptCallback } from './callback-attempt.js'
+import { CallbackEndpoint, maxAttemptsPerEndpoint } from './callback-endpoint.js'
+import { EndpointConnection } from './endpoint-connection.js'
 import { EndpointHealth } from './endpoint-health.js'
-import { EndpointConnection } from './send.js'
 import { hasDueCallbacks, WaitingCallbacks } from './waiting-callbacks.js'
 
 export interface DeliveryDependencies extends AttemptDependencies {
@@ -19,100 +19,97 @@ export interface DeliveryDependencies extends AttemptDependencies {
   readonly readModels: ReadModels
   readonly resolve: ResolveHost
   readonly logger: Logger
-  readonly attemptTimeoutMs: number
 }
 
-/** Attempts in flight; beyond it each endpoint may still have one, so that endpoints that hang cannot take every place. */
+/** Attempts in flight. Above this each endpoint may still have one, so that hanging endpoints cannot occupy every slot. */
 const maxAttempts = 512
 const maxAttemptsWithReserve = 1_024
-/** Attempts in flight and those answered and not written down yet: what a crash may send again while the log takes nothing. */
-const maxUnwritten = 4_096
-const tickMs = 200
+/** Attempts in flight or not yet reported. While the log is unavailable, a crash sends at most this many again. */
+const maxUnreported = 4_096
 const maxReportsTogether = 128
-const reportDelayMs = 20
-const searchEveryMs = 1_000
 const merchantsPerSearch = 500
 const refillBelow = 64
-/** After an unexpected error, such as a secret that cannot be opened. It does not count as an attempt. */
-const afterErrorMs = 30_000
 
 /**
- * Sends recorded callbacks: one at a time per transfer, in order of its revisions; transfers in parallel. New callbacks come
- * from the events of `callback-` streams; what was missed or did not fit in memory comes from the read model.
+ * Delivers recorded callbacks: one at a time per transfer, in the order of its revisions, and in parallel across transfers. New callbacks
+ * come from the events of `callback-` streams. Callbacks that were missed or did not fit in memory come from the read model.
  */
 export class DeliveryWorker {
-  readonly #endpoints = new Map<string, Endpoint>()
+  readonly #endpoints = new Map<string, CallbackEndpoint>()
   readonly #attempts = new Set<Promise<void>>()
-  readonly #searches = new Set<string>()
-  readonly #crowdedOut = new Set<Endpoint>()
-  /**
-   * Starts the reports of attempts together, so that they share an append and an fsync, and followers of the log receive them in one page.
-   */
-  readonly #reports = new Batcher<() => void>({
-    maxItems: maxReportsTogether,
-    delayMs: reportDelayMs,
-    process: (starts) => {
-      for (const start of starts) start()
-    },
-  })
-  /** Attempts whose answer is not known yet, of all endpoints. */
+  readonly #refilling = new Set<string>()
+  readonly #crowdedOut = new Set<CallbackEndpoint>()
+  /** Lets reports start together, so that they share an append and an fsync, and followers of the log receive them in one page. */
+  readonly #reports: Batcher<() => void>
+  /** Attempts without a response, of all endpoints. */
   #sending = 0
-  /** Endpoints to which another attempt may go out, by the end of the turn of the event loop. */
-  readonly #freed = new Set<Endpoint>()
-  /** Where the next search continues among the merchants. */
+  /** Endpoints that can start another attempt at the end of this turn of the event loop. */
+  readonly #freed = new Set<CallbackEndpoint>()
+  /** The index of the merchant where the next search continues. */
   #searchFrom = 0
 
-  /** `stop`: nothing new is begun. `abort`: what is in flight is cut off, and will be repeated. */
+  /**
+   * @param stop no attempt starts after it aborts
+   * @param abort cuts off the attempts in flight, which are repeated later
+   */
   constructor(
     private readonly deps: DeliveryDependencies,
     private readonly stop: AbortSignal,
     private readonly abort: AbortSignal,
-  ) {}
-
-  /** Until `stop` aborts and everything in flight has ended. */
-  async run(): Promise<void> {
-    await Promise.all([this.#followNudges(), this.#search(), this.#tick()])
-    await Promise.all(this.#attempts)
-    await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.connection.close()))
-  }
-
-  async #followNudges(): Promise<void> {
-    const { store, logger } = this.deps
-    await follow({
-      ...{ store, after: 'end', streamPrefixes: [streamPrefix.callback], signal: this.stop },
-      isRetried: () => true,
-      onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks broke off, trying again'),
-      handle: (page) => {
-        for (const { type, data } of page.events) this.#nudge(type, data)
+  ) {
+    this.#reports = new Batcher({
+      maxItems: maxReportsTogether,
+      delayMs: deps.timing.reportDelayMs,
+      process: (starts) => {
+        for (const start of starts) start()
       },
     })
   }
 
-  #nudge(type: string, data: { readonly [name: string]: unknown }): void {
-    const { merchantId, trackingId } = data
+  /** Runs until `stop` aborts and no attempt is in flight. */
+  async run(): Promise<void> {
+    await Promise.all([this.#followCallbacks(), this.#searchReadModel(), this.#offerDueCallbacks()])
+    await Promise.all(this.#attempts)
+    await Promise.all([...this.#endpoints.values()].map((endpoint) => endpoint.connection.close()))
+  }
+
+  async #followCallbacks(): Promise<void> {
+    const { store, logger } = this.deps
+    await follow({
+      ...{ store, after: 'end', streamPrefixes: [streamPrefix.callback], signal: this.stop },
+      isRetried: () => true,
+      onUnavailable: (err) => logger.warn({ err }, 'callbacks: following new callbacks failed and will be retried'),
+      handle: (page) => {
+        for (const event of page.events) this.#take(event)
+      },
+    })
+  }
+
+  #take({ type, data: { merchantId, trackingId } }: RecordedEvent): void {
     if (typeof merchantId !== 'string' || typeof trackingId !== 'string') return
     if (type !== 'CallbackRecorded' && type !== 'CallbackRequeued') return
     const endpoint = this.#endpointOf(merchantId)
-    // Whoever asks for it to be sent again expects it at once.
+    // A user who requeues a callback expects an attempt immediately.
     if (type === 'CallbackRequeued') endpoint.breaker.probeNow()
     endpoint.lanes.offer(trackingId)
     this.#pump(endpoint)
   }
 
-  async #tick(): Promise<void> {
+  async #offerDueCallbacks(): Promise<void> {
+    const { dueCheckMs, searchMs } = this.deps.timing
     while (!this.stop.aborted) {
       const nowMs = this.#nowMs()
       for (const endpoint of this.#endpoints.values()) {
         endpoint.lanes.offerDue(nowMs)
         this.#pump(endpoint)
       }
-      // Without endpoints there is nothing that could become due.
-      await pause(this.#endpoints.size > 0 ? tickMs : searchEveryMs, this.stop)
+      // Without endpoints nothing can become due.
+      await pause(this.#endpoints.size > 0 ? dueCheckMs : searchMs, this.stop)
     }
   }
 
-  async #search(): Promise<void> {
-    const { merchants, logger } = this.deps
+  async #searchReadModel(): Promise<void> {
+    const { merchants, timing } = this.deps
     while (!this.stop.aborted) {
       const ids = [...merchants.ids()]
       try {
@@ -120,43 +117,44 @@ export class DeliveryWorker {
           await this.#searchFor(ids[this.#searchFrom++ % ids.length]!)
         }
       } catch (error) {
-        logger.warn({ err: error }, 'callbacks: the search for waiting callbacks failed')
+        this.#warnSearchFailed(error)
       }
-      await pause(searchEveryMs, this.stop)
+      await pause(timing.searchMs, this.stop)
     }
   }
 
   async #searchFor(merchantId: string): Promise<void> {
     const endpoint = this.#endpoints.get(merchantId)
     if (!this.#deliverable(merchantId)) {
-      if (endpoint) this.#forget(endpoint)
+      if (endpoint) this.#drop(endpoint)
     } else if (endpoint) {
       await this.#refill(endpoint)
-      if (endpoint.isIdle) this.#forget(endpoint)
+      if (endpoint.isIdle) this.#drop(endpoint)
     } else if (await hasDueCallbacks(this.deps.readModels, merchantId, this.deps.clock())) {
       await this.#refill(this.#endpointOf(merchantId))
     }
   }
 
-  /** Takes lanes from the read model while there is room for them. */
-  async #refill(endpoint: Endpoint): Promise<void> {
+  /** Takes lanes from the read model while there is room. */
+  async #refill(endpoint: CallbackEndpoint): Promise<void> {
     const { merchantId, lanes, waiting } = endpoint
-    if (lanes.room === 0 || this.#searches.has(merchantId)) return
-    this.#searches.add(merchantId)
+    if (lanes.room === 0 || this.#refilling.has(merchantId)) return
+    this.#refilling.add(merchantId)
     endpoint.refilledAt(performance.now())
     try {
-      if (lanes.overflowed) waiting.restart()
-      lanes.overflowed = false
+      if (lanes.hasOverflowed) waiting.restart()
+      lanes.hasOverflowed = false
       const found = await waiting.next(this.deps.clock(), lanes.room)
-      for (const trackingId of found) if (!lanes.knows(trackingId)) lanes.offer(trackingId)
+      for (const trackingId of found) if (!lanes.has(trackingId)) lanes.offer(trackingId)
     } finally {
-      this.#searches.delete(merchantId)
+      this.#refilling.delete(merchantId)
     }
-    // Not at once: page after page of lanes that are known already would keep everything else from its turn.
+    // In a later turn: page after page of known lanes would otherwise block the event loop.
     setImmediate(() => this.#pump(endpoint))
   }
 
-  #pump(endpoint: Endpoint): void {
+  /** Starts as many attempts as the limits allow. */
+  #pump(endpoint: CallbackEndpoint): void {
     while (!this.stop.aborted && this.#mayAttempt(endpoint)) {
       const trackingId = endpoint.lanes.take()
       if (trackingId === undefined) break
@@ -165,78 +163,74 @@ export class DeliveryWorker {
       const running = this.#serve(endpoint, trackingId).finally(() => this.#attempts.delete(running))
       this.#attempts.add(running)
     }
-    if (endpoint.lanes.readyCount >= refillBelow || !endpoint.wantsRefill(performance.now()) || this.stop.aborted)
-      return
-    this.#refill(endpoint).catch((error) => {
-      this.deps.logger.warn({ err: error }, 'callbacks: the search for waiting callbacks failed')
-    })
+    const hasEnough = endpoint.lanes.readyCount >= refillBelow || !endpoint.needsRefill(performance.now())
+    if (!hasEnough && !this.stop.aborted) this.#refill(endpoint).catch((error) => this.#warnSearchFailed(error))
   }
 
-  #mayAttempt(endpoint: Endpoint): boolean {
+  #mayAttempt(endpoint: CallbackEndpoint): boolean {
     if (endpoint.lanes.readyCount === 0 || !endpoint.mayAttempt(this.#nowMs())) return false
     if (!this.#deliverable(endpoint.merchantId)) return false
     const limit = endpoint.sending === 0 ? maxAttemptsWithReserve : maxAttempts
-    const free = this.#sending < limit && this.#attempts.size < maxUnwritten
-    if (!free) this.#crowdedOut.add(endpoint)
-    return free
+    const isFree = this.#sending < limit && this.#attempts.size < maxUnreported
+    if (!isFree) this.#crowdedOut.add(endpoint)
+    return isFree
   }
 
-  /** Once for all that end in the same turn of the event loop. */
-  #pumpSoon(endpoint: Endpoint): void {
+  /** Pumps once for all attempts that end in the same turn of the event loop. */
+  #pumpSoon(endpoint: CallbackEndpoint): void {
     if (this.#freed.size === 0) setImmediate(() => this.#pumpFreed())
     this.#freed.add(endpoint)
   }
 
-  /** Endpoints that found no place come first, or those whose attempts have ended would always take them again. */
+  /** Starts with the endpoints that found no free slot. Otherwise the endpoints whose attempts end would always take the slots again. */
   #pumpFreed(): void {
     const freed = [...this.#freed]
     this.#freed.clear()
     for (const endpoint of [...this.#crowdedOut]) {
       this.#crowdedOut.delete(endpoint)
       this.#pump(endpoint)
-      // No place is left: it waits for the next one behind the others.
+      // No slot is left. The endpoint is now the last of those that wait.
       if (this.#crowdedOut.has(endpoint)) break
     }
     for (const endpoint of freed) this.#pump(endpoint)
   }
 
-  /** The merchant, unless its callbacks are held back. */
+  /** Returns the merchant unless its callbacks are disabled. */
   #deliverable(merchantId: string): Merchant | undefined {
     const merchant = this.deps.merchants.byId(merchantId)
     return merchant && merchant.callbacksDisabled === null ? merchant : undefined
   }
 
-  /** One turn of a lane: at most one attempt, then the next lane. Never rejects. */
-  async #serve(endpoint: Endpoint, trackingId: string): Promise<void> {
+  /** Gives a lane one turn, with at most one attempt. Never rejects. */
+  async #serve(endpoint: CallbackEndpoint, trackingId: string): Promise<void> {
     const { lanes } = endpoint
     let isSending = true
-    const sent = () => {
+    const freeSlot = () => {
       if (!isSending) return
       isSending = false
       endpoint.sending--
       this.#sending--
       this.#pumpSoon(endpoint)
     }
-    let again = false
+    let hasMore = false
     try {
-      again = await this.#sendNext(endpoint, trackingId, sent)
+      hasMore = await this.#sendNext(endpoint, trackingId, freeSlot)
     } catch (error) {
       if (!this.abort.aborted) {
         this.deps.logger.error({ err: error, trackingId }, 'callbacks: a callback could not be attempted')
-        lanes.postpone(trackingId, this.#nowMs() + afterErrorMs)
+        lanes.postpone(trackingId, this.#nowMs() + this.deps.timing.errorPauseMs)
       }
     }
-    sent()
+    freeSlot()
     lanes.release(trackingId)
-    if (again) lanes.offer(trackingId)
+    if (hasMore) lanes.offer(trackingId)
     this.#pumpSoon(endpoint)
   }
 
-  /** True when the lane may have something more to send now. `sent` is called when the endpoint has answered. */
-  async #sendNext(endpoint: Endpoint, trackingId: string, sent: () => void): Promise<boolean> {
-    const { commands } = this.deps
-    const loaded = await commands.load(trackingId)
-    const delivery = nextDelivery(loaded.state)
+  /** Returns true if the lane may have another callback to send now. Calls `freeSlot` when the endpoint has responded. */
+  async #sendNext(endpoint: CallbackEndpoint, trackingId: string, freeSlot: () => void): Promise<boolean> {
+    const lane = await this.deps.commands.load(trackingId)
+    const delivery = nextDelivery(lane.state)
     const merchant = this.#deliverable(endpoint.merchantId)
     if (!delivery || !merchant) return false
     const dueMs = Date.parse(delivery.nextAttemptAt)
@@ -244,28 +238,29 @@ export class DeliveryWorker {
       endpoint.lanes.postpone(trackingId, dueMs)
       return false
     }
-    const answered = () => {
-      sent()
+    const onResponse = () => {
+      freeSlot()
       return new Promise<void>((start) => {
         this.#reports.add(start)
         // Without other attempts in flight there is nothing to wait for.
         if (this.#sending === 0) void this.#reports.flush()
       })
     }
-    const attempted = { endpoint, merchant, trackingId, lane: loaded, delivery, answered }
-    const { outcome, lane } = await attempt(this.deps, attempted, this.abort)
-    if (outcome.result !== 'failed') return nextDelivery(lane) !== undefined
+    const attempt = { endpoint, merchant, trackingId, lane, delivery, onResponse }
+    const { outcome, lane: reported } = await attemptCallback(this.deps, attempt, this.abort)
+    if (outcome.result !== 'failed') return nextDelivery(reported) !== undefined
     endpoint.lanes.postpone(trackingId, Date.parse(outcome.nextAttemptAt))
     return false
   }
 
-  #endpointOf(merchantId: string): Endpoint {
+  #endpointOf(merchantId: string): CallbackEndpoint {
     let endpoint = this.#endpoints.get(merchantId)
     if (!endpoint) {
-      const { store, readModels, commands, resolve, attemptTimeoutMs: timeoutMs } = this.deps
-      endpoint = new Endpoint(
+      const { store, readModels, commands, resolve, timing } = this.deps
+      const connection = { resolve, timeoutMs: timing.attemptTimeoutMs, maxConnections: maxAttemptsPerEndpoint }
+      endpoint = new CallbackEndpoint(
         merchantId,
-        new EndpointConnection({ resolve, timeoutMs, maxConnections: maxAttemptsPerEndpoint }),
+        new EndpointConnection(connection),
         new EndpointHealth(store, commands, merchantId),
         new WaitingCallbacks(readModels, merchantId),
       )
@@ -274,13 +269,17 @@ export class DeliveryWorker {
     return endpoint
   }
 
-  /** The read model brings it back when there is something to send. */
-  #forget(endpoint: Endpoint): void {
+  /** Drops what is in memory. The search adds the endpoint again when a callback is due. */
+  #drop(endpoint: CallbackEndpoint): void {
     endpoint.lanes.clear()
     endpoint.waiting.restart()
     if (endpoint.lanes.inFlightCount > 0) return
     this.#endpoints.delete(endpoint.merchantId)
     void endpoint.connection.close()
+  }
+
+  #warnSearchFailed(err: unknown): void {
+    this.deps.logger.warn({ err }, 'callbacks: the search for waiting callbacks failed')
   }
 
   #nowMs(): number {

@@ -1,19 +1,20 @@
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
-import { disableAfterMs } from './schedule.js'
+import { minuteMs } from '../../kernel/time.js'
+import { disableAfterMs } from './callback-schedule.js'
 
-/** Short troubles are not written down. */
-const noteAfterMs = 10 * 60_000
+/** Shorter failures are not recorded. */
+const recordAfterMs = 10 * minuteMs
 
 /**
- * How long an endpoint has answered nothing but failures, restarts included. What is written down is only ever older than
- * what is remembered, so losing the last minutes at a crash postpones the end by minutes.
+ * Tracks how long an endpoint has only failed, across restarts. A crash loses at most the last minutes, which delays the end of the
+ * endpoint by minutes.
  */
 export class EndpointHealth {
   #failingSinceMs: number | undefined
-  /** Whether the log says that it fails; undefined until that was read. */
-  #noted: boolean | undefined
+  /** Whether the log records that the endpoint fails, or `undefined` until that is read. */
+  #isRecorded: boolean | undefined
 
   constructor(
     private readonly store: EventStore,
@@ -25,42 +26,42 @@ export class EndpointHealth {
     return this.#failingSinceMs !== undefined
   }
 
-  /** A success changes nothing. */
-  get isKnownWell(): boolean {
-    return this.#noted === false && !this.isFailing
+  /** Whether a success changes nothing. */
+  get isKnownHealthy(): boolean {
+    return this.#isRecorded === false && !this.isFailing
   }
 
   /** @throws StoreUnavailableError, TooMuchContentionError */
   async succeeded(): Promise<void> {
-    if (this.#noted === undefined) await this.#load()
+    if (this.#isRecorded === undefined) await this.#load()
     this.#failingSinceMs = undefined
-    if (!this.#noted) return
+    if (!this.#isRecorded) return
     await this.commands.noteEndpointRecovered(this.merchantId, this.#context())
-    this.#noted = false
+    this.#isRecorded = false
   }
 
   /**
-   * True when the endpoint is to be disabled: nothing but failures for 120 hours, not counting the time before it was
-   * last enabled. @throws StoreUnavailableError, TooMuchContentionError
+   * Returns true if the endpoint must be disabled: it only failed for 120 hours, not counting the time before it was last enabled.
+   * @throws StoreUnavailableError, TooMuchContentionError
    */
-  async failed(atMs: number): Promise<boolean> {
-    if (this.#noted === undefined) await this.#load()
-    this.#failingSinceMs ??= atMs
-    if (atMs - this.#failingSinceMs >= noteAfterMs && !this.#noted) {
+  async failed(nowMs: number): Promise<boolean> {
+    if (this.#isRecorded === undefined) await this.#load()
+    this.#failingSinceMs ??= nowMs
+    if (nowMs - this.#failingSinceMs >= recordAfterMs && !this.#isRecorded) {
       const since = new Date(this.#failingSinceMs).toISOString()
       await this.commands.noteEndpointFailing(this.merchantId, since, this.#context())
-      this.#noted = true
+      this.#isRecorded = true
     }
-    if (atMs - this.#failingSinceMs < disableAfterMs) return false
+    if (nowMs - this.#failingSinceMs < disableAfterMs) return false
     this.#failingSinceMs = Math.max(this.#failingSinceMs, await this.#enabledAtMs())
-    return atMs - this.#failingSinceMs >= disableAfterMs
+    return nowMs - this.#failingSinceMs >= disableAfterMs
   }
 
   async #load(): Promise<void> {
     const since = await this.commands.endpointFailingSince(this.merchantId)
-    this.#noted = since !== null
-    if (since !== null)
-      this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
+    this.#isRecorded = since !== null
+    if (since === null) return
+    this.#failingSinceMs = Math.min(Date.parse(since), this.#failingSinceMs ?? Number.POSITIVE_INFINITY)
   }
 
   async #enabledAtMs(): Promise<number> {

@@ -1,20 +1,19 @@
-/** Lanes remembered of each kind; the read model finds those that do not fit. */
+/** The lanes in memory, per state. The read model finds the others. */
 const maxLanes = 256
 
 /**
- * The lanes (trackingIds) of one merchant that the worker knows about. What a lane is to send is decided from the log when
- * its turn comes; this only says whose turn it is, never twice at once for the same lane, and stays small however many
- * callbacks wait.
+ * The lanes (trackingIds) of one merchant that the worker has in memory. A lane is in flight at most once at a time. When its turn comes,
+ * the log decides what it sends. Memory stays bounded regardless of the number of waiting callbacks.
  */
 export class LaneQueue {
   readonly #ready = new Set<string>()
   readonly #inFlight = new Set<string>()
-  /** Offered while in flight: something may have changed since the lane was loaded. */
+  /** Lanes that were offered while in flight: they may have changed since they were loaded. */
   readonly #offeredAgain = new Set<string>()
-  /** Not due yet: the time in milliseconds. */
+  /** Lanes that are not due yet, with the due time in milliseconds. */
   readonly #postponed = new Map<string, number>()
-  /** Lanes did not fit since this was last set to false. */
-  overflowed = false
+  /** Whether lanes did not fit since this was last set to false. */
+  hasOverflowed = false
 
   get room(): number {
     return maxLanes - this.#ready.size
@@ -32,19 +31,19 @@ export class LaneQueue {
     return this.#ready.size === 0 && this.#inFlight.size === 0 && this.#postponed.size === 0
   }
 
-  knows(lane: string): boolean {
+  has(lane: string): boolean {
     return this.#ready.has(lane) || this.#inFlight.has(lane) || this.#postponed.has(lane)
   }
 
-  /** There may be something to send. */
+  /** Adds a lane that may have something to send. */
   offer(lane: string): void {
     this.#postponed.delete(lane)
     if (this.#inFlight.has(lane)) this.#offeredAgain.add(lane)
     else if (this.room > 0 || this.#ready.has(lane)) this.#ready.add(lane)
-    else this.overflowed = true
+    else this.hasOverflowed = true
   }
 
-  /** Nothing to send before `dueMs`. */
+  /** Sets a lane aside until `dueMs`. */
   postpone(lane: string, dueMs: number): void {
     if (this.#postponed.size < maxLanes) this.#postponed.set(lane, dueMs)
   }
@@ -57,7 +56,7 @@ export class LaneQueue {
     }
   }
 
-  /** The next lane; it is in flight until {@link release}. */
+  /** Takes the next lane, which is in flight until {@link release}. */
   take(): string | undefined {
     const [lane] = this.#ready
     if (lane === undefined) return undefined
@@ -71,10 +70,10 @@ export class LaneQueue {
     if (this.#offeredAgain.delete(lane)) this.offer(lane)
   }
 
-  /** Forgets all but what is in flight. */
+  /** Drops all lanes except those in flight. */
   clear(): void {
     this.#ready.clear()
     this.#postponed.clear()
-    this.overflowed = false
+    this.hasOverflowed = false
   }
 }

@@ -1,75 +1,72 @@
-import type { CallbackDocument } from '../../read-models/documents.js'
-import { collections } from '../../read-models/documents.js'
+import { type CallbackDocument, collections } from '../../read-models/documents.js'
 import type { Filter, ReadModels } from '../../read-models/read-models.js'
 
 const rescanEveryMs = 60_000
-/** How far, and how often, the search steps back for what a lagging read model learned late. */
+/** How far, and how often, the search steps back for callbacks that a lagging read model received late. */
 const overlapMs = 15_000
 const overlapEveryMs = 5_000
 
 /**
- * Finds a merchant's lanes with callbacks that are due in the read model: after a restart, and those that did not fit in
- * memory. It searches forward by due time, so that callbacks that wait for an earlier one of their lane are not found again
- * and again. For what the read model learned late it steps back every few seconds and restarts once a minute. The log
- * decides what is really sent.
+ * Finds a merchant's due callbacks in the read model: after a restart, and those that do not fit in memory. The search proceeds by due
+ * time, so that it does not find callbacks again that wait for an earlier one of their lane. It steps back every few seconds, and restarts
+ * every minute, because the read model may lag. The log decides what is sent.
  */
 export class WaitingCallbacks {
   #after: { readonly dueAt: string; readonly id: string } | undefined
-  #beganMs = 0
+  #startedMs = 0
   #steppedBackMs = 0
-  /** The last page was full. */
-  #more = true
+  #hasMore = true
 
   constructor(
     private readonly readModels: ReadModels,
     private readonly merchantId: string,
   ) {}
 
+  /** Whether the last page was full. */
   get hasMore(): boolean {
-    return this.#more
+    return this.#hasMore
   }
 
-  /** From the earliest again. */
+  /** Continues from the earliest callback. */
   restart(): void {
     this.#after = undefined
-    this.#more = true
+    this.#hasMore = true
   }
 
-  /** The trackingIds of the next callbacks that are due, some perhaps twice. @throws ReadModelsUnavailableError */
+  /** Returns the trackingIds of the next due callbacks, possibly with duplicates. @throws ReadModelsUnavailableError */
   async next(at: string, limit: number): Promise<string[]> {
-    const atMs = Date.parse(at)
-    if (!this.#more) this.#goBack(atMs)
-    if (!this.#after) this.#beganMs = atMs
-    // Also when the read model is unavailable: the next search will tell.
-    this.#more = false
+    const nowMs = Date.parse(at)
+    if (!this.#hasMore) this.#stepBack(nowMs)
+    if (!this.#after) this.#startedMs = nowMs
+    // Set before the query, so that it is false if the read model is unavailable. The next search sets it again.
+    this.#hasMore = false
     const found = (await this.readModels.collection(collections.callbacks).find(this.#filter(at), {
       sort: { dueAt: 1, _id: 1 },
       limit,
     })) as readonly CallbackDocument[]
     const last = found.at(-1)
     if (last?.dueAt) this.#after = { dueAt: last.dueAt, id: last._id }
-    this.#more = found.length === limit
+    this.#hasMore = found.length === limit
     return found.map(({ trackingId }) => trackingId)
   }
 
-  #goBack(atMs: number): void {
-    if (atMs - this.#beganMs >= rescanEveryMs) this.restart()
-    if (!this.#after || atMs - this.#steppedBackMs < overlapEveryMs) return
-    this.#steppedBackMs = atMs
+  #stepBack(nowMs: number): void {
+    if (nowMs - this.#startedMs >= rescanEveryMs) this.restart()
+    if (!this.#after || nowMs - this.#steppedBackMs < overlapEveryMs) return
+    this.#steppedBackMs = nowMs
     this.#after = { dueAt: new Date(Date.parse(this.#after.dueAt) - overlapMs).toISOString(), id: '' }
   }
 
   #filter(at: string): Filter {
-    const after = this.#after
     const merchantId = this.merchantId
-    if (!after) return { merchantId, dueAt: { $lte: at } }
-    const { dueAt, id } = after
-    const behind: Filter = { $or: [{ dueAt: { $gt: dueAt } }, { dueAt, _id: { $gt: id } }] }
-    return { $and: [{ merchantId, dueAt: { $gte: dueAt, $lte: at } }, behind] }
+    if (!this.#after) return { merchantId, dueAt: { $lte: at } }
+    const { dueAt, id } = this.#after
+    const isAfter: Filter = { $or: [{ dueAt: { $gt: dueAt } }, { dueAt, _id: { $gt: id } }] }
+    return { $and: [{ merchantId, dueAt: { $gte: dueAt, $lte: at } }, isAfter] }
   }
 }
 
-/** Whether the merchant has any callback that is due. @throws ReadModelsUnavailableError */
+/** Whether the merchant has a callback that is due. @throws ReadModelsUnavailableError */
 export async function hasDueCallbacks(readModels: ReadModels, merchantId: string, at: string): Promise<boolean> {
   const filter = { merchantId, dueAt: { $lte: at } }
   return (await readModels.collection(collections.callbacks).findOne(filter)) !== null

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { ChangeRecorder } from '../../callbacks/record/change-recorder.js'
+import { CallbackRecorder } from '../../callbacks/record/callback-recorder.js'
 import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { trackingIdOf } from '../../commands/ids.js'
@@ -175,8 +175,8 @@ class Seeding {
   async #tell(trackingId: string, merchant: PlannedTransfer['merchant'], at: string): Promise<void> {
     const [changed] = await this.store.readStream(transferStream(trackingId), { direction: 'backwards', maxCount: 1 })
     const callbacks = new CallbackCommands(this.store, () => at)
-    const recorder = new ChangeRecorder(this.store, callbacks)
-    if (!changed || !recorder.concerns(changed)) return
+    const recorder = new CallbackRecorder(this.store, callbacks)
+    if (!changed || !recorder.mayTriggerCallback(changed)) return
     await recorder.recordUpTo(changed)
     const isInTrouble = merchant === 1 && at > later(this.end, -20 * minuteMs)
     const failure = { reason: 'http 503', nextAttemptAt: later(at, 5 * minuteMs) }

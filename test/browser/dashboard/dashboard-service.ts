@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { Registry } from 'prom-client'
 import type { Test } from 'tap'
+import { callbackMetrics } from '../../../src/callbacks/callback-metrics.js'
 import { startCallbacks } from '../../../src/callbacks/callbacks.js'
 import type { IssuedCredentials } from '../../../src/commands/merchant/merchant-commands.js'
 import type { MerchantSettings } from '../../../src/domain/merchant/merchant-events.js'
@@ -45,7 +47,7 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     random: () => 0,
     resolve: async () => [],
     logger: pino({ level: 'silent' }),
-    metrics: { attempted: () => {}, waited: () => {}, recorded: () => {}, disabled: () => {} },
+    metrics: callbackMetrics(new Registry()),
     timing: quickTiming,
   })
   t.teardown(() => callbacks.stop())

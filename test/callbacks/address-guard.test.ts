@@ -1,6 +1,6 @@
 import t from 'tap'
 import { AddressRefusedError, checkedAddresses } from '../../src/callbacks/deliver/address-guard.js'
-import { EndpointConnection } from '../../src/callbacks/deliver/send.js'
+import { EndpointConnection } from '../../src/callbacks/deliver/endpoint-connection.js'
 import { callbackUrlProblem } from '../../src/commands/merchant/callback-url.js'
 import { startReceiver } from './receiver.js'
 
@@ -51,7 +51,7 @@ const never = async () => {
   throw new Error('a literal is not resolved')
 }
 
-t.test('only public unicast literals pass, however they are written', async (t) => {
+t.test('accepts only public unicast literals, in any notation', async (t) => {
   for (const host of [...refused, ...loopback, ...mappedLoopback]) {
     t.ok(callbackUrlProblem(`https://${host}/hook`, false), host)
     await t.rejects(checkedAddresses(`https://${host}/hook`, false, never), AddressRefusedError, host)
@@ -62,15 +62,15 @@ t.test('only public unicast literals pass, however they are written', async (t) 
   }
 })
 
-t.test('a sandbox merchant may use loopback and plain HTTP, but no other private address', async (t) => {
+t.test('allows a sandbox merchant loopback and plain HTTP, but no other private address', async (t) => {
   for (const host of [...loopback, ...mappedLoopback, 'localhost', 'shop.localhost']) {
     t.equal(callbackUrlProblem(`http://${host}:3000/hook`, true), undefined, host)
   }
   for (const host of refused) t.ok(callbackUrlProblem(`http://${host}/hook`, true), host)
 })
 
-t.test('URLs that are none of ours to call are refused', async (t) => {
-  const wrong = [
+t.test('rejects URLs with another scheme, credentials, a local name or excessive length', async (t) => {
+  const invalid = [
     '',
     'shop.example/hook',
     'http://shop.example/hook',
@@ -84,12 +84,12 @@ t.test('URLs that are none of ours to call are refused', async (t) => {
     'https://a.localhost/',
     `https://shop.example/${'x'.repeat(2_048)}`,
   ]
-  for (const url of wrong) t.type(callbackUrlProblem(url, false), 'string', url)
+  for (const url of invalid) t.type(callbackUrlProblem(url, false), 'string', url)
   t.equal(callbackUrlProblem('https://shop.example:8443/hook?a=b', false), undefined)
   t.type(callbackUrlProblem('ftp://shop.example/', true), 'string')
 })
 
-t.test('every address a name resolves to must be public', async (t) => {
+t.test('requires that every resolved address is public', async (t) => {
   const check = (...addresses: string[]) => checkedAddresses('https://shop.example/', false, async () => addresses)
   t.strictSame(await check('8.8.8.8', '2606:4700::1111'), ['8.8.8.8', '2606:4700::1111'])
   for (const bad of ['10.0.0.1', '127.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254', 'fe80::1', 'nonsense']) {
@@ -99,12 +99,12 @@ t.test('every address a name resolves to must be public', async (t) => {
   await t.rejects(check(), AddressRefusedError, 'no address')
 })
 
-t.test('a name that leads elsewhere at the second attempt is refused then', async (t) => {
+t.test('checks the addresses of a name at each attempt', async (t) => {
   const receiver = await startReceiver(t)
   const { port } = new URL(receiver.url)
-  const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']]
+  const results = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']]
   const connection = new EndpointConnection({
-    resolve: async () => answers.shift()!,
+    resolve: async () => results.shift()!,
     timeoutMs: 2_000,
     maxConnections: 2,
   })
@@ -115,27 +115,27 @@ t.test('a name that leads elsewhere at the second attempt is refused then', asyn
   t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
   t.match(await connection.send(request, signal), { httpStatus: null, failure: 'address refused' })
   t.equal(receiver.received.length, 1)
-  t.equal(receiver.received[0]!.headers.host, `rebinding.example:${port}`, 'the name is what the endpoint is asked by')
+  t.equal(receiver.received[0]!.headers.host, `rebinding.example:${port}`, 'sends the name in the Host header')
 })
 
-t.test('the connection goes to the address that was checked, not to what the name leads to by then', async (t) => {
+t.test('connects to the checked address, even if the name now resolves to a different one', async (t) => {
   const receiver = await startReceiver(t)
-  // Asked again, the name server would answer with an internal address; `.invalid` has none at all.
-  let asked = 0
+  // A second query would return an internal address, and `.invalid` has no address at all.
+  let queries = 0
   const connection = new EndpointConnection({
-    resolve: async () => (asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
+    resolve: async () => (queries++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']),
     timeoutMs: 2_000,
     maxConnections: 2,
   })
   t.teardown(() => connection.close())
   const url = `http://shop.invalid:${new URL(receiver.url).port}/`
-  const answer = await connection.send({ url, sandbox: true, headers: {}, body: '{}' }, new AbortController().signal)
-  t.match(answer, { httpStatus: 200, failure: null })
-  t.equal(asked, 1)
+  const response = await connection.send({ url, sandbox: true, headers: {}, body: '{}' }, new AbortController().signal)
+  t.match(response, { httpStatus: 200, failure: null })
+  t.equal(queries, 1)
 })
 
-t.test('a mistake of the program is thrown, and is no answer of the endpoint', async (t) => {
-  const mistake = new TypeError('resolve is not a function')
+t.test('throws a bug instead of recording it as a failure of the endpoint', async (t) => {
+  const bug = new TypeError('resolve is not a function')
   const failing = (error: Error) => {
     const connection = new EndpointConnection({
       resolve: () => Promise.reject(error),
@@ -146,7 +146,7 @@ t.test('a mistake of the program is thrown, and is no answer of the endpoint', a
     const request = { url: 'http://shop.invalid/', sandbox: true, headers: {}, body: '{}' }
     return connection.send(request, new AbortController().signal)
   }
-  await t.rejects(failing(mistake), mistake)
-  const answer = await failing(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
-  t.match(answer, { httpStatus: null, failure: 'name not resolved' })
+  await t.rejects(failing(bug), bug)
+  const response = await failing(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
+  t.match(response, { httpStatus: null, failure: 'name not resolved' })
 })

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import t from 'tap'
-import { callbackBody, webhookSignature } from '../../src/callbacks/deliver/sign.js'
+import { callbackBody, webhookSignature } from '../../src/callbacks/deliver/callback-signing.js'
 
 const payload = {
   status: 2,
@@ -13,7 +13,7 @@ const payload = {
 }
 const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
 
-t.test('the body is the ten fields of the specification, in its order and spelling', async (t) => {
+t.test('the body has the ten fields of the specification, in its order and spelling', async (t) => {
   t.equal(
     callbackBody(payload, trackingId, 'sk_test'),
     '{"Status":2,"StatusDescription":"Completed","TrackingId":"0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10",' +
@@ -22,7 +22,7 @@ t.test('the body is the ten fields of the specification, in its order and spelli
   )
 })
 
-t.test('HashCode is the md5 of SecretKey, Amount as printed and RefereneceId, in upper case', async (t) => {
+t.test('HashCode is the MD5 of SecretKey, Amount as sent and RefereneceId, in upper case', async (t) => {
   const vectors = [
     [100_00n, '42', '100', 'E8B0A90C919CBB8B332FDEBDF6ACADE6'],
     [100_50n, '42', '100.5', 'EFB19669D7DF7ADE89DCDF4C887A5359'],
@@ -36,7 +36,7 @@ t.test('HashCode is the md5 of SecretKey, Amount as printed and RefereneceId, in
   }
 })
 
-t.test('what a receiver prints from the parsed Amount hashes alike, for every amount of cents', async (t) => {
+t.test('the parsed Amount prints as it was sent and gives the same hash, for any number of cents', async (t) => {
   for (let amountMinor = 1n; amountMinor < 100_000_000n; amountMinor = amountMinor * 3n + 7n) {
     const body = JSON.parse(callbackBody({ ...payload, amountMinor }, trackingId, 'sk_test'))
     const hash = createHash('md5').update(`sk_test${body.Amount}${body.RefereneceId}`).digest('hex').toUpperCase()
@@ -45,7 +45,7 @@ t.test('what a receiver prints from the parsed Amount hashes alike, for every am
   }
 })
 
-t.test('the names of all five statuses are the specification’s', async (t) => {
+t.test('uses the specification’s names for all five statuses', async (t) => {
   const names = [1, 2, 3, 4, 5].map(
     (status) => JSON.parse(callbackBody({ ...payload, status }, trackingId, 'sk_test')).StatusDescription,
   )
@@ -53,14 +53,14 @@ t.test('the names of all five statuses are the specification’s', async (t) => 
   t.throws(() => callbackBody({ ...payload, status: 6 }, trackingId, 'sk_test'))
 })
 
-t.test('text that would end the JSON string does not', async (t) => {
+t.test('escapes text that would end the JSON string', async (t) => {
   const message = '","Status":2,"x":"\u2028\\\n'
   const body = JSON.parse(callbackBody({ ...payload, status: 5, message }, trackingId, 'sk_test'))
   t.equal(body.Message, message)
   t.equal(body.Status, 5)
 })
 
-t.test('the signature is the one of the Standard Webhooks specification’s own example', async (t) => {
+t.test('computes the signature of the example in the Standard Webhooks specification', async (t) => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const body = '{"test": 2432232314}'
   t.equal(
@@ -69,11 +69,11 @@ t.test('the signature is the one of the Standard Webhooks specification’s own 
   )
 })
 
-t.test('while a secret rotates there is a signature with each, the current one first', async (t) => {
+t.test('signs with both secrets during a rotation, the current one first', async (t) => {
   const [current, previous] = ['whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBB']
-  const own = (secret: string) =>
+  const expected = (secret: string) =>
     createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
       .update('id.7.body')
       .digest('base64')
-  t.equal(webhookSignature([current, previous], 'id', 7, 'body'), `v1,${own(current)} v1,${own(previous)}`)
+  t.equal(webhookSignature([current, previous], 'id', 7, 'body'), `v1,${expected(current)} v1,${expected(previous)}`)
 })

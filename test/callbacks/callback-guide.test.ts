@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { callbackBody } from '../../src/callbacks/deliver/sign.js'
+import { callbackBody } from '../../src/callbacks/deliver/callback-signing.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 
@@ -10,8 +10,8 @@ const guide = readFileSync(new URL('../../../docs/merchants/callbacks.md', impor
 
 type Verify = (headers: object, body: string, secret: string, nowSeconds?: number) => boolean
 
-/** The guide's own code, as a module. */
-async function snippet(directory: string): Promise<Verify> {
+/** Imports the guide's code as a module. */
+async function importSnippet(directory: string): Promise<Verify> {
   const code = /```js\n([\s\S]*?)```/.exec(guide)?.[1]
   if (!code) throw new Error('the guide has no snippet')
   const file = join(directory, 'verify.mjs')
@@ -19,8 +19,8 @@ async function snippet(directory: string): Promise<Verify> {
   return ((await import(pathToFileURL(file).href)) as { isFromTransferd: Verify }).isFromTransferd
 }
 
-t.test('the guide’s code accepts real callbacks, during a rotation too, and nothing else', async (t) => {
-  const isFromTransferd = await snippet(t.testdir())
+t.test('the guide’s code accepts genuine callbacks only, also during a rotation', async (t) => {
+  const isFromTransferd = await importSnippet(t.testdir())
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id, webhookSecret } = await world.merchant(receiver.url)
@@ -35,15 +35,15 @@ t.test('the guide’s code accepts real callbacks, during a rotation too, and no
 
   const [first, second] = receiver.received
   t.ok(isFromTransferd(first!.headers, first!.text, webhookSecret))
-  t.ok(isFromTransferd(second!.headers, second!.text, webhookSecret), 'with the secret before')
+  t.ok(isFromTransferd(second!.headers, second!.text, webhookSecret), 'with the previous secret')
   t.ok(isFromTransferd(second!.headers, second!.text, rotated.value), 'with the new one')
-  t.notOk(isFromTransferd(first!.headers, first!.text, rotated.value), 'another secret')
+  t.notOk(isFromTransferd(first!.headers, first!.text, rotated.value), 'a different secret')
   t.notOk(isFromTransferd(first!.headers, first!.text.replace('"Status":2', '"Status":5'), webhookSecret))
   t.notOk(isFromTransferd({ ...first!.headers, 'webhook-id': 'x' }, first!.text, webhookSecret))
   t.notOk(isFromTransferd(first!.headers, first!.text, webhookSecret, Date.now() / 1_000 + 600), 'too old')
 })
 
-t.test('the guide’s example is what is really sent', async (t) => {
+t.test('the guide’s example is a body as it is sent', async (t) => {
   const example = /```json\n(.*)\n```/.exec(guide)?.[1]
   const payload = {
     status: 2,

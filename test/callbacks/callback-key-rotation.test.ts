@@ -8,21 +8,21 @@ import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 
 t.test(
-  'a receiver that checks only the HashCode, with one SecretKey, refuses no callback while it rotates',
+  'a receiver that only checks the HashCode with one SecretKey rejects no callback during a rotation',
   async (t) => {
     const world = await openWorld(t)
-    const refused: unknown[] = []
-    let own = ''
+    const rejected: unknown[] = []
+    let ownKey = ''
     const receiver = await startReceiver(t, ({ body }, response) => {
-      const text = `${own}${JSON.stringify(body.Amount)}${body.RefereneceId}`
+      const text = `${ownKey}${JSON.stringify(body.Amount)}${body.RefereneceId}`
       const isRight = createHash('md5').update(text).digest('hex').toUpperCase() === body.HashCode
-      if (!isRight) refused.push(body)
+      if (!isRight) rejected.push(body)
       response.writeHead(isRight ? 200 : 400).end()
     })
     const issued = await world.merchant(receiver.url)
-    own = issued.secretKey
+    ownKey = issued.secretKey
     world.start()
-    // Another node takes the merchant's requests: whoever sends callbacks learns of them from the log only.
+    // A different node serves the merchant's requests, so that delivery knows of them only through the log.
     const box = createSecretBox(world.masterKey)
     const node = new MerchantDirectory(world.store, box, world.clock.now, () => undefined)
     await node.start()
@@ -31,43 +31,43 @@ t.test(
     const request = async (secretKey: string) => {
       await node.catchUp()
       const merchant = node.byId(issued.id)!
-      const made = node.secretKeys(merchant, world.clock.now()).find(({ value }) => value === secretKey)
-      if (!made) throw new Error('the SecretKey is not valid')
-      await use.seen(merchant, made.number, context)
+      const known = node.secretKeys(merchant, world.clock.now()).find(({ value }) => value === secretKey)
+      if (!known) throw new Error('the SecretKey is not valid')
+      await use.seen(merchant, known.number, context)
     }
     const rotate = async (overlapMinutes: number) => {
       const rotated = await world.merchants.rotateSecret(issued.id, 'secretKey', overlapMinutes, context)
       if (!rotated.accepted) throw new Error('refused')
       return rotated.value
     }
-    let told = 0
+    let changes = 0
     const change = async () => {
       await world.completed(issued.id)
-      told++
+      changes++
     }
-    const settled = () => until(() => receiver.received.length === told)
+    const allReceived = () => until(() => receiver.received.length === changes)
 
     for (let round = 0; round < 6; round++) {
       const first = await rotate(60)
-      await Promise.all([change(), change(), request(own)])
+      await Promise.all([change(), change(), request(ownKey)])
       const next = round % 2 === 0 ? first : await rotate(30)
       await change()
-      // What was sent before the merchant changed has arrived: the network is not ours.
-      await settled()
+      // Callbacks that are still in flight are hashed with the previous key.
+      await allReceived()
       await request(next)
-      own = next
+      ownKey = next
       await Promise.all([change(), request(next), change()])
-      await settled()
+      await allReceived()
     }
-    t.equal(receiver.received.length, told)
-    t.strictSame(refused, [])
+    t.equal(receiver.received.length, changes)
+    t.strictSame(rejected, [])
     const events = await world.store.readStream(`merchant-${issued.id}`)
-    t.equal(events.filter(({ type }) => type === 'SecretKeyTakenUp').length, 6, 'one for each change')
+    t.equal(events.filter(({ type }) => type === 'SecretKeyTakenUp').length, 6, 'one event per rotation')
     await rotate(60)
     world.clock.forward(61 * 60_000)
-    own = ''
+    ownKey = ''
     await change()
-    await until(() => refused.length > 0)
-    t.equal(receiver.received.length, told, 'whoever lets the overlap pass is told with the new one')
+    await until(() => rejected.length > 0)
+    t.equal(receiver.received.length, changes, 'uses the new key once the overlap has ended')
   },
 )

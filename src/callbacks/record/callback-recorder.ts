@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import { emptyStream, type Loaded } from '../../commands/handle-command.js'
 import { callbackDecider, type Lane } from '../../domain/callback/callback-decider.js'
@@ -7,19 +6,20 @@ import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
 import { evolved, readEvent } from '../../event-store/read-event.js'
+import { boundedCache } from '../../kernel/bounded-cache.js'
 import { streamAttributes } from '../../tracing/traced-store.js'
 import { inSpanOf } from '../../tracing/tracing.js'
 
 interface Change {
   readonly event: RecordedEvent
-  /** As the transfer stood after the event. */
+  /** The transfer's state after the event. */
   readonly transfer: Transfer
 }
 
-/** What the sweep finds done without reading: as many events as a busy service records before the sweep comes by. */
+/** As many events as a busy service records before the sweep reaches them, which then skips them without reading. */
 const maxRemembered = 20_000
 
-/** They leave the status as it is. */
+/** Events that leave the status unchanged. */
 const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
   'LateFundsReceived',
   'FundsReturned',
@@ -30,11 +30,10 @@ const silentTypes: ReadonlySet<string> = new Set<TransferEvent['type']>([
   'PersonalDataErased',
 ])
 
-/** Records the callbacks that a transfer's status changes call for: once each, and in order. */
-export class ChangeRecorder {
-  /** By event id: everything up to there is recorded. */
-  // By size: `max` would take the memory for all of them at once.
-  private readonly done = new LRUCache<string, true>({ maxSize: maxRemembered, sizeCalculation: () => 1 })
+/** Records the callbacks that a transfer's status changes trigger, once each and in order. */
+export class CallbackRecorder {
+  /** The ids of events up to which everything is recorded. */
+  readonly #done = boundedCache<true>(maxRemembered)
 
   constructor(
     private readonly store: EventStore,
@@ -42,43 +41,43 @@ export class ChangeRecorder {
   ) {}
 
   /**
-   * False for an event that surely calls for no callback, such as a creation that its merchant did not want to hear of, or whose
-   * callback was recorded here. Reads nothing, as creations are most of the log.
+   * Returns false for an event that certainly needs no recording: a creation that triggers no callback, or an event whose callback was
+   * recorded here. Reads nothing, because creations are most of the log.
    */
-  concerns({ id, type, data }: RecordedEvent): boolean {
-    if (type === 'DepositCreated' || type === 'WithdrawalCreated') return data.told === true && !this.done.has(id)
-    return !silentTypes.has(type) && !this.done.has(id)
+  mayTriggerCallback({ id, type, data }: RecordedEvent): boolean {
+    if (type === 'DepositCreated' || type === 'WithdrawalCreated') return data.told === true && !this.#done.has(id)
+    return !silentTypes.has(type) && !this.#done.has(id)
   }
 
   /**
-   * Records what is not recorded yet of the transfer's changes up to and including `event`. The earlier ones too: events
-   * may reach us in another order, and a callback that is recorded late would be sent late.
-   * `isNew`: nobody has recorded it as far as is known, and the lane of a first callback need not be read to append to it.
-   * @returns how many were missing. @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
+   * Records the missing callbacks of the transfer's changes up to and including `event`. This includes earlier changes: events may arrive
+   * out of order, and a callback that is recorded late would be sent late. Set `isNew` if the event is probably unrecorded; the lane of a
+   * first callback is then not read. Returns the number of recorded callbacks.
+   * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError
    */
   async recordUpTo(event: RecordedEvent, { isNew = false } = {}): Promise<number> {
     const start = () => {
       const attributes = { ...streamAttributes(event.stream), 'transferd.event_type': event.type }
       return { name: 'callback record', kind: 'consumer', attributes } as const
     }
-    const missing = await inSpanOf(event, start, async () => this.recordMissing(await this.changesUpTo(event), isNew))
-    this.done.set(event.id, true)
-    return missing
+    const count = await inSpanOf(event, start, async () => this.#recordMissing(await this.#changesUpTo(event), isNew))
+    this.#done.set(event.id, true)
+    return count
   }
 
-  private async recordMissing(changes: readonly Change[], isNew: boolean): Promise<number> {
+  async #recordMissing(changes: readonly Change[], isNew: boolean): Promise<number> {
     const [first] = changes
     if (!first) return 0
-    // Should there be a lane after all, the append is refused or done already, and it is read then.
+    // If the lane exists after all, the append changes nothing or conflicts, and the lane is read then.
     let lane: Loaded<Lane> =
       isNew && changes.length === 1 ? emptyStream(callbackDecider) : await this.commands.load(first.transfer.trackingId)
     const recorded = new Set(lane.state.deliveries.map(({ webhookId }) => webhookId))
     const missing = changes.filter((change) => !recorded.has(change.event.id))
-    for (const change of missing) lane = await this.record(change, lane)
+    for (const change of missing) lane = await this.#record(change, lane)
     return missing.length
   }
 
-  private async changesUpTo(last: RecordedEvent): Promise<Change[]> {
+  async #changesUpTo(last: RecordedEvent): Promise<Change[]> {
     const events = await this.store.readStream(last.stream, { maxCount: last.revision + 1 })
     const changes: Change[] = []
     let before: TransferState = transferDecider.initialState
@@ -93,8 +92,8 @@ export class ChangeRecorder {
     return changes
   }
 
-  /** The lane with the callback in it. */
-  private async record({ event, transfer }: Change, lane: Loaded<Lane>): Promise<Loaded<Lane>> {
+  /** Returns the lane with the callback in it. */
+  async #record({ event, transfer }: Change, lane: Loaded<Lane>): Promise<Loaded<Lane>> {
     const { trackingId, merchantId, referenceId, message, amountMinor, transactionAmountMinor } = transfer
     const { hasAmountMismatch, receiptUrl } = transfer
     const status = statusCodes[transfer.status]
@@ -118,7 +117,7 @@ export class ChangeRecorder {
   }
 }
 
-/** By what the log says and not by today's settings: else one that is changed since would tell of old creations. */
+/** Decides by the event alone. By the current settings, a merchant that enables callbacks for creations would receive old ones. */
 function triggersCallback(event: TransferEvent, before: TransferState, after: Transfer): boolean {
   if (event.type === 'DepositCreated' || event.type === 'WithdrawalCreated') return event.data.told
   return before.kind !== 'none' && before.status !== after.status

@@ -1,24 +1,24 @@
-import { Breaker } from './breaker.js'
+import { CircuitBreaker } from './circuit-breaker.js'
+import type { EndpointConnection } from './endpoint-connection.js'
 import type { EndpointHealth } from './endpoint-health.js'
 import { LaneQueue } from './lane-queue.js'
-import type { EndpointConnection } from './send.js'
 import type { WaitingCallbacks } from './waiting-callbacks.js'
 
 export const maxAttemptsPerEndpoint = 16
-/** Answered and not written down yet, by a log that is slow: as many at most may be sent again after a crash. */
+/** Attempts with a response that a slow log has not recorded yet. A crash sends at most this many again. */
 const maxUnreported = 240
 
-/** The directory follows the log within milliseconds. */
+/** The merchant directory follows the log within milliseconds. */
 const directoryLagMs = 1_000
 
 /** A search that restarts in a lagging read model finds callbacks that were already delivered; one that continues does not. */
 const restartEveryMs = 100
 
-/** What the worker knows of one merchant's endpoint; nothing here is shared with another merchant's. */
-export class Endpoint {
+/** The worker's state of one merchant's endpoint. It shares nothing with other merchants' endpoints. */
+export class CallbackEndpoint {
   readonly lanes = new LaneQueue()
-  readonly breaker = new Breaker(maxAttemptsPerEndpoint)
-  /** Attempts whose answer is not known yet. Their lanes are in flight for longer: until the answer is written down. */
+  readonly breaker = new CircuitBreaker(maxAttemptsPerEndpoint)
+  /** Attempts without a response. Their lanes stay in flight longer: until the attempt is reported. */
   sending = 0
   #heldUntilMs = 0
   #refilledMs = Number.NEGATIVE_INFINITY
@@ -35,9 +35,9 @@ export class Endpoint {
     return this.lanes.inFlightCount < maxAttemptsPerEndpoint + maxUnreported
   }
 
-  /** There is more in the read model than in memory, by a monotonic clock. */
-  wantsRefill(monotonicMs: number): boolean {
-    if (this.lanes.overflowed) return monotonicMs - this.#refilledMs >= restartEveryMs
+  /** Whether the read model has more callbacks than memory. `monotonicMs` is the time of a monotonic clock. */
+  needsRefill(monotonicMs: number): boolean {
+    if (this.lanes.hasOverflowed) return monotonicMs - this.#refilledMs >= restartEveryMs
     return this.waiting.hasMore
   }
 
@@ -45,13 +45,13 @@ export class Endpoint {
     this.#refilledMs = monotonicMs
   }
 
-  /** It was disabled just now, which the merchant directory may not know yet. */
+  /** Prevents attempts until the merchant directory knows that the endpoint was disabled. */
   holdUntilKnownDisabled(nowMs: number): void {
     this.#heldUntilMs = nowMs + directoryLagMs
   }
 
-  /** Nothing would be lost by forgetting it. */
+  /** Whether it can be dropped without losing state. */
   get isIdle(): boolean {
-    return this.lanes.isEmpty && !this.breaker.open && !this.health.isFailing
+    return this.lanes.isEmpty && !this.breaker.isOpen && !this.health.isFailing
   }
 }

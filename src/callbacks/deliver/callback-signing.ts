@@ -7,10 +7,10 @@ import { callbackSecretKey } from '../../domain/merchant/secret-keys.js'
 import { formatShortest } from '../../domain/money.js'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import { hashCode } from '../../security/hash-code.js'
-import type { CallbackRequest } from './send.js'
+import type { CallbackRequest } from './endpoint-connection.js'
 
-/** A callback as it is sent now, hashed and signed with the keys that are valid at `atMs`. */
-export async function signedCallback(
+/** Returns the request of a callback, hashed and signed with the keys that are valid at `atMs`. */
+export async function signCallback(
   merchants: MerchantDirectory,
   known: Merchant,
   trackingId: string,
@@ -37,8 +37,8 @@ export async function signedCallback(
 }
 
 /**
- * The merchant as the log has it now, where callbacks are hashed with a SecretKey that it may have put aside a moment ago, at
- * another node: its receiver would refuse the hash.
+ * Returns the merchant as currently recorded in the log, if its callbacks are hashed with an older SecretKey. The merchant may just have
+ * stopped using that key on another node, and its receiver would then reject the hash.
  */
 async function withCurrentKeys(merchants: MerchantDirectory, merchant: Merchant, at: string): Promise<Merchant> {
   if (callbackSecretKey(merchant.secretKeys, at) === merchant.secretKeys.all[0]) return merchant
@@ -51,13 +51,13 @@ const statusNames = new Map<number, string>(
 )
 
 /**
- * The JSON text of a callback: the specification's ten fields in its order and spelling (Events, "Payload"). Written by
- * hand because HashCode covers the text of Amount: what is hashed and what is printed are the same string here.
- * TransactionAmount is 0 until money moved; ReceiptUrl is a string, empty while there is no receipt.
+ * Returns the JSON text of a callback: the specification's ten fields in its order and spelling (Events, "Payload"). The text is built
+ * here because HashCode covers the text of Amount: the hashed and the sent text are the same string. TransactionAmount is 0 until money
+ * moves, and ReceiptUrl is an empty string without a receipt.
  */
 export function callbackBody(payload: CallbackPayload, trackingId: string, secretKey: string): string {
   const statusDescription = statusNames.get(payload.status)
-  if (statusDescription === undefined) throw new Error(`a callback with the unknown status ${payload.status}`)
+  if (statusDescription === undefined) throw new Error(`a callback has the unknown status ${payload.status}`)
   const amount = formatShortest(payload.amountMinor)
   const fields = [
     `"Status":${payload.status}`,
@@ -75,8 +75,8 @@ export function callbackBody(payload: CallbackPayload, trackingId: string, secre
 }
 
 /**
- * The `webhook-signature` header of Standard Webhooks: `v1,<base64 HMAC-SHA256>` over `<id>.<timestamp>.<body>`, one for
- * each secret that is valid now (`whsec_…`), separated by spaces.
+ * Returns the `webhook-signature` header of Standard Webhooks: `v1,<base64 HMAC-SHA256>` over `<id>.<timestamp>.<body>` for each valid
+ * secret (`whsec_…`), separated by spaces.
  */
 export function webhookSignature(
   secrets: readonly string[],
@@ -84,7 +84,7 @@ export function webhookSignature(
   timestampSeconds: number,
   body: string,
 ): string {
-  const sign = (secret: string) => createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
-  const signed = `${webhookId}.${timestampSeconds}.${body}`
-  return secrets.map((secret) => `v1,${sign(secret).update(signed).digest('base64')}`).join(' ')
+  const hmac = (secret: string) => createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'))
+  const content = `${webhookId}.${timestampSeconds}.${body}`
+  return secrets.map((secret) => `v1,${hmac(secret).update(content).digest('base64')}`).join(' ')
 }

@@ -3,10 +3,10 @@ import { isIPv6, type LookupFunction } from 'node:net'
 import type { Dispatcher, Pool } from 'undici'
 import { AddressRefusedError, checkedAddresses, type ResolveHost } from './address-guard.js'
 
-const maxAnswerBytes = 65_536
-/** The status has come; reading on only saves the connection. */
-const maxAnswerReadMs = 1_000
-const maxAnswerHeaderBytes = 16_384
+const maxResponseBytes = 65_536
+/** The status is known by then. Reading the body only keeps the connection usable. */
+const maxBodyMs = 1_000
+const maxHeaderBytes = 16_384
 
 export interface CallbackRequest {
   readonly url: string
@@ -15,43 +15,43 @@ export interface CallbackRequest {
   readonly body: string
 }
 
-/** What became of one request. */
-export interface Answer {
-  /** Null when none came. */
+export interface EndpointResponse {
+  /** The HTTP status, or null without a response. */
   readonly httpStatus: number | null
-  /** Why it is no delivery, as a short code without anything of the answer; null when it is one. */
+  /** A short code for the failure, without any part of the response. Null if the callback was delivered. */
   readonly failure: string | null
-  /** The header of a 429 or 503. */
+  /** The `Retry-After` header of a 429 or 503. */
   readonly retryAfter?: string
   readonly durationMs: number
 }
 
 /**
- * One request and what is read of its answer, straight from the client's dispatcher: no stream, controller and promise for each of its
- * parts, which cost as much as the request.
+ * One request and the part of its response that is read, as a handler of undici's dispatcher. `undici.request` creates streams,
+ * controllers and promises that cost as much as the request.
  */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly answer: Promise<Answer>
+  readonly response: Promise<EndpointResponse>
   readonly #startedMs = performance.now()
-  readonly #signal: AbortSignal
   readonly #onAbort = () => this.#cutOff()
   #timer: NodeJS.Timeout
-  #timedOut = false
+  #hasTimedOut = false
   #controller: Dispatcher.DispatchController | undefined
-  #head: Omit<Answer, 'durationMs'> | undefined
+  #head: Omit<EndpointResponse, 'durationMs'> | undefined
   #bytes = 0
-  #ended = false
-  #resolve: (answer: Answer) => void = () => undefined
+  #hasEnded = false
+  #resolve: (response: EndpointResponse) => void = () => undefined
   #reject: (reason: unknown) => void = () => undefined
 
-  constructor(timeoutMs: number, signal: AbortSignal) {
-    this.answer = new Promise((resolve, reject) => {
+  constructor(
+    timeoutMs: number,
+    private readonly signal: AbortSignal,
+  ) {
+    this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#signal = signal
     this.#timer = setTimeout(() => {
-      this.#timedOut = true
+      this.#hasTimedOut = true
       this.#cutOff()
     }, timeoutMs)
     signal.addEventListener('abort', this.#onAbort)
@@ -59,16 +59,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   get hasEnded(): boolean {
-    return this.#ended
+    return this.#hasEnded
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    if (this.#ended) controller.abort(new CutOffError())
+    if (this.#hasEnded) controller.abort(new CutOffError())
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 1xx: the answer is still to come.
+    // An informational response (1xx) precedes the final one.
     if (status < 200) return
     if (status < 300) this.#head = { httpStatus: status, failure: null }
     else {
@@ -77,12 +77,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#head = { httpStatus: status, failure, ...(typeof retryAfter === 'string' && { retryAfter }) }
     }
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(this.#onAbort, maxAnswerReadMs)
+    this.#timer = setTimeout(this.#onAbort, maxBodyMs)
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (this.#bytes > maxAnswerBytes) this.#cutOff()
+    if (this.#bytes > maxResponseBytes) this.#cutOff()
   }
 
   onResponseEnd(): void {
@@ -90,31 +90,31 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.failed(error)
+    this.fail(error)
   }
 
-  failed(error: unknown): void {
+  fail(error: unknown): void {
     this.#end(error)
   }
 
-  /** The connection with it: what it may still send is nobody's. */
+  /** Closes the connection too, because the rest of the response must not become part of the next one. */
   #cutOff(): void {
     this.#end(new CutOffError())
     this.#controller?.abort(new CutOffError())
   }
 
   #end(error?: unknown): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     clearTimeout(this.#timer)
-    this.#signal.removeEventListener('abort', this.#onAbort)
+    this.signal.removeEventListener('abort', this.#onAbort)
     const durationMs = Math.round(performance.now() - this.#startedMs)
-    // The status counts, whatever became of the rest.
+    // A known status counts, even if the rest of the response failed.
     if (this.#head) this.#resolve({ ...this.#head, durationMs })
-    else if (this.#signal.aborted) this.#reject(this.#signal.reason)
-    else if (isMistake(error)) this.#reject(error)
+    else if (this.signal.aborted) this.#reject(this.signal.reason)
+    else if (isBug(error)) this.#reject(error)
     else {
-      const failure = this.#timedOut ? 'timeout' : failureCode(error)
+      const failure = this.#hasTimedOut ? 'timeout' : failureCode(error)
       this.#resolve({ httpStatus: null, failure, durationMs })
     }
   }
@@ -132,43 +132,46 @@ interface Target {
   readonly path: string
 }
 
-/** The connections to one merchant's endpoint, bound to the addresses that were checked. */
+/** The connections to one merchant's endpoint, pinned to checked addresses. */
 export class EndpointConnection {
   #undici: typeof import('undici') | undefined
   #pool: { readonly key: string; readonly pool: Pool } | undefined
-  /** The last target, where no name server was asked: checked again it would be the same. */
-  #unresolved: Target | undefined
+  /** The last target that needed no name server. Checking it again gives the same result. */
+  #literalTarget: Target | undefined
 
   constructor(
     private readonly options: {
       readonly resolve: ResolveHost
-      /** For everything: resolving, connecting, TLS and the answer's head. */
+      /** The time limit for resolving, connecting, TLS and the response's head together. */
       readonly timeoutMs: number
       readonly maxConnections: number
     },
   ) {}
 
-  /** @throws the signal's reason when it aborts: nothing is known then; and mistakes of the program. Every other failure is an answer. */
-  async send(request: CallbackRequest, signal: AbortSignal): Promise<Answer> {
+  /**
+   * Sends a request. A failure is a response with a failure code.
+   * @throws the signal's reason if it aborts, when the outcome is unknown; and errors that are bugs
+   */
+  async send(request: CallbackRequest, signal: AbortSignal): Promise<EndpointResponse> {
     const exchange = new Exchange(this.options.timeoutMs, signal)
-    this.#begin(exchange, request).catch((error) => exchange.failed(error))
-    return await exchange.answer
+    this.#start(exchange, request).catch((error) => exchange.fail(error))
+    return await exchange.response
   }
 
   async close(): Promise<void> {
     await this.#pool?.pool.destroy()
   }
 
-  async #begin(exchange: Exchange, { url, sandbox, headers, body }: CallbackRequest): Promise<void> {
-    // By an endpoint's first callback: a megabyte of source that a service without any need not read.
+  async #start(exchange: Exchange, { url, sandbox, headers, body }: CallbackRequest): Promise<void> {
+    // Loaded with the first callback: a service without callbacks does not need to read a megabyte of source.
     this.#undici ??= await import('undici')
     const { origin, path, addresses } = await this.#target(url, sandbox)
-    // Name servers take no signal.
+    // Name resolution cannot be aborted, so the exchange may have ended.
     if (!exchange.hasEnded) this.#poolOf(origin, addresses).dispatch({ method: 'POST', path, headers, body }, exchange)
   }
 
   async #target(url: string, sandbox: boolean): Promise<Target> {
-    const known = this.#unresolved
+    const known = this.#literalTarget
     if (known?.url === url && known.sandbox === sandbox) return known
     let isResolved = false
     const addresses = await checkedAddresses(url, sandbox, (hostname) => {
@@ -177,33 +180,33 @@ export class EndpointConnection {
     })
     const { origin, pathname, search } = new URL(url)
     const target = { url, sandbox, addresses, origin, path: `${pathname}${search}` }
-    this.#unresolved = isResolved ? undefined : target
+    this.#literalTarget = isResolved ? undefined : target
     return target
   }
 
-  /** Connections are kept while the name leads to the same addresses, so that none outlives the check it passed. */
+  /** Returns the pool for these addresses. A pool is replaced when the addresses change, so that no connection outlives its check. */
   #poolOf(origin: string, addresses: readonly string[]): Pool {
-    const key = addresses.length === 1 ? `${origin} ${addresses[0]}` : `${origin} ${[...addresses].sort().join(' ')}`
+    const key = `${origin} ${[...addresses].sort().join(' ')}`
     if (this.#pool?.key === key) return this.#pool.pool
-    // Lets what is in flight end.
+    // Requests in flight still end.
     this.#pool?.pool.close().catch(() => undefined)
     const { timeoutMs, maxConnections } = this.options
     const pool = new this.#undici!.Pool(origin, {
       connections: maxConnections,
-      maxHeaderSize: maxAnswerHeaderBytes,
-      // Ours ends before theirs: a request on a connection that the endpoint is closing would be a failed attempt.
+      maxHeaderSize: maxHeaderBytes,
+      // Shorter than most servers' own limit: a request on a connection that the endpoint is closing would be a failed attempt.
       keepAliveTimeout: 2_000,
-      // An exchange has its own end.
+      // The exchange has its own time limits.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { lookup: pinned(addresses), timeout: timeoutMs },
+      connect: { lookup: pinnedLookup(addresses), timeout: timeoutMs },
     })
     this.#pool = { key, pool }
     return pool
   }
 }
 
-function pinned(addresses: readonly string[]): LookupFunction {
+function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_hostname, options, callback) => {
     if (options.all) callback(null, all)
@@ -221,21 +224,21 @@ const failureCodes: readonly (readonly [RegExp, string])[] = [
   [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, 'bad answer'],
 ]
 
-/** A short code and never the message, which may quote the answer. */
-/** Not the endpoint's doing, so no attempt: what the network, undici and URLs throw has a code. */
-function isMistake(error: unknown): boolean {
+/** Whether the error is not the endpoint's, so that it does not count as an attempt. Errors of the network, undici and URLs have a code. */
+function isBug(error: unknown): boolean {
   return (error instanceof TypeError || error instanceof ReferenceError) && codeOf(error) === ''
 }
 
+/** Returns a short code and never the error's message, which may quote the response. */
 function failureCode(error: unknown): string {
   if (error instanceof AddressRefusedError) return 'address refused'
-  // Has a code now and then only.
+  // undici sets its code in some cases only.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'bad answer'
   const code = codeOf(error)
   return failureCodes.find(([pattern]) => pattern.test(code))?.[1] ?? 'connection failed'
 }
 
-/** Of the error, of its cause, or of the last address that was tried. */
+/** Returns the code of the error, of its cause, or of the last address that was tried. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const { code, cause } = error as { readonly code?: unknown; readonly cause?: unknown }

@@ -4,8 +4,8 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 import { startReceiver } from './receiver.js'
 import { context, openWorld, until } from './world.js'
 
-/** The read models with leases of its own: whoever works with them never learns that somebody else does the same. */
-function withOwnLeases(readModels: ReadModels): ReadModels {
+/** Returns the read models with separate leases, so that two processes hold the same lease. */
+function withSeparateLeases(readModels: ReadModels): ReadModels {
   const collection: ReadModels['collection'] = (name) =>
     readModels.collection(name === 'leases' ? 'other_leases' : name)
   return new Proxy(readModels, {
@@ -17,27 +17,27 @@ function withOwnLeases(readModels: ReadModels): ReadModels {
   })
 }
 
-t.test('two holders at once send twice, but never out of order: it is the log that keeps the order', async (t) => {
+t.test('keeps the order by the log if two processes deliver, which may send a callback twice', async (t) => {
   const world = await openWorld(t)
-  const answered = new Map<string, number>()
+  const accepted = new Map<string, number>()
   const early: string[] = []
-  const underWay = new Set<string>()
+  const inFlight = new Set<string>()
   let overlaps = 0
   const receiver = await startReceiver(t, ({ trackingId, revision, webhookId }, response) => {
-    if (underWay.has(webhookId)) overlaps++
-    underWay.add(webhookId)
-    if ((answered.get(trackingId) ?? 0) < revision - 1) early.push(`${trackingId}@${revision}`)
-    // Late enough for the other to send the same meanwhile.
+    if (inFlight.has(webhookId)) overlaps++
+    inFlight.add(webhookId)
+    if ((accepted.get(trackingId) ?? 0) < revision - 1) early.push(`${trackingId}@${revision}`)
+    // Late enough for the other process to send the same callback.
     setTimeout(() => {
       const status = randomInt(4) === 0 ? 500 : 200
-      if (status === 200) answered.set(trackingId, Math.max(answered.get(trackingId) ?? 0, revision))
-      underWay.delete(webhookId)
+      if (status === 200) accepted.set(trackingId, Math.max(accepted.get(trackingId) ?? 0, revision))
+      inFlight.delete(webhookId)
       response.writeHead(status).end()
     }, randomInt(20))
   })
   const { id } = await world.merchant(receiver.url)
   world.start()
-  world.start({ readModels: withOwnLeases(world.readModels) })
+  world.start({ readModels: withSeparateLeases(world.readModels) })
   const trackingIds = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const trackingId = await world.deposit(id)
@@ -47,19 +47,19 @@ t.test('two holders at once send twice, but never out of order: it is the log th
     }),
   )
   await until(async () => {
-    // The next attempt of what has failed.
+    // Makes the next attempt of failed callbacks due.
     world.clock.forward(1_000)
     const lanes = await Promise.all(trackingIds.map((trackingId) => world.callbacks.lane(trackingId)))
     return lanes.every(
       ({ deliveries }) => deliveries.length === 2 && deliveries.every(({ status }) => status === 'delivered'),
     )
   }, 90_000)
-  t.strictSame(early, [], 'none before the one ahead of it was accepted')
-  t.ok(overlaps > 0, `${receiver.received.length} requests for 40 callbacks, ${overlaps} beside another of the same`)
+  t.strictSame(early, [], 'sends no callback before the previous one was accepted')
+  t.ok(overlaps > 0, `${receiver.received.length} requests for 40 callbacks, ${overlaps} while the same was in flight`)
   for (const trackingId of trackingIds) {
     const attempts = (await world.deliveryLog(trackingId)).filter(({ data }) => 'attempt' in data)
     const numbers = attempts.map(({ data }) => `${data.webhookId} ${data.attempt}`)
-    t.equal(new Set(numbers).size, numbers.length, 'no attempt is counted twice')
+    t.equal(new Set(numbers).size, numbers.length, 'counts no attempt twice')
     t.equal(attempts.filter(({ type }) => type === 'CallbackDelivered').length, 2)
   }
 })

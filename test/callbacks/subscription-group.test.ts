@@ -1,5 +1,5 @@
 import t from 'tap'
-import { callbackGroup } from '../../src/callbacks/record/recorder.js'
+import { callbackGroup } from '../../src/callbacks/record/subscription-recorder.js'
 import { SweepCheckpoint } from '../../src/callbacks/record/sweep-checkpoint.js'
 import {
   defaultPersistentSubscriptionSettings,
@@ -13,7 +13,7 @@ import { context, openWorld, until, type World } from './world.js'
 
 const generousMs = 60_000
 
-/** Whoever begins here never sees what was unread. */
+/** A group with these settings never receives the events that are unread now. */
 const fromTheEnd: PersistentSubscriptionSettings = {
   ...defaultPersistentSubscriptionSettings,
   startFrom: 'end',
@@ -27,18 +27,18 @@ async function twoChanges(world: World, merchantId: string): Promise<string> {
   return trackingId
 }
 
-/** The group forgets where it was and what it held, and begins at the end of the log. */
-async function forgetEverything({ store }: World): Promise<void> {
+/** Replaces the group by one without a position or buffered events, which starts at the end of the log. */
+async function resetGroup({ store }: World): Promise<void> {
   const groups = store.persistentSubscriptions
   const unless = (expected: new (...args: never[]) => Error) => (error: unknown) => {
     if (!(error instanceof expected)) throw error
   }
   await groups.delete(callbackGroup).catch(unless(PersistentSubscriptionMissingError))
-  // The recorder may have made it anew already.
+  // The recorder may have created it again.
   await groups.create(callbackGroup, fromTheEnd).catch(unless(PersistentSubscriptionExistsError))
 }
 
-t.test('whatever becomes of the group and of what it holds, each callback is sent, and in order', async (t) => {
+t.test('sends each callback in order, regardless of what happens to the group and its buffered events', async (t) => {
   const world = await openWorld(t)
   const receiver = await startReceiver(t)
   const { id } = await world.merchant(receiver.url)
@@ -53,16 +53,16 @@ t.test('whatever becomes of the group and of what it holds, each callback is sen
       () => false,
     )
   for (let round = 0; round < 3; round++) {
-    // A restart with unread events, which the group then knows nothing of.
+    // A restart with unread events that the group does not know of.
     await changeSome()
-    await forgetEverything(world)
+    await resetGroup(world)
     const part = world.start()
     await until(isConsumed, generousMs)
-    // Loaded again in the middle.
+    // A reload while events arrive.
     await Promise.all([changeSome(), groups.update(callbackGroup, fromTheEnd)])
     await until(isConsumed, generousMs)
-    // Deleted in the middle.
-    await Promise.all([changeSome(), forgetEverything(world)])
+    // A deletion while events arrive.
+    await Promise.all([changeSome(), resetGroup(world)])
     await until(isConsumed, generousMs)
     await part.stop()
   }
@@ -73,15 +73,15 @@ t.test('whatever becomes of the group and of what it holds, each callback is sen
     return lanes.every(({ deliveries }) => deliveries.every(({ status }) => status === 'delivered'))
   }, generousMs)
   for (const trackingId of trackingIds) {
-    // One that a busy machine kept waiting may have come twice.
+    // A callback that was delayed on a busy machine may arrive twice.
     const received = receiver.received.filter((callback) => callback.trackingId === trackingId)
     t.strictSame([...new Set(received.map(({ revision }) => revision))], [1, 2])
   }
   const { subscription, sweep } = world.counts.records
-  t.ok(sweep >= 60, `what was unread at a restart is the sweep's: ${sweep} by it, ${subscription} by the subscription`)
+  t.ok(sweep >= 60, `the sweep records the unread events: ${sweep} by the sweep, ${subscription} by the subscription`)
 })
 
-t.test('a sweep whose checkpoint another process has written over keeps its own behind that', async (t) => {
+t.test('saves the sweep’s checkpoint after one that a different process appended', async (t) => {
   const world = await openWorld(t)
   const { id } = await world.merchant('http://127.0.0.1:9/')
   await twoChanges(world, id)

@@ -7,10 +7,10 @@ import type { TaskDocument } from '../../src/read-models/documents.js'
 import { startReceiver } from './receiver.js'
 import { openWorld, until } from './world.js'
 
-t.test('no rebuild sends a callback, whatever became of those that were sent, and none is lost', async (t) => {
+t.test('sends and loses no callback when projections are rebuilt', async (t) => {
   const world = await openWorld(t, { project: false })
   const { store, readModels, clock } = world
-  // Every third fails at first, and waits for its next attempt while everything is rebuilt, however long that takes.
+  // Every third callback fails once, and waits for its next attempt during the rebuilds.
   const receiver = await startReceiver(t, ({ body }, response) => {
     const fails = String(body.RefereneceId).charCodeAt(0) % 3 === 0
     response.writeHead(fails ? 503 : 200, fails ? { 'retry-after': '3600' } : {}).end()
@@ -19,10 +19,10 @@ t.test('no rebuild sends a callback, whatever became of those that were sent, an
   const deps = { store, readModels, clock: clock.now, logger: pino({ level: 'silent' }) }
   const rebuildAll = async () => {
     const tasks = new Tasks(readModels, clock.now)
-    const asked: TaskDocument[] = []
-    for (const { name } of allProjections) asked.push((await tasks.ask(name, { what: 'rebuild', by: 'test' })).task)
+    const requested: TaskDocument[] = []
+    for (const { name } of allProjections) requested.push((await tasks.ask(name, { what: 'rebuild', by: 'test' })).task)
     let last: readonly (TaskDocument | null)[] = []
-    for await (const watched of watchTasks(deps, asked, new AbortController().signal)) last = [...watched.values()]
+    for await (const watched of watchTasks(deps, requested, new AbortController().signal)) last = [...watched.values()]
     t.same(
       last.map((task) => task?.state),
       allProjections.map(() => 'done'),
@@ -34,17 +34,17 @@ t.test('no rebuild sends a callback, whatever became of those that were sent, an
   const attempts = () => world.counts.attempts.delivered + world.counts.attempts.failed
   await until(() => attempts() === receiver.received.length)
   const sent = receiver.received.length
-  const logged = async () =>
+  const eventCounts = async () =>
     (await Promise.all(transfers.map((each) => world.deliveryLog(each)))).map(({ length }) => length)
-  await until(async () => (await logged()).every((events) => events === 2))
+  await until(async () => (await eventCounts()).every((count) => count === 2))
 
-  for (let again = 0; again < 2; again++) await rebuildAll()
-  // Started anew, it finds its work in documents that a rebuild has made.
+  for (let round = 0; round < 2; round++) await rebuildAll()
+  // After a restart delivery finds its work in rebuilt documents.
   await part.stop()
   world.start()
   await rebuildAll()
   const another = await world.completed(id)
   await until(() => receiver.received.some(({ trackingId }) => trackingId === another))
-  t.equal(receiver.received.length, sent + 1, 'nothing was sent but the callback of what happened since')
-  t.same([...new Set(await logged())], [2])
+  t.equal(receiver.received.length, sent + 1, 'sends only the callback of the new change')
+  t.same([...new Set(await eventCounts())], [2])
 })

@@ -1,0 +1,135 @@
+import pRetry from 'p-retry'
+import type { CallbackCommands, LoadedLane } from '../../commands/callback/callback-commands.js'
+import { TooMuchContentionError } from '../../commands/handle-command.js'
+import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
+import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
+import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback/callback-decider.js'
+import type { Merchant } from '../../domain/merchant/merchant.js'
+import { StoreUnavailableError } from '../../event-store/event-store.js'
+import type { Clock } from '../../kernel/clock.js'
+import { annotate, inSpanOf } from '../../tracing/tracing.js'
+import type { CallbackMetrics } from '../callback-metrics.js'
+import type { CallbackTiming } from '../callback-timing.js'
+import type { CallbackEndpoint } from './callback-endpoint.js'
+import { isGone, outcomeOf } from './callback-schedule.js'
+import { signCallback } from './callback-signing.js'
+
+export interface AttemptDependencies {
+  readonly commands: CallbackCommands
+  readonly merchantCommands: MerchantCommands
+  readonly merchants: MerchantDirectory
+  readonly clock: Clock
+  readonly random: () => number
+  readonly metrics: CallbackMetrics
+  readonly timing: CallbackTiming
+}
+
+/** The lane's next delivery, to its merchant's endpoint. */
+export interface Attempt {
+  readonly endpoint: CallbackEndpoint
+  readonly merchant: Merchant
+  readonly trackingId: string
+  readonly lane: LoadedLane
+  readonly delivery: Delivery
+  /** Called once the response or failure is known, so that another attempt can start. Resolves when the report can be appended. */
+  readonly onResponse: () => Promise<void>
+}
+
+interface AttemptResult {
+  readonly outcome: AttemptOutcome
+  readonly lane: Lane
+}
+
+/**
+ * Sends a callback once and reports the outcome. The report is retried until the log accepts it, because a callback without a report is
+ * sent again. @throws the signal's reason if it aborts; a callback that is not reported by then is sent again
+ */
+export function attemptCallback(
+  deps: AttemptDependencies,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const { trackingId, lane, delivery, merchant } = attempt
+  const cause = lane.causes.get(delivery.webhookId)
+  const start = () => {
+    const attributes = {
+      'transferd.tracking_id': trackingId,
+      'transferd.merchant_id': merchant.merchantId,
+      'transferd.callback.attempt': delivery.attempts + 1,
+      ...(cause && { 'transferd.correlation_id': cause.$correlationId }),
+    }
+    return { name: 'callback deliver', kind: 'client', attributes } as const
+  }
+  return inSpanOf(cause && { metadata: cause }, start, async () => {
+    const result = await sendAndReport(deps, attempt, signal)
+    annotate(() => ({ 'transferd.callback.outcome': result.outcome.result }))
+    return result
+  })
+}
+
+async function sendAndReport(
+  deps: AttemptDependencies,
+  { endpoint, merchant, trackingId, lane, delivery, onResponse }: Attempt,
+  signal: AbortSignal,
+): Promise<AttemptResult> {
+  const { commands, metrics, clock, random } = deps
+  const { webhookId } = delivery
+  const startedMs = Date.parse(clock())
+  metrics.observeWait(startedMs - Date.parse(delivery.nextAttemptAt))
+  const request = await signCallback(deps.merchants, merchant, trackingId, delivery, startedMs)
+  const response = await endpoint.connection.send(request, signal)
+  const nowMs = Date.parse(clock())
+  const outcome = outcomeOf(response, delivery.attempts, nowMs, random())
+  if (response.failure === null) endpoint.breaker.recordSuccess()
+  else endpoint.breaker.recordFailure(nowMs)
+
+  if (isGone(response)) endpoint.holdUntilKnownDisabled(nowMs)
+  const canReport = onResponse()
+  // Disable the endpoint before the report: its callbacks are due from then on, and must not be sent before it is disabled.
+  if (isGone(response)) await disable(deps, endpoint, 'the endpoint responded with 410 Gone', signal)
+  await canReport
+  const { httpStatus, durationMs } = response
+  const report = { attempt: delivery.attempts + 1, httpStatus, durationMs, outcome }
+  const $correlationId = lane.causes.get(webhookId)?.$correlationId ?? webhookId
+  const context = { actor: 'system:callbacks', $correlationId, $causationId: webhookId }
+  const write = <Result>(work: () => Promise<Result>) => retryWrite(work, deps.timing, signal)
+  const { state } = await write(() => commands.reportAttempt(trackingId, webhookId, report, context, lane))
+  metrics.observeAttempt(merchant.merchantId, outcome.result, durationMs)
+  if (outcome.result === 'delivered') {
+    if (!endpoint.health.isKnownHealthy) await write(() => endpoint.health.succeeded())
+  } else if (await write(() => endpoint.health.failed(nowMs))) {
+    await disable(deps, endpoint, 'every attempt failed for 120 hours', signal)
+  }
+  return { outcome, lane: state }
+}
+
+async function disable(deps: AttemptDependencies, endpoint: CallbackEndpoint, reason: string, signal: AbortSignal) {
+  const { merchantId } = endpoint
+  endpoint.holdUntilKnownDisabled(Date.parse(deps.clock()))
+  const context = { actor: 'system:callbacks', $correlationId: merchantId, $causationId: merchantId }
+  const write = () => deps.merchantCommands.disableCallbacks(merchantId, reason, context)
+  const result = await retryWrite(write, deps.timing, signal)
+  if (result.accepted && result.changed) deps.metrics.countDisabled()
+}
+
+/** Retries while the log is unavailable. @throws other errors of `write`, and the signal's reason */
+async function retryWrite<Result>(
+  write: () => Promise<Result>,
+  { reportRetryMs }: CallbackTiming,
+  signal: AbortSignal,
+): Promise<Result> {
+  signal.throwIfAborted()
+  try {
+    return await write()
+  } catch (error) {
+    if (!shouldRetry(error)) throw error
+  }
+  return pRetry(write, {
+    ...{ retries: Number.POSITIVE_INFINITY, minTimeout: reportRetryMs, maxTimeout: 10_000, signal },
+    shouldRetry: ({ error }) => shouldRetry(error),
+  })
+}
+
+function shouldRetry(error: unknown): boolean {
+  return error instanceof StoreUnavailableError || error instanceof TooMuchContentionError
+}

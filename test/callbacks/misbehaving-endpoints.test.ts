@@ -1,0 +1,161 @@
+import type { ServerResponse } from 'node:http'
+import t from 'tap'
+import { withSlowReadModels } from '../support/read-models.js'
+import { accepts, type Behaviour, startReceiver } from './receiver.js'
+import { context, openWorld, until, type World } from './world.js'
+
+/** Hanging attempts take 30 times as long. A busy machine and a slow store use part of it. */
+const maxDelayMs = 500
+
+const generousMs = 120_000
+
+const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+const respond =
+  (status: number, headers = {}): Behaviour =>
+  (_received, response) =>
+    void response.writeHead(status, headers).end('a body')
+
+const attemptTimeoutMs = 100
+
+const late: Behaviour = (_received, response: ServerResponse) => {
+  setTimeout(() => response.writeHead(200).end(), 1.5 * attemptTimeoutMs)
+}
+
+const misbehaviours: { readonly [name: string]: Behaviour } = {
+  fails: respond(500),
+  redirects: respond(302, { location: 'http://127.0.0.1:1/' }),
+  'is busy': respond(429, { 'retry-after': '2' }),
+  'is unavailable': respond(503, { 'retry-after': 'nonsense' }),
+  hangs: () => undefined,
+  'responds late': late,
+  resets: (_received, _response, request) => void request.socket.resetAndDestroy(),
+  garbles: (_received, _response, request) => void request.socket.end('HTTP/1.1 2000 What\r\n\r\n'),
+}
+
+t.test(
+  'delivers the callbacks of a transfer in order and at least once, regardless of how the endpoint fails',
+  async (t) => {
+    const world = await openWorld(t, { timing: { attemptTimeoutMs } })
+    const behaviours = Object.values(misbehaviours)
+    const accepted = new Map<string, number[]>()
+    const webhookIds = new Map<string, string[]>()
+    let count = 0
+    const receiver = await startReceiver(t, (received, response, request) => {
+      const { trackingId, revision, webhookId } = received
+      const key = `${trackingId}@${revision}`
+      const ids = [...(webhookIds.get(key) ?? []), webhookId]
+      webhookIds.set(key, ids)
+      // Up to four different failures.
+      const failures = (Number.parseInt(trackingId.slice(0, 4), 16) + revision) % 5
+      if (ids.length <= failures) return behaviours[count++ % behaviours.length]!(received, response, request)
+      accepted.set(trackingId, [...(accepted.get(trackingId) ?? []), revision])
+      response.writeHead(revision === 1 ? 204 : 200).end()
+    })
+    const { id } = await world.merchant(receiver.url, { callbackOnCreate: true })
+    world.start()
+    const trackingIds = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const trackingId = await world.deposit(id)
+        await world.transfers.changeStatus(trackingId, 'SendToManualControl', null, context)
+        await world.transfers.complete(trackingId, {}, context)
+        return trackingId
+      }),
+    )
+    await until(async () => {
+      const lanes = await Promise.all(trackingIds.map((trackingId) => world.callbacks.lane(trackingId)))
+      const next = lanes.flatMap(({ deliveries }) => deliveries.find(({ status }) => status === 'waiting') ?? [])
+      const waitMs = Math.min(...next.map(({ nextAttemptAt }) => Date.parse(nextAttemptAt))) - world.clock.nowMs()
+      // At least a second, because the breaker may delay the next attempt.
+      if (next.length > 0) world.clock.forward(Math.max(waitMs, 1_000))
+      return next.length === 0 && lanes.every(({ deliveries }) => deliveries.length === 3)
+    }, 60_000)
+    // A callback whose response is late on a busy machine is sent again before the next one.
+    const firsts = (trackingId: string) =>
+      accepted.get(trackingId)?.filter((revision, n, all) => revision !== all[n - 1])
+    for (const trackingId of trackingIds) t.strictSame(firsts(trackingId), [0, 1, 2], 'in order')
+    for (const [key, ids] of webhookIds) t.equal(new Set(ids).size, 1, `${key} keeps its id`)
+    t.equal(new Set([...webhookIds.values()].flat()).size, 36)
+  },
+)
+
+/** Returns the milliseconds from each of nine completions to its callback. */
+async function delays(
+  world: World,
+  merchantId: string,
+  receiver: { received: { trackingId: string; atMs: number }[] },
+) {
+  const measured: number[] = []
+  for (let i = 0; i < 9; i++) {
+    const trackingId = await world.deposit(merchantId)
+    const startedMs = performance.now()
+    await world.transfers.complete(trackingId, {}, context)
+    await until(() => receiver.received.some((received) => received.trackingId === trackingId))
+    measured.push(receiver.received.find((received) => received.trackingId === trackingId)!.atMs - startedMs)
+  }
+  return measured
+}
+
+for (const name of ['hangs', 'resets', 'fails']) {
+  t.test(`delays other merchants by at most ${maxDelayMs} ms while an endpoint ${name}`, async (t) => {
+    const world = await openWorld(t, { timing: { attemptTimeoutMs: 15_000 } })
+    const good = await startReceiver(t)
+    const bad = await startReceiver(t, misbehaviours[name])
+    const { id: goodId } = await world.merchant(good.url)
+    const { id: badId } = await world.merchant(bad.url)
+    const part = world.start()
+    const alone = median(await delays(world, goodId, good))
+    await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
+    await until(() => bad.received.length >= 16)
+    let during = 0
+    for (let tries = 0; tries < 3; tries++) {
+      during = median(await delays(world, goodId, good))
+      if (during - alone <= maxDelayMs) break
+    }
+    t.comment(`median ${alone.toFixed(1)} ms alone, ${during.toFixed(1)} ms during the failures`)
+    t.ok(during - alone <= maxDelayMs, `${alone} ms alone, ${during} ms during the failures`)
+    // Otherwise the stop waits for the hanging attempts.
+    await bad.close()
+    await part.stop()
+  })
+}
+
+t.test('a name that does not resolve delays no other merchant', async (t) => {
+  const world = await openWorld(t)
+  const good = await startReceiver(t)
+  const { id: goodId } = await world.merchant(good.url)
+  const { id: badId } = await world.merchant('https://slow.example/')
+  const giveUp: (() => void)[] = []
+  const resolve = () => new Promise<never>((_resolve, reject) => giveUp.push(() => reject(new Error('gave up'))))
+  const part = world.start({ resolve })
+  const alone = median(await delays(world, goodId, good))
+  await Promise.all(Array.from({ length: 100 }, () => world.completed(badId)))
+  await until(() => giveUp.length >= 16)
+  const during = median(await delays(world, goodId, good))
+  t.ok(during - alone <= maxDelayMs, `${alone} ms alone, ${during} ms during the outage`)
+  const stopped = part.stop()
+  for (const end of giveUp) end()
+  await stopped
+})
+
+const manyCallbacks = { skip: withSlowReadModels }
+t.test('delivers far more callbacks than fit in memory once the endpoint recovers', manyCallbacks, async (t) => {
+  const world = await openWorld(t)
+  const receiver = await startReceiver(t, respond(500))
+  const { id } = await world.merchant(receiver.url)
+  world.start()
+  await Promise.all(Array.from({ length: 600 }, () => world.completed(id)))
+  const waiting = async () =>
+    (await world.readModels.collection('callbacks').countDocuments({ merchantId: id })) === 600
+  await until(waiting, generousMs)
+  await until(() => receiver.received.length >= 16, generousMs)
+  receiver.behave = accepts
+  receiver.received.length = 0
+  // Makes the breaker's probe due, and then the failed callbacks.
+  const delivered = () => {
+    world.clock.forward(1_000)
+    return new Set(receiver.received.map(({ trackingId }) => trackingId)).size === 600
+  }
+  await until(delivered, generousMs)
+  t.equal(new Set(receiver.received.map(({ webhookId }) => webhookId)).size, 600)
+})
