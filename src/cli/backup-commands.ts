@@ -5,6 +5,7 @@ import { path } from './options.js'
 import { readable } from './readable.js'
 
 interface BackUpOptions {
+  readonly withReadModels?: boolean
   readonly recipient?: readonly string[]
   readonly passphraseFile?: string
 }
@@ -20,31 +21,33 @@ interface RestoreOptions {
 export function addBackupCommands(program: Command): void {
   const backup = program
     .command('backup')
-    .argument('<target>', 'a directory; where there are backups in it, only what has changed is stored', path)
-    .description('copy log, keys of customers, receipts and read models as they fit together, beside a running service')
-    .option('--recipient <age1…>', 'encrypt it to this recipient of age; repeat it for several', collected)
-    .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')
+    .argument('<target>', 'a directory; if it contains backups, only new content is stored', path)
+    .description("back up the log, its tree, customers' keys and receipts, also while the service runs")
+    .option('--with-read-models', 'include the lists, which a service otherwise rebuilds after a restore')
+    .option('--recipient <age1…>', 'encrypt to this age recipient; repeat the option for several', collected)
+    .option('--passphrase-file <file>', 'encrypt with the passphrase in this file')
   answerAlone(
     backup,
     async (configuration) => {
       const { backUpService } = await import('../operations/backup/backup-commands.js')
-      const { recipient: recipients, passphraseFile } = backup.opts<BackUpOptions>()
+      const { recipient: recipients, passphraseFile, withReadModels = false } = backup.opts<BackUpOptions>()
       if (recipients && passphraseFile !== undefined)
-        throw new UsageError('--recipient and --passphrase-file: which of them is meant?')
+        throw new UsageError('--recipient cannot be combined with --passphrase-file')
       const passphrase = passphraseFile === undefined ? undefined : { passphrase: passphraseOf(passphraseFile) }
-      return backUpService(configuration, String(backup.processedArgs[0]), recipients ? { recipients } : passphrase)
+      const encryptTo = recipients ? { recipients } : passphrase
+      return backUpService(configuration, String(backup.processedArgs[0]), { encryptTo, withReadModels })
     },
-    ({ notIncluded, ...report }) => `${readable(report)}\nNot in it:\n${lines(notIncluded)}`,
+    ({ notIncluded, ...report }) => `${readable(report)}\nNot included:\n${lines(notIncluded)}`,
   )
   const restore = program
     .command('restore')
-    .argument('<backup>', 'the target of `backup`, for its newest one, or a file in its `sets`', path)
-    .description('verify a backup and make a data directory of it')
-    .requiredOption('--to <directory>', 'must not be there yet', path)
-    .option('--identity-file <file>', 'what age-keygen made, where it is encrypted to recipients')
-    .option('--passphrase-file <file>', 'the passphrase it is encrypted with')
-    .option('--checkpoint <file>', 'a checkpoint from outside: tells how many events are lost')
-    .option('--key <verifier key>', 'as `audit key` printed it: refuse what it has not signed')
+    .argument('<backup>', 'the target of `backup`, for its newest backup, or a file in its `sets`', path)
+    .description('verify a backup and create a data directory from it')
+    .requiredOption('--to <directory>', 'must not exist yet', path)
+    .option('--identity-file <file>', 'the output of age-keygen, for a backup that is encrypted to recipients')
+    .option('--passphrase-file <file>', 'the passphrase that the backup is encrypted with')
+    .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, to count the lost events')
+    .option('--key <verifier key>', 'as `audit key` printed it: refuse anything that it has not signed')
   answerAlone(
     restore,
     async (configuration) => {
@@ -61,7 +64,7 @@ export function addBackupCommands(program: Command): void {
 
 function openWith({ identityFile, passphraseFile }: Pick<RestoreOptions, 'identityFile' | 'passphraseFile'>) {
   if (identityFile !== undefined && passphraseFile !== undefined)
-    throw new UsageError('--identity-file and --passphrase-file: which of them is meant?')
+    throw new UsageError('--identity-file cannot be combined with --passphrase-file')
   if (passphraseFile !== undefined) return { passphrase: passphraseOf(passphraseFile) }
   if (identityFile === undefined) return undefined
   const identities = contentOf(identityFile)

@@ -20,9 +20,9 @@ export function addEventsCopyCommands(events: Command): void {
     .command('backup')
     .argument('<file>')
     .description('write the embedded log into one file, beside a running service or without one')
-  answerAlone(backup, async () => {
-    const { backUpEvents } = await import('../operations/backup/back-up-events.js')
-    return backUpEvents(process.env, String(backup.args[0]))
+  answerAlone(backup, async (configuration) => {
+    const { backUpEvents } = await import('../operations/backup/backup-commands.js')
+    return backUpEvents(configuration, String(backup.args[0]))
   })
 }
 

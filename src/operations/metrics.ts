@@ -7,9 +7,9 @@ import { type ProjectionStatus, projectionStatus } from '../projections/projecti
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
 import { type CheckpointDocument, collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { lastBackupMs } from './backup/last-backup.js'
 import type { Configuration } from './configuration/configuration.js'
 import { freeBytes } from './doctor/machine.js'
+import { lastBackupMs } from './files/last-backup.js'
 import { version } from './version.js'
 
 /** The metrics of the main thread, and with every scrape those of the background thread behind them. */

@@ -137,7 +137,7 @@ export class CustomerKeys {
   }
 
   #make(merchantId: string, userId: string): Promise<CustomerKey> {
-    const key = { id: randomBytes(16).toString('base64url'), bytes: randomBytes(32), merchantId, userId }
+    const key = { id: newKeyId(), bytes: randomBytes(32), merchantId, userId }
     return new Promise((resolve, reject) => this.#writes.add({ kept: this.#sealed(key), key, resolve, reject }))
   }
 
@@ -201,6 +201,12 @@ export class CustomerKeys {
 
 function nameOf(merchantId: string, userId: string): string {
   return `${merchantId} ${userId}`
+}
+
+/** The time in front lets backups read keys in the order of their creation, so that an increment stores only new ones. */
+function newKeyId(): string {
+  const seconds = Math.floor(Date.now() / 1_000)
+  return `${seconds.toString(16).padStart(8, '0')}${randomBytes(10).toString('base64url')}`
 }
 
 function ownerOfSecret(id: string): string {

@@ -280,7 +280,7 @@ export const indexes = {
   projectionTasks: [],
   paymentRecovery: [],
   integrity: [],
-  receipts: [],
+  receipts: [{ key: { storedAt: 1, _id: 1 } }],
 } as const satisfies { readonly [name in keyof typeof collections]: readonly Index[] }
 
 const maxIdStream = 512

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { collections } from './documents.js'
-import { type Document, DuplicateKeyError, type ReadModels } from './read-models.js'
+import { collections, indexes } from './documents.js'
+import { type Document, DuplicateKeyError, type Filter, type ReadModels } from './read-models.js'
 
 /** What a receipt may be, by the bytes that it begins with: what its sender calls it could be anything. */
 const beginnings = {
@@ -31,6 +31,7 @@ export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: st
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const document: ReceiptDocument = { _id: sha256, type, base64: bytes.toString('base64'), storedAt: at }
   try {
+    await readModels.createIndexes(collections.receipts, indexes.receipts)
     await readModels.collection(collections.receipts).bulkWrite([{ insertOne: { document } }])
   } catch (error) {
     if (!(error instanceof DuplicateKeyError)) throw error
@@ -42,4 +43,23 @@ export async function storeReceipt(readModels: ReadModels, bytes: Buffer, at: st
 export async function findReceipt(readModels: ReadModels, sha256: string): Promise<Receipt | undefined> {
   const found = (await readModels.collection(collections.receipts).findOne({ _id: sha256 })) as ReceiptDocument | null
   return found ? { type: found.type, bytes: Buffer.from(found.base64, 'base64') } : undefined
+}
+
+export interface StoredReceipt {
+  readonly base64: string
+  readonly storedAt: string
+}
+
+/** Yields every receipt, oldest first. @throws ReadModelsUnavailableError */
+export async function* receiptsByAge(readModels: ReadModels): AsyncGenerator<StoredReceipt> {
+  if (!(await readModels.listCollections()).includes(collections.receipts)) return
+  let after: Filter = {}
+  for (;;) {
+    const sort = { storedAt: 1, _id: 1 } as const
+    const next = (await readModels.collection(collections.receipts).findOne(after, { sort })) as ReceiptDocument | null
+    if (!next) return
+    yield next
+    const { _id, storedAt } = next
+    after = { $or: [{ storedAt: { $gt: storedAt } }, { storedAt, _id: { $gt: _id } }] }
+  }
 }

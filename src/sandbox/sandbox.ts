@@ -7,7 +7,7 @@ import type { MerchantDirectory } from '../commands/merchant/merchant-directory.
 import type { UserCommands } from '../commands/user/user-commands.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import { defaultSettings } from '../domain/merchant/merchant-settings.js'
-import { replaceFileDurably } from '../operations/files/durable-file.js'
+import { writeFileDurably } from '../operations/files/durable-file.js'
 import type { SecretBox } from '../security/secret-box.js'
 import type { WalletAccounts } from '../wallet/built-in/wallet-accounts.js'
 import { sandboxActor } from './sandbox-actor.js'
@@ -72,7 +72,7 @@ export async function offerSandbox(
   const users = await offerSandboxUsers(parts)
   const credentials = { merchantId, webApiKey, secretKey, webhookSecret, outboxToken, ...(wallet && { wallet }), users }
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  replaceFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
+  writeFileDurably(path, `${JSON.stringify(credentials, null, 2)}\n`)
   return credentials
 }
 

@@ -145,7 +145,10 @@ async function onServers(t: Test, readModels: Environment): Promise<void> {
     status: 1,
     answer: { holds: false, findings: [{ place: `transfer-${open}@0` }] },
   })
-  t.match(await command(['backup', 'target'], moved), { status: 1, stderr: /does not verify, and no backup was made/ })
+  t.match(await command(['backup', 'target'], moved), {
+    status: 1,
+    stderr: /does not verify, and no backup was created/,
+  })
   t.equal(readdirSync(join(directory, 'target', 'sets')).length, 1)
 }
 
@@ -171,14 +174,14 @@ t.test('nothing is restored that the key of the operator has not signed', async 
     t.equal(status, 0, stderr)
     return (answer as RestoreReport).notes.join(' ')
   }
-  t.match(await notesOf('--to', 'plain'), /Who signed its tree was not looked at: give --key/)
+  t.match(await notesOf('--to', 'plain'), /The signature of the tree was not checked: add --key/)
   t.match(await notesOf('--to', 'signed', '--key', verifierKey), /The log is what --key has signed/)
   const kept = join('plain', 'audit', 'checkpoint')
   const stranger = ['--key', strangersKey]
   for (const args of [stranger, [...stranger, '--checkpoint', kept]])
-    t.match(await command(['restore', 'target', '--to', 'strange', ...args]), { status: 1, stderr: /signature of log/ })
+    t.match(await command(['restore', 'target', '--to', 'strange', ...args]), { status: 1, stderr: /signature by log/ })
   t.match(await command(['restore', 'target', '--to', 'strange', '--key', 'no key']), { status: 2 })
   t.notOk(existsSync(join(directory, 'strange')))
   edit(join(directory, 'data'), open)
-  t.match(await command(['backup', 'target']), { status: 1, stderr: /does not verify, and no backup was made/ })
+  t.match(await command(['backup', 'target']), { status: 1, stderr: /does not verify, and no backup was created/ })
 })

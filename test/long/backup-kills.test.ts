@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
 import type { BackUpReport, RestoreReport } from '../../src/operations/backup/backup-commands.js'
+import { openEmbeddedReadModels } from '../../src/read-models/embedded/embedded-read-models.js'
 import { wholeLog } from '../support/expected-documents.js'
 import { type Credentials, createDeposit } from '../support/merchant-client.js'
 import { cliJson, runCli, startServiceProcess, temporaryDirectory } from '../support/processes.js'
@@ -14,7 +15,7 @@ t.setTimeout(240_000)
 
 const kills = 4
 
-/** A command that is killed as soon as this holds; whether it had not ended before. */
+/** Kills a command as soon as the condition is true. Returns false if the command ended before. */
 async function killedWhen(directory: string, args: readonly string[], reached: () => boolean): Promise<boolean> {
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd: directory,
@@ -33,7 +34,7 @@ function countBelow(directory: string): number {
 }
 
 t.test(
-  'backup and restore are killed in the middle while creates go on, and lose nothing that was acknowledged',
+  'a killed backup or restore loses nothing that was acknowledged, and leaves nothing that looks complete',
   async (t) => {
     const directory = temporaryDirectory(t)
     const options = ['--callback-url', 'http://127.0.0.1:9/', '--sandbox', '--rate-limit', '100000']
@@ -53,13 +54,14 @@ t.test(
     const staging = join(directory, 'data', 'backup.staging')
     const middles: (() => boolean)[] = [
       () => existsSync(staging),
-      () => existsSync(join(staging, 'events.db')),
+      () => existsSync(join(staging, 'read-models.db')),
       () => countBelow(join(target, 'chunks')) > 0,
       () => countBelow(join(target, 'chunks')) > 3,
     ]
+    const killedBackup = ['backup', 'target', '--with-read-models']
     let killed = 0
     for (let round = 0; round < kills; round++)
-      if (await killedWhen(directory, ['backup', 'target'], middles[round % middles.length]!)) killed++
+      if (await killedWhen(directory, killedBackup, middles[round % middles.length]!)) killed++
     t.ok(killed >= kills / 2, `${killed} were killed`)
     const sets = join(target, 'sets')
     if (!existsSync(sets))
@@ -71,12 +73,12 @@ t.test(
 
     const before = [...acknowledged]
     const first = await cliJson<BackUpReport>(directory, 'backup', 'target')
-    t.notOk(existsSync(staging), 'what the killed ones have left is gone')
+    t.notOk(existsSync(staging), 'the files of the killed backups are removed')
     t.equal(statSync(first.backup).mode & 0o777, 0o600)
     await moreThan(before.length + 300)
     const later = [...acknowledged]
     const second = await cliJson<BackUpReport>(directory, 'backup', 'target')
-    t.ok(acknowledged.length > later.length, 'the load went on meanwhile')
+    t.ok(acknowledged.length > later.length, 'creates continued in the meantime')
     t.ok(second.newBytes < second.bytes)
     stopping = true
     await Promise.all(callers)
@@ -88,7 +90,7 @@ t.test(
       const known = drafts().length
       const middle = () => drafts().length > known
       if (await killedWhen(directory, ['restore', 'target', '--to', 'restored'], middle)) restoresKilled++
-      t.notOk(existsSync(join(directory, 'restored')), 'half a restore has not the name of a whole one')
+      t.notOk(existsSync(join(directory, 'restored')), 'an incomplete restore does not have the name of a complete one')
     }
     t.equal(restoresKilled, kills)
 
@@ -102,20 +104,26 @@ t.test(
       copyFileSync(join(directory, 'data', 'master.key'), join(place, 'data', 'master.key'))
       const again = await startServiceProcess(t, { directory: place })
       t.equal((await createDeposit(again.baseUrl, merchant)).status, 200)
+      const status = () => cliJson<{ state: string }[]>(place, 'projections', 'status')
+      while ((await status()).some(({ state }) => state !== 'current')) await new Promise(setImmediate)
       await again.end('SIGTERM')
       const store = await openEmbeddedEventStore({ directory: join(place, 'data') })
       const streams = new Set((await wholeLog(store)).map(({ stream }) => stream))
       await store.close()
+      const models = await openEmbeddedReadModels({ directory: join(place, 'data') })
+      const transfers = [...streams].filter((stream) => stream.startsWith('transfer-'))
+      t.equal(await models.collection('transfers').countDocuments({}), transfers.length, 'the lists are rebuilt')
+      await models.close()
       t.same(
         expected.filter((id) => !streams.has(`transfer-${id}`)),
         [],
-        'nothing acknowledged before it is missing',
+        'no transfer is missing that was acknowledged before',
       )
     }
   },
 )
 
-t.test('a passphrase: asked for by the restore, and the same for every backup of a target', async (t) => {
+t.test('all backups in a target have the same passphrase, which a restore requires', async (t) => {
   const directory = temporaryDirectory(t)
   await cliJson(directory, 'merchants', 'create', '--name', 'A', '--callback-url', 'http://127.0.0.1:9/', '--sandbox')
   writeFileSync(join(directory, 'right'), 'correct horse battery staple\n')
@@ -124,11 +132,14 @@ t.test('a passphrase: asked for by the restore, and the same for every backup of
   const restore = (to: string, ...more: string[]) => runCli(directory, ['restore', 'target', '--to', to, ...more])
   t.equal((await backUp('right')).status, 0)
   t.equal((await backUp('right')).status, 0)
-  t.match(await backUp('wrong'), { status: 1, stderr: /another passphrase/ })
-  t.match(await restore('data2'), { status: 1, stderr: /is encrypted: give/ })
-  t.match(await restore('data2', '--passphrase-file', 'wrong'), { status: 1, stderr: /another passphrase/ })
+  t.match(await backUp('wrong'), { status: 1, stderr: /the passphrase or identity is wrong/ })
+  t.match(await restore('data2'), { status: 1, stderr: /is encrypted: add/ })
+  t.match(await restore('data2', '--passphrase-file', 'wrong'), {
+    status: 1,
+    stderr: /the passphrase or identity is wrong/,
+  })
   t.notOk(existsSync(join(directory, 'data2')))
-  t.match(await restore('data2', '--passphrase-file', 'right'), { status: 0, stdout: /is the last one/ })
-  t.match(await restore('data2', '--passphrase-file', 'right'), { status: 1, stderr: /there already/ })
+  t.match(await restore('data2', '--passphrase-file', 'right'), { status: 0, stdout: /The last event is at position/ })
+  t.match(await restore('data2', '--passphrase-file', 'right'), { status: 1, stderr: /already exists/ })
   t.match(await runCli(directory, ['backup', 'x', '--recipient', 'age1x', '--passphrase-file', 'right']), { status: 2 })
 })

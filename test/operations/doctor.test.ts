@@ -6,10 +6,10 @@ import { createServer as createTlsServer } from 'node:tls'
 import { makeCertificate } from '@transferd/event-log-server/test/support/certificate'
 import t, { type Test } from 'tap'
 import type { Check } from '../../src/http/dashboard/operations/operations-api.js'
-import { noteBackup } from '../../src/operations/backup/last-backup.js'
 import { clockCheck, diskCheck, versionCheck } from '../../src/operations/doctor/machine.js'
 import { portCheck, publicCertificateCheck } from '../../src/operations/doctor/network.js'
 import { auditCheck, backupCheck } from '../../src/operations/doctor/safekeeping.js'
+import { recordBackup } from '../../src/operations/files/last-backup.js'
 import { version } from '../../src/operations/version.js'
 import type { Node } from '../../src/read-models/nodes.js'
 import { runCli } from '../cli/in-process.js'
@@ -132,9 +132,9 @@ t.test('a checkpoint is behind when events have come for minutes since it was si
 t.test('the last backup is known by what the command left behind it', async (t) => {
   const directory = temporaryDirectory(t)
   t.match(await backupCheck(directory, nowMs), { name: 'backup', result: 'unknown' })
-  noteBackup(directory, '2026-11-18T12:00:00.000Z')
+  recordBackup(directory, '2026-11-18T12:00:00.000Z')
   t.match(await backupCheck(directory, nowMs), { result: 'warning', found: /3 days ago/ })
-  noteBackup(directory, '2026-11-21T09:00:00.000Z')
+  recordBackup(directory, '2026-11-21T09:00:00.000Z')
   t.match(await backupCheck(directory, nowMs), { result: 'ok', found: /3 hours ago/ })
   writeFileSync(join(directory, 'last-backup'), 'of somebody else')
   t.match(await backupCheck(directory, nowMs), { result: 'unknown' })

@@ -160,17 +160,15 @@ export const areas: Areas = {
       'audit/proofs',
       'http',
     ],
-    packages: [
-      transparencyLog,
-      typebox,
-      eventLog,
-      '@transferd/event-log-server',
-      'age-encryption',
-      'better-sqlite3',
-      'lru-cache',
-      'pino',
-      'prom-client',
-    ],
+    packages: [transparencyLog, typebox, eventLog, 'lru-cache', 'pino', 'prom-client'],
+  },
+  'operations/backup': {
+    areas: ['kernel', 'event-store', 'read-models', 'privacy', 'privacy/embedded', 'audit/integrity', 'operations'],
+    packages: [transparencyLog, typebox, eventLog, 'age-encryption', 'better-sqlite3'],
+  },
+  'operations/events-server': {
+    areas: ['domain', 'operations'],
+    packages: [eventLog, '@transferd/event-log-server'],
   },
   sandbox: {
     areas: [
@@ -228,6 +226,8 @@ export const areas: Areas = {
       'audit/history',
       'http',
       'operations',
+      'operations/backup',
+      'operations/events-server',
       'sandbox',
       'main',
     ],

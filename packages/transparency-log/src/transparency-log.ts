@@ -34,9 +34,12 @@ export {
 export {
   bundleOf,
   filesSince,
+  hashesOnLevel,
+  levelsOf,
   maxEntryBytes,
   readBundle,
   readHashes,
+  type TileLevel,
   type TileStore,
   tilePath,
   tileWidth,

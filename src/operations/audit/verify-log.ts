@@ -5,6 +5,7 @@ import {
   parseCheckpoint,
   parseNote,
   parseVerifier,
+  type TileStore,
 } from '@transferd/transparency-log'
 import { type KeptCheckpoint, type Verification, verify } from '../../audit/integrity/verify.js'
 import type { Finding } from '../../domain/integrity/integrity.js'
@@ -24,6 +25,8 @@ export interface VerifyLogOptions {
   readonly older?: readonly KeptCheckpoint[]
   /** A verifier key; that of the data directory when absent, which the master key opens. */
   readonly key?: string | undefined
+  /** The tree; that of the configuration by default. */
+  readonly tiles?: TileStore
   readonly signal?: AbortSignal
   readonly onProgress?: (verified: number, treeSize: number) => void
 }
@@ -57,11 +60,11 @@ export class NoTreeError extends Error {
 export async function verifyLog(configuration: Configuration, options: VerifyLogOptions = {}): Promise<VerifiedLog> {
   requireLog(configuration)
   const { audit, eventStore: location } = configuration
-  const { from, older = [], key, signal, onProgress } = options
+  const { from, older = [], key, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
   const { eventStore: store } = await openEventStore(location)
   try {
     const verification = await verify({
-      ...{ store, tiles: new DirectoryTiles(audit.directory) },
+      ...{ store, tiles },
       verifier: key === undefined ? await ownKey(configuration, store) : parseVerifier(key),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,
       kept: from === undefined ? older : [from, ...older],

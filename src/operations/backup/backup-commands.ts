@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type Backup, backUpLog } from '@transferd/event-log'
 import {
   DirectoryTiles,
   formatVerifier,
@@ -12,134 +13,149 @@ import {
   VerificationError,
 } from '@transferd/transparency-log'
 import { signedCheckpoint } from '../../audit/integrity/sealer.js'
-import { verifierKeyOf, verifyLog } from '../audit/verify-log.js'
-import type { Configuration } from '../configuration/configuration.js'
-import { openLog, openReadModels, requireLog } from '../stores/stores.js'
-import { backUp } from './back-up.js'
-import type { EncryptTo, OpenWith } from './encryption.js'
-import { noteBackup } from './last-backup.js'
-import { BackupError, type Manifest, manifestsIn, readManifest } from './manifest.js'
-import { restore } from './restore.js'
-import { customerKeysFile, type Staged } from './stage.js'
+import { checkLogFile } from '../../event-store/embedded.js'
+import { type VerifiedLog, verifierKeyOf, verifyLog } from '../audit/verify-log.js'
+import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
+import { recordBackup } from '../files/last-backup.js'
+import { openLog, requireLog } from '../stores/stores.js'
+import { BackupError, bytesOf, type Manifest, manifestsIn, readManifest } from './backup-manifest.js'
+import type { EncryptTo, OpenWith } from './chunk-encryption.js'
+import { createBackup } from './create-backup.js'
+import { restoreBackup } from './restore-backup.js'
+import type { TreeSnapshot } from './tree-snapshot.js'
 
 export interface BackUpReport {
   readonly backup: string
   readonly createdAt: string
-  readonly files: number
+  /** The size of the contents, uncompressed. */
   readonly bytes: number
-  /** What it has added to the target. */
+  /** What this backup has added to the target. */
   readonly newBytes: number
   readonly encrypted: boolean
   readonly log: Manifest['log']
-  /** What is not in it, in sentences. */
+  /** What must be backed up separately, in sentences. */
   readonly notIncluded: readonly string[]
+}
+
+export interface BackUpOptions {
+  readonly encryptTo: EncryptTo
+  readonly withReadModels: boolean
 }
 
 /** @throws BackupError, NoLogError, MasterKeyError, ConfigurationError */
 export async function backUpService(
   configuration: Configuration,
   target: string,
-  encryptTo: EncryptTo,
+  { encryptTo, withReadModels }: BackUpOptions,
 ): Promise<BackUpReport> {
   requireLog(configuration)
   const { audit, dataDirectory, eventStore, readModels } = configuration
-  const sources = {
-    dataDirectory,
-    auditDirectory: audit.directory,
-    log: eventStore.engine === 'embedded' ? eventStore.directory : undefined,
-    readModels: readModels.engine === 'embedded' ? readModels.directory : undefined,
-    openReadModels: (directory: string) => openReadModels({ engine: 'embedded', directory }),
-  }
   const at = new Date().toISOString()
-  const { backup, manifest, newBytes } = await backUp({
-    sources,
+  const { backup, manifest, newBytes } = await createBackup({
+    sources: {
+      dataDirectory,
+      auditDirectory: audit.directory,
+      log: eventStore.engine === 'embedded' ? eventStore.directory : undefined,
+      readModels: readModels.engine === 'embedded' ? readModels.directory : undefined,
+    },
     target: resolve(target),
     encryptTo,
+    withReadModels,
     at,
-    verify: (staged, directory) => verifyCopies(configuration, staged, directory, resolve(target)),
+    verify: (tree) => verifySource(configuration, tree, resolve(target)),
   })
-  noteBackup(dataDirectory, at)
-  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
-  const counts = { files: manifest.files.length, bytes, newBytes, encrypted: manifest.encryptedTo.length > 0 }
-  return { backup, createdAt: at, ...counts, log: manifest.log, notIncluded: notIncluded(configuration) }
+  recordBackup(dataDirectory, at)
+  const sizes = { bytes: bytesOf(manifest), newBytes, encrypted: manifest.encryptedTo.length > 0 }
+  return { backup, createdAt: at, ...sizes, log: manifest.log, notIncluded: notIncluded(configuration, withReadModels) }
 }
 
-/**
- * The copy of the log, or the log on its server, with the copy of its tree: what a backup that was verified has, is not looked at again.
- */
-async function verifyCopies(
-  configuration: Configuration,
-  { log, checkpoint }: Staged,
-  directory: string,
-  target: string,
-): Promise<void> {
-  if (checkpoint === null) return
+/** Verifies the log against the tree that is backed up. Events that an earlier backup in the target has verified are not verified again. */
+async function verifySource(configuration: Configuration, tree: TreeSnapshot | undefined, target: string) {
+  if (!tree) return requireIntactLog(configuration)
   const opened = await openLog(configuration)
   const key = await verifierKeyOf(configuration, opened.rawEventStore, opened.box).finally(() => opened.close())
-  const copies: Configuration = {
-    ...configuration,
-    ...(log !== null && { eventStore: { engine: 'embedded', directory } }),
-    audit: { ...configuration.audit, directory: join(directory, 'audit') },
-  }
   const earlier = manifestsIn(target).at(-1)
   const note = earlier === undefined ? null : readManifest(earlier).checkpoint
   const from = note === null ? {} : { from: { name: String(earlier), note } }
-  const { holds, findings } = await verifyLog(copies, { key, ...from })
-  const [first] = findings
-  if (!holds)
-    throw new BackupError(
-      `the log does not verify, and no backup was made: ${first?.place}: ${first?.problem} (transferd audit verify)`,
-    )
+  const problem = firstProblem(await verifyLog(configuration, { key, tiles: tree, ...from }))
+  if (problem !== undefined)
+    throw new BackupError(`the log does not verify, and no backup was created: ${problem} (transferd audit verify)`)
 }
 
-function notIncluded({ eventStore, readModels }: Configuration): string[] {
+function requireIntactLog({ eventStore }: Configuration): void {
+  const [problem] = eventStore.engine === 'embedded' ? checkLogFile(eventStore.directory, 'full') : []
+  if (problem !== undefined) throw new BackupError(`the log is damaged, and no backup was created: ${problem}`)
+}
+
+function firstProblem({ holds, findings }: VerifiedLog): string | undefined {
+  return holds ? undefined : `${findings[0]?.place}: ${findings[0]?.problem}`
+}
+
+function notIncluded({ eventStore, readModels }: Configuration, withReadModels: boolean): string[] {
   return [
-    'The master key: keep it apart from this backup, which is of no use without it.',
-    ...(eventStore.engine === 'embedded' ? [] : ['The log: back up EventStoreDB by its own means, after this.']),
+    'The master key: keep it separately. Without it, this backup cannot be used.',
+    ...(eventStore.engine === 'embedded' ? [] : ['The log: back up EventStoreDB with its own tools, after this.']),
     ...(readModels.engine === 'embedded'
-      ? []
-      : ["Receipts and customers' keys: back up the MongoDB database by its own means, after the log."]),
+      ? withReadModels
+        ? []
+        : ['Lists and totals: the service rebuilds them from the log. To include them, add --with-read-models.']
+      : ["Receipts and customers' keys: back up the MongoDB database with its own tools, after the log."]),
   ]
+}
+
+/**
+ * Copies the embedded log into one file. @throws BackupFailedError, NoLogError, and ConfigurationError if the log is on a server
+ */
+export function backUpEvents(configuration: Configuration, file: string): Backup & { readonly file: string } {
+  const { eventStore, dataDirectory } = configuration
+  if (eventStore.engine !== 'embedded')
+    throw new ConfigurationError([
+      'EVENT_STORE_URL names a server: back up the log with its own tools, or with events copy',
+    ])
+  requireLog(configuration)
+  const path = resolve(file)
+  const backup = backUpLog(eventStore.directory, path)
+  recordBackup(dataDirectory, new Date().toISOString())
+  return { file: path, ...backup }
 }
 
 export interface RestoreReport {
   readonly directory: string
   readonly createdAt: string
   readonly log: Manifest['log']
-  /** How many events of the tree an outside checkpoint shows to be lost; null without one. */
+  /** The number of events that `checkpoint` covers and this backup does not contain, or null without a checkpoint. */
   readonly lostEvents: number | null
   readonly notes: readonly string[]
 }
 
-export interface RestoreOptions {
+export interface RestoreServiceOptions {
   readonly to: string
   readonly openWith: OpenWith
-  /** A file with a checkpoint from outside, which the log had reached. */
+  /** A file with a checkpoint that was kept elsewhere. */
   readonly checkpoint: string | undefined
-  /** The verifier key that the operator has kept: nothing is restored that it has not signed. */
+  /** The verifier key that the operator has kept. Only a log or tree with its signature is restored. */
   readonly key: string | undefined
 }
 
-/** @throws BackupError, VerificationError for a key that is none */
+/** @throws BackupError, and VerificationError if the key is invalid */
 export async function restoreService(
   configuration: Configuration,
   backup: string,
-  { to, openWith, checkpoint, key }: RestoreOptions,
+  { to, openWith, checkpoint, key }: RestoreServiceOptions,
 ): Promise<RestoreReport> {
   const verifier = key === undefined ? undefined : parseVerifier(key)
-  const outside = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
+  const reached = checkpoint === undefined ? undefined : sizeOf(readFileSync(checkpoint, 'utf8'), checkpoint, verifier)
   const verify = async (manifest: Manifest, directory: string) => {
     if (verifier) await requireSigned(configuration, manifest, directory, verifier)
   }
-  const manifest = await restore({ backup, to, openWith, verify })
+  const manifest = await restoreBackup({ backup, to, openWith, verify })
   const { createdAt, log } = manifest
-  const inside = manifest.checkpoint === null ? 0 : sizeOf(manifest.checkpoint, 'audit/checkpoint', verifier)
-  const lostEvents = outside === undefined ? null : Math.max(0, outside - inside)
-  const notes = notesOf(manifest, lostEvents, key !== undefined)
-  return { directory: resolve(to), createdAt, log, lostEvents, notes }
+  const restored = manifest.checkpoint === null ? 0 : sizeOf(manifest.checkpoint, 'audit/checkpoint', verifier)
+  const lostEvents = reached === undefined ? null : Math.max(0, reached - restored)
+  return { directory: resolve(to), createdAt, log, lostEvents, notes: notesOf(manifest, lostEvents, key !== undefined) }
 }
 
-/** The log and its tree are what this key has signed; where the log is on a server, the tree is. @throws BackupError */
+/** Verifies the log and its tree, or only the tree if the log is on a server. @throws BackupError unless the key has signed them */
 async function requireSigned(
   configuration: Configuration,
   { log }: Manifest,
@@ -150,16 +166,15 @@ async function requireSigned(
   try {
     if (log !== null) {
       const copies: Configuration = { ...configuration, eventStore: { engine: 'embedded', directory }, audit }
-      const { holds, findings } = await verifyLog(copies, { key: formatVerifier(verifier) })
-      if (!holds) throw new VerificationError(`${findings[0]?.place}: ${findings[0]?.problem}`)
+      const problem = firstProblem(await verifyLog(copies, { key: formatVerifier(verifier) }))
+      if (problem !== undefined) throw new VerificationError(problem)
       return
     }
     const tiles = new DirectoryTiles(audit.directory)
     const checkpoint = await signedCheckpoint(tiles, verifier)
     if (!checkpoint) throw new VerificationError('it has no checkpoint')
     const root = await new TreeReader(tiles, checkpoint.size).root()
-    if (!root.equals(checkpoint.root))
-      throw new VerificationError('the checkpoint is of another tree than its files make')
+    if (!root.equals(checkpoint.root)) throw new VerificationError('the files of the tree do not match its checkpoint')
   } catch (error) {
     if (error instanceof VerificationError)
       throw new BackupError(`the backup is not what --key has signed: ${error.message}`)
@@ -167,30 +182,30 @@ async function requireSigned(
   }
 }
 
-function notesOf(
-  { log, createdAt, checkpoint, files }: Manifest,
-  lostEvents: number | null,
-  isVerified: boolean,
-): string[] {
+function notesOf({ log, createdAt, checkpoint, parts }: Manifest, lostEvents: number | null, isSigned: boolean) {
+  const contains = (part: string) => parts.some(({ name, chunks }) => name === part && chunks.length > 0)
   const end = log?.lastEventAt
-    ? `the event at ${log.position}, of ${log.lastEventAt}, is the last one`
-    : 'no event is in it'
+    ? `The last event is at position ${log.position}, from ${log.lastEventAt}.`
+    : 'The log is empty.'
   return [
     log === null
-      ? `Only files are restored, as they were at ${createdAt}: the log is on a server.`
-      : `What came after ${createdAt} is lost: ${end}.`,
-    ...(lostEvents === null ? [] : [`The checkpoint shows ${lostEvents} more events than the tree in this backup.`]),
-    isVerified
+      ? `Only files are restored, as of ${createdAt}: the log is on a server.`
+      : `Everything after ${createdAt} is lost. ${end}`,
+    ...(lostEvents === null ? [] : [`The checkpoint covers ${lostEvents} events that this backup does not contain.`]),
+    isSigned
       ? `The ${log === null ? 'tree' : 'log'} is what --key has signed.`
       : checkpoint === null
-        ? 'No tree of the log is in it: nothing shows whether the log was changed.'
-        : 'Who signed its tree was not looked at: give --key, as `audit key` printed it, or run `audit verify --key` before the start.',
-    ...(files.some(({ path }) => path === customerKeysFile)
+        ? 'The backup has no tree of the log, so nothing shows whether the log was changed.'
+        : 'The signature of the tree was not checked: add --key, as `audit key` printed it, or run `audit verify --key` before the start.',
+    ...(contains('read-models')
+      ? []
+      : ['The backup has no read models: the service rebuilds its lists when it starts.']),
+    ...(contains('customer-keys')
       ? []
       : [
-          "No customers' keys are in it: where they are on MongoDB, restore that too, or no personal data can be read.",
+          "The backup has no customers' keys: if they are on MongoDB, restore that database too, or personal data cannot be read.",
         ]),
-    'Put the master key beside it before the start: it is in no backup.',
+    'Put the master key into the directory before the start: no backup contains it.',
   ]
 }
 
@@ -198,6 +213,6 @@ function sizeOf(note: string, name: string, verifier: NoteVerifier | undefined):
   try {
     return verifier ? openCheckpoint(note, verifier).size : parseCheckpoint(parseNote(note).text).size
   } catch (error) {
-    throw new BackupError(`${name} is no checkpoint: ${(error as Error).message}`)
+    throw new BackupError(`${name} is not a checkpoint: ${(error as Error).message}`)
   }
 }

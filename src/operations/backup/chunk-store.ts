@@ -2,48 +2,49 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { writeDurably } from './durably.js'
-import { type ChunkKey, decryptChunk, encryptChunk } from './encryption.js'
-import { BackupError } from './manifest.js'
-import type { Chunk } from './manifest-schema.js'
+import { writeFileDurably } from '../files/durable-file.js'
+import { BackupError, type Chunk } from './backup-manifest.js'
+import { type ChunkKey, decryptChunk, encryptChunk } from './chunk-encryption.js'
 
-/** No part is larger, so that a damaged one cannot fill the memory. */
-const maxChunkBytes = 8 * 1024 * 1024
+/** A damaged chunk must not fill the memory. The largest intact one ends with an append of 16 MiB or a receipt. */
+const maxChunkBytes = 64 * 1024 * 1024
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** Writes parts under their digests, each once. */
+/** Stores chunks under their digests, each once. */
 export class ChunkWriter {
   readonly #target: string
   readonly #key: ChunkKey | undefined
-  /** By id: those of earlier backups that whoever opens this one can open. */
   readonly #known: Map<string, Chunk>
+  /** The bytes that this writer has added to the target. */
   newBytes = 0
 
+  /** @param earlier the chunks of earlier backups that can be opened in the same way as this one */
   constructor(target: string, key: ChunkKey | undefined, earlier: Iterable<Chunk>) {
     this.#target = target
     this.#key = key
     this.#known = new Map([...earlier].map((chunk) => [chunk.id, chunk]))
   }
 
-  /** One that is there is read back: where it was damaged since, it is written anew. */
-  put(plain: Buffer): Chunk {
-    const id = sha256(plain)
+  /** Stores a chunk, or reads back the stored one. A stored chunk that has been damaged is stored again. @throws BackupError */
+  put(content: Buffer): Chunk {
+    const id = sha256(content)
     const known = this.#known.get(id)
     if (known && isIntact(this.#target, known)) return known
-    const packed = gzipSync(plain, { level: 3 })
+    const packed = gzipSync(content, { level: 3 })
     const stored = this.#key ? encryptChunk(this.#key, id, packed) : packed
-    const chunk = { id, bytes: plain.length, storedSha256: sha256(stored), key: this.#key?.name ?? null }
-    writeDurably(pathOf(this.#target, chunk), stored)
-    if (!isIntact(this.#target, chunk))
-      throw new BackupError(`${pathOf(this.#target, chunk)} does not hold what was written`)
+    const chunk = { id, bytes: content.length, storedSha256: sha256(stored), key: this.#key?.name ?? null }
+    const path = pathOf(this.#target, chunk)
+    // The draft has a fixed name, so that the next backup replaces what a killed one left.
+    writeFileDurably(path, stored, `${path}.draft`)
+    if (!isIntact(this.#target, chunk)) throw new BackupError(`${path} does not contain what was written`)
     this.newBytes += stored.length
     this.#known.set(id, chunk)
     return chunk
   }
 }
 
-/** @throws BackupError where it is missing, damaged or another one's */
+/** Returns the content of a chunk. @throws BackupError if it is missing, damaged or another chunk */
 export function readChunk(target: string, chunk: Chunk, keys: ReadonlyMap<string, ChunkKey>): Buffer {
   const path = pathOf(target, chunk)
   const stored = storedBytes(path)
@@ -52,14 +53,14 @@ export function readChunk(target: string, chunk: Chunk, keys: ReadonlyMap<string
   if (sha256(stored) !== chunk.storedSha256) throw damaged
   const key = chunk.key === null ? undefined : keys.get(chunk.key)
   if (chunk.key !== null && !key) throw new BackupError(`${path} is encrypted with a key that is not in the backup`)
-  let plain: Buffer
+  let content: Buffer
   try {
-    plain = gunzipSync(key ? decryptChunk(key, chunk.id, stored) : stored, { maxOutputLength: maxChunkBytes })
+    content = gunzipSync(key ? decryptChunk(key, chunk.id, stored) : stored, { maxOutputLength: maxChunkBytes })
   } catch {
     throw damaged
   }
-  if (plain.length !== chunk.bytes || sha256(plain) !== chunk.id) throw damaged
-  return plain
+  if (content.length !== chunk.bytes || sha256(content) !== chunk.id) throw damaged
+  return content
 }
 
 function isIntact(target: string, chunk: Chunk): boolean {
@@ -76,7 +77,7 @@ function storedBytes(path: string): Buffer | undefined {
   }
 }
 
-/** Parts of another key have another name, so that nothing that is there is ever replaced by something else. */
+/** Chunks with different keys have different names, so that a stored chunk is never replaced by a different one. */
 function pathOf(target: string, { id, key }: Pick<Chunk, 'id' | 'key'>): string {
   return join(target, 'chunks', id.slice(0, 2), key === null ? id : `${id}.${key}`)
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Check } from '../../http/dashboard/operations/operations-api.js'
 import { dayMs, minuteMs } from '../../kernel/time.js'
-import { lastBackupMs } from '../backup/last-backup.js'
+import { lastBackupMs } from '../files/last-backup.js'
 import { Examined, inWords } from './check.js'
 
 /** A checkpoint is signed every minute while there is something new. */

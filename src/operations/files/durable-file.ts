@@ -1,35 +1,54 @@
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 
-/** Writes a file only its owner can read (mode 0600), and waits until it is on disk. */
-export function writeFileDurably(path: string, text: string): void {
-  const file = openSync(path, 'w', 0o600)
-  try {
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** The same, so that a reader finds the old content or the new one, never a part. */
-export function replaceFileDurably(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`
-  writeFileDurably(draft, text)
+/**
+ * Writes a file that only its owner can read (mode 0600), and creates its directory. A reader finds the old content or the new content,
+ * never a part, and the new content is on disk on return. By default each process has its own draft, so that two can write the same file.
+ */
+export function writeFileDurably(path: string, content: string | Uint8Array, draft = draftOf(path)): void {
+  writeDraft(draft, content)
   renameSync(draft, path)
+  syncToDisk(dirname(path))
 }
 
-/** The same, unless there is one: false, and what is there stays, even if another process makes it at this moment. */
-export function createFileDurably(path: string, text: string): boolean {
-  const draft = `${path}.${process.pid}`
-  writeFileDurably(draft, text)
+/** Does the same unless the file exists. Then it returns false and leaves the file unchanged, even if another process creates it just now. */
+export function createFileDurably(path: string, content: string): boolean {
+  const draft = draftOf(path)
+  writeDraft(draft, content)
   try {
-    // Unlike a rename, a link never replaces what is there.
+    // Unlike a rename, a link never replaces a file.
     linkSync(draft, path)
+    syncToDisk(dirname(path))
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw error
   } finally {
     rmSync(draft)
+  }
+}
+
+/** Waits until a file, or the entries of a directory, are on disk. */
+export function syncToDisk(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function draftOf(path: string): string {
+  return `${path}.${process.pid}`
+}
+
+function writeDraft(draft: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(draft), { recursive: true, mode: 0o700 })
+  const file = openSync(draft, 'w', 0o600)
+  try {
+    writeFileSync(file, content)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '../../security/secret-box.js'
 import { auditKeyOwner, auditKeyPath } from '../audit/audit-key.js'
 import type { Configuration } from '../configuration/configuration.js'
-import { replaceFileDurably } from '../files/durable-file.js'
+import { writeFileDurably } from '../files/durable-file.js'
 import { openCustomerKeys, openEventStore, openLog, requireLog } from '../stores/stores.js'
 import { firstKeyId, readDigestKey, ringOf, sealDigestKey } from './key-ring.js'
 import { type MasterKeys, masterKeysOf } from './master-key.js'
@@ -178,7 +178,7 @@ function resealAuditKey(configuration: Configuration, box: SecretBox): number {
   const sealed = readAuditKey(configuration)
   if (sealed === undefined || keyIdOf(sealed) === box.keyId) return 0
   try {
-    replaceFileDurably(auditKeyPath(configuration.dataDirectory), `${box.reseal(sealed, auditKeyOwner)}\n`)
+    writeFileDurably(auditKeyPath(configuration.dataDirectory), `${box.reseal(sealed, auditKeyOwner)}\n`)
     return 1
   } catch (error) {
     // It is counted as what is left.

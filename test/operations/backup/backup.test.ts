@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
   appendFileSync,
   copyFileSync,
@@ -13,15 +13,17 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DirectoryTiles, generateSigner, parseSigner, TreeReader } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { Sealer } from '../../../src/audit/integrity/sealer.js'
 import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
-import { type BackUpOptions, backUp } from '../../../src/operations/backup/back-up.js'
-import { type CutFile, cut } from '../../../src/operations/backup/cut.js'
-import type { OpenWith } from '../../../src/operations/backup/encryption.js'
-import { readManifest } from '../../../src/operations/backup/manifest.js'
-import { addMissingReceipts } from '../../../src/operations/backup/receipts.js'
-import { restore } from '../../../src/operations/backup/restore.js'
+import { chunksOf, readManifest } from '../../../src/operations/backup/backup-manifest.js'
+import { cutIntoChunks } from '../../../src/operations/backup/chunk-cutter.js'
+import type { OpenWith } from '../../../src/operations/backup/chunk-encryption.js'
+import { type CreateBackupOptions, createBackup } from '../../../src/operations/backup/create-backup.js'
+import { restoreBackup } from '../../../src/operations/backup/restore-backup.js'
+import { openEmbeddedKeyStore } from '../../../src/privacy/embedded/embedded-key-store.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import { findReceipt, storeReceipt } from '../../../src/read-models/receipts.js'
 import { wholeLog } from '../../support/expected-documents.js'
@@ -31,8 +33,9 @@ const canary = 'canary-4410'
 const pdf = (text: string) => Buffer.from(`%PDF-${text}`)
 const at = (second: number) => `2026-11-22T10:00:${String(second).padStart(2, '0')}.000Z`
 const nothing = async () => undefined
+const signer = parseSigner(generateSigner('log.example/transferd'))
 
-/** A data directory with a log, read models with a receipt, keys and a tree. */
+/** A data directory with a log and its tree, read models with a list and a receipt, and keys. */
 async function world(t: Test, events = 40) {
   const root = temporaryDirectory(t)
   const data = join(root, 'data')
@@ -40,44 +43,49 @@ async function world(t: Test, events = 40) {
   t.teardown(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory: data })
   t.teardown(() => readModels.close())
-  const append = (count: number) => {
-    const happened = Array.from({ length: count }, () => {
-      return {
-        id: randomUUID(),
-        type: 'Happened',
+  const keyStore = openEmbeddedKeyStore({ directory: data })
+  t.teardown(() => keyStore.close())
+  const append = async (count: number) => {
+    for (let left = count; left > 0; left -= 1_000) {
+      const happened = Array.from({ length: Math.min(left, 1_000) }, () => ({
+        ...{ id: randomUUID(), type: 'Happened', metadata: {} },
         data: { text: `${canary} ${randomBytes(300).toString('hex')}` },
-        metadata: {},
-      }
-    })
-    return store.append(`some-${randomUUID()}`, 'no_stream', happened)
+      }))
+      await store.append(`some-${randomUUID()}`, 'no_stream', happened)
+    }
   }
-  for (let left = events; left > 0; left -= 1_000) await append(Math.min(left, 1_000))
+  const tree = join(data, 'audit')
+  const seal = async () => {
+    const sealer = await Sealer.open({ store, tiles: new DirectoryTiles(tree) }, signer)
+    await sealer.follow(nothing, new AbortController().signal)
+    await sealer.seal()
+  }
+  const addKeys = (from: number, to: number) =>
+    keyStore.ensure(
+      Array.from({ length: to - from }, (_, n) => ({
+        ...{ id: `id-${String(from + n).padStart(8, '0')}`, merchantId: 'm', owner: `owner-${from + n}` },
+        sealed: randomBytes(100).toString('base64'),
+      })),
+    )
+  await append(events)
+  await seal()
+  await addKeys(0, 20)
   const receipt = await storeReceipt(readModels, pdf('first'), at(0))
-  const keys = new Database(join(data, 'customer-keys.db'))
-  keys.exec("CREATE TABLE keys (id TEXT PRIMARY KEY, sealed TEXT); INSERT INTO keys VALUES ('a', 'v1.x')")
-  keys.close()
-  mkdirSync(join(data, 'audit', 'tile', '0'), { recursive: true })
-  writeFileSync(join(data, 'audit', 'checkpoint'), 'transferd\n1\nAAAA\n')
-  writeFileSync(join(data, 'audit', 'tile', '0', '000'), 'a whole tile')
-  mkdirSync(join(data, 'audit', 'tile', '0', '001.p'))
-  writeFileSync(join(data, 'audit', 'tile', '0', '001.p', '7'), 'a part of one')
-  writeFileSync(join(data, 'audit', 'tile', '0', '002.draft'), 'of a killed process')
+  await readModels.collection('transfers').bulkWrite([{ insertOne: { document: { _id: 'a', listed: true } } }])
+  writeFileSync(join(tree, 'tile', 'entries', '999.draft'), 'of a killed process')
   writeFileSync(join(data, 'audit.key'), 'v1.sealed')
   writeFileSync(join(data, 'master.key'), canary)
-  const openReadModels = (directory: string) => openEmbeddedReadModels({ directory })
-  const sources = {
-    openReadModels,
-    dataDirectory: data,
-    auditDirectory: join(data, 'audit'),
-    log: data,
-    readModels: data,
-  }
+  const sources = { dataDirectory: data, auditDirectory: tree, log: data, readModels: data }
   const target = join(root, 'target')
-  const back = (second: number, more: Partial<BackUpOptions> = {}) =>
-    backUp({ sources, target, encryptTo: undefined, at: at(second), verify: nothing, ...more })
+  const back = (second: number, more: Partial<CreateBackupOptions> = {}) =>
+    createBackup({
+      ...{ sources, target, encryptTo: undefined, withReadModels: false, at: at(second), verify: nothing },
+      ...more,
+    })
   const to = join(root, 'restored')
-  const again = (openWith?: OpenWith, backup = target) => restore({ backup, to, openWith, verify: nothing })
-  return { root, data, store, readModels, append, receipt: receipt!, target, back, to, again, sources }
+  const again = (openWith?: OpenWith, backup = target) => restoreBackup({ backup, to, openWith, verify: nothing })
+  const stores = { store, readModels, keyStore }
+  return { root, data, ...stores, append, seal, addKeys, receipt: receipt!, target, back, to, again }
 }
 
 function filesBelow(directory: string): string[] {
@@ -85,11 +93,18 @@ function filesBelow(directory: string): string[] {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
-function holds(directory: string, text: string): boolean {
+function contains(directory: string, text: string): boolean {
   return filesBelow(directory).some((file) => readFileSync(file).includes(text))
 }
 
-t.test('a backup into what it is of, or into a file, is refused before anything is written', async (t) => {
+async function logIn(directory: string) {
+  const restored = await openEmbeddedEventStore({ directory })
+  const log = await wholeLog(restored)
+  await restored.close()
+  return log
+}
+
+t.test('rejects a target within its source, or a file, before anything is written', async (t) => {
   const { root, data, back } = await world(t, 1)
   const link = join(root, 'link')
   symlinkSync(data, link)
@@ -98,57 +113,102 @@ t.test('a backup into what it is of, or into a file, is refused before anything 
     await t.rejects(back(1, { target }), { name: 'BackupError', message: /would be lost with it/ }, target)
   const file = join(root, 'file')
   writeFileSync(file, '')
-  await t.rejects(back(1, { target: file }), { name: 'BackupError', message: `${file} is no directory` })
+  await t.rejects(back(1, { target: file }), { name: 'BackupError', message: `${file} is not a directory` })
   t.same(readdirSync(data).sort(), before)
   await back(1, { target: `${data}-backups` })
 })
 
-t.test('what is restored is what was backed up, and nothing else', async (t) => {
-  const { data, store, readModels, receipt, target, back, to, again, append } = await world(t)
+t.test('restores what was backed up, and nothing else', async (t) => {
+  const { data, store, readModels, keyStore, receipt, target, back, to, again, append } = await world(t)
   const log = await wholeLog(store)
+  const keys = await keyStore.after('', 100)
   const { manifest } = await back(1)
   await append(3)
   t.match(manifest.log, { events: log.length, position: String(log.at(-1)!.position.commit) })
   await again()
   t.same(readdirSync(to).sort(), ['audit', 'audit.key', 'customer-keys.db', 'events.db', 'read-models.db'])
-  t.same(readdirSync(join(to, 'audit'), { recursive: true }).sort(), [
-    ...['checkpoint', 'tile', 'tile/0', 'tile/0/000', 'tile/0/001.p', 'tile/0/001.p/7'],
-  ])
+  const files = ['checkpoint', 'tile/0/000.p/40', 'tile/entries/000.p/40']
+  t.same(filesBelow(join(to, 'audit')).sort(), files.map((file) => join(to, 'audit', file)).sort())
+  for (const file of files)
+    t.ok(readFileSync(join(to, 'audit', file)).equals(readFileSync(join(data, 'audit', file))), file)
   t.equal(statSync(to).mode & 0o777, 0o700)
   for (const file of filesBelow(to)) t.equal(statSync(file).mode & 0o777, 0o600, file)
-  const restored = await openEmbeddedEventStore({ directory: to })
-  t.same(await wholeLog(restored), log)
-  await restored.close()
+  t.same(await logIn(to), log)
+  const restoredKeys = openEmbeddedKeyStore({ directory: to })
+  t.same(await restoredKeys.after('', 100), keys)
+  await restoredKeys.close()
   const models = await openEmbeddedReadModels({ directory: to })
   t.same(await findReceipt(models, receipt), await findReceipt(readModels, receipt))
+  t.same(await models.listCollections(), ['receipts'], 'the lists are rebuilt from the log')
   await models.close()
   t.notOk(existsSync(join(data, 'backup.staging')), 'no copy is left')
-  t.notOk(holds(target, canary), 'the master key is in no backup; the rest is compressed')
+  t.notOk(contains(target, canary), 'the master key is in no backup; the rest is compressed')
 })
 
-t.test('a second backup stores what is new, and either can be restored', async (t) => {
-  const { store, append, back, root, target } = await world(t, 10_000)
+t.test('includes the read models on request', async (t) => {
+  const { data, readModels, receipt, back, to, again } = await world(t)
+  await back(1, { withReadModels: true })
+  t.notOk(existsSync(join(data, 'backup.staging')), 'no copy is left')
+  await again()
+  const models = await openEmbeddedReadModels({ directory: to })
+  t.same(await models.collection('transfers').findOne({ _id: 'a' }), { _id: 'a', listed: true })
+  t.same(await findReceipt(models, receipt), await findReceipt(readModels, receipt))
+  await models.close()
+})
+
+t.test('a second backup stores what is new in the log, and either backup can be restored', async (t) => {
+  const { store, readModels, keyStore, append, seal, addKeys, back, root, target } = await world(t, 12_000)
+  for (let first = 20; first < 5_000; first += 1_000) await addKeys(first, first + 1_000)
+  for (let n = 0; n < 10; n++) await storeReceipt(readModels, pdf(randomBytes(60_000).toString('hex')), at(1))
   const first = await back(1)
+  t.ok(first.newBytes > 8_000_000, `${first.newBytes} bytes at first`)
   const before = await wholeLog(store)
-  t.equal((await back(2)).newBytes < first.newBytes / 20, true, 'nothing has changed but a counter')
+  const unchanged = await back(2)
+  t.ok(unchanged.newBytes < 50_000, `${unchanged.newBytes} bytes if nothing is new`)
   await append(30)
+  await seal()
+  await addKeys(30_000, 30_010)
+  await storeReceipt(readModels, pdf('another'), at(2))
   const third = await back(3)
-  // About ten pieces, of which the appended events change the last and some of the indexes.
-  t.equal(third.newBytes < first.newBytes / 2, true, `${third.newBytes} of ${first.newBytes}`)
-  const eventsIn = async (backup: string, to: string) => {
-    await restore({ backup, to, openWith: undefined, verify: nothing })
-    const restored = await openEmbeddedEventStore({ directory: to })
-    const log = await wholeLog(restored)
-    await restored.close()
-    return log
+  t.ok(third.newBytes < 600_000, `${third.newBytes} bytes for 30 events, 10 keys and a receipt`)
+  await keyStore.destroy(['id-00000007', 'id-00003000'])
+  const fourth = await back(4)
+  t.ok(fourth.newBytes < 3_000_000, `${fourth.newBytes} bytes after two keys are destroyed`)
+
+  const restored = async (backup: string, to: string) => {
+    await restoreBackup({ backup, to: join(root, to), openWith: undefined, verify: nothing })
+    return logIn(join(root, to))
   }
-  t.same(await eventsIn(first.backup, join(root, 'one')), before)
-  t.same(await eventsIn(target, join(root, 'newest')), await wholeLog(store))
+  t.same(await restored(first.backup, 'one'), before)
+  t.same(await restored(target, 'newest'), await wholeLog(store))
+  const keys = openEmbeddedKeyStore({ directory: join(root, 'newest') })
+  t.same(await keys.byIds(['id-00000007']), [])
+  t.same(await keys.byIds(['id-00000008', 'id-00030009']), await keyStore.byIds(['id-00000008', 'id-00030009']))
+  await keys.close()
+  const tree = new TreeReader(new DirectoryTiles(join(root, 'newest', 'audit')), 12_030)
+  const source = new TreeReader(new DirectoryTiles(join(root, 'data', 'audit')), 12_030)
+  t.same(await tree.root(), await source.root())
+  for (const file of filesBelow(join(root, 'newest', 'audit')))
+    if (!readFileSync(file).equals(readFileSync(file.replace('/newest/', '/data/')))) t.fail(file)
 })
 
-t.test('a damaged, incomplete or foreign backup is refused, with the file, and leaves nothing behind', async (t) => {
+t.test('copies the tree of its checkpoint while the tree grows', async (t) => {
+  const { append, seal, back, again, to } = await world(t, 300)
+  const verify = async () => {
+    await append(500)
+    await seal()
+  }
+  const { manifest } = await back(1, { verify })
+  t.equal(manifest.log?.events, 300)
+  await again()
+  t.equal(readFileSync(join(to, 'audit', 'checkpoint'), 'utf8').split('\n')[1], '300')
+  const reader = new TreeReader(new DirectoryTiles(join(to, 'audit')), 300)
+  t.equal((await reader.root()).toString('base64'), manifest.checkpoint!.split('\n')[2])
+})
+
+t.test('rejects a damaged, incomplete or foreign backup, names the file, and leaves nothing behind', async (t) => {
   const { root, target, back, to, again } = await world(t)
-  const { backup, manifest } = await back(1)
+  const { backup } = await back(1)
   const kept = join(root, 'kept')
   renameSync(target, kept)
   const chunk = filesBelow(join(kept, 'chunks'))[0]!.slice(kept.length + 1)
@@ -161,45 +221,60 @@ t.test('a damaged, incomplete or foreign backup is refused, with the file, and l
       copyFileSync(file, place)
     }
   }
-  const edit = (change: (text: string) => string) =>
-    writeFileSync(join(target, set), change(readFileSync(join(target, set), 'utf8')))
+  const edit = (change: (text: string) => string) => {
+    const text = readFileSync(join(target, set), 'utf8')
+    if (change(text) === text) throw new Error('nothing was changed')
+    writeFileSync(join(target, set), change(text))
+  }
   const stored = readFileSync(join(kept, chunk))
   const flipped = Buffer.from(stored)
   flipped[stored.length >> 1]! ^= 1
   const ways: [string, () => void, RegExp][] = [
-    ['a bit', () => writeFileSync(join(target, chunk), flipped), /damaged: .*chunks/],
-    ['a cut part', () => writeFileSync(join(target, chunk), stored.subarray(0, -1)), /damaged: .*chunks/],
-    ['a missing part', () => rmSync(join(target, chunk)), /incomplete: .*chunks/],
+    ['a flipped bit', () => writeFileSync(join(target, chunk), flipped), /damaged: .*chunks/],
+    ['a truncated chunk', () => writeFileSync(join(target, chunk), stored.subarray(0, -1)), /damaged: .*chunks/],
+    ['a missing chunk', () => rmSync(join(target, chunk)), /incomplete: .*chunks/],
     ['no manifest', () => rmSync(join(target, set)), /no complete backup/],
     ['half a manifest', () => edit((text) => text.slice(0, text.length >> 1)), /cannot be read/],
-    ['a foreign manifest', () => edit(() => '{"format":"another"}'), /no manifest of a backup/],
-    ['a file above', () => edit((text) => text.replace('"audit.key"', '"../audit.key"')), /no manifest of a backup/],
+    ['a foreign manifest', () => edit(() => '{"format":"another"}'), /is not a manifest/],
+    ['an unknown part', () => edit((text) => text.replace('"files"', '"../files"')), /is not a manifest/],
+    ['a part twice', () => edit((text) => text.replace('"customer-keys"', '"receipts"')), /names a part twice/],
     [
-      'an absolute file',
-      () => edit((text) => text.replace('"audit.key"', '"/tmp/audit.key"')),
-      /no manifest of a backup/,
+      'exchanged parts',
+      () =>
+        edit((text) =>
+          text
+            .replace('"name":"files"', '"name":"x"')
+            .replace('"name":"receipts"', '"name":"files"')
+            .replace('"name":"x"', '"name":"receipts"'),
+        ),
+      /damaged/,
     ],
-    [
-      'other bytes',
-      () => edit((text) => text.replace(manifest.files[0]!.sha256, manifest.files[1]!.sha256)),
-      /not what was backed up/,
-    ],
-    ['another end', () => edit((text) => text.replace(/"events": \d+/, '"events": 999')), /should at/],
-    ['another length', () => edit((text) => text.replace(/"bytes": \d+/, '"bytes": 1')), /contradicts itself/],
+    ['another end', () => edit((text) => text.replace(/"events":\d+/, '"events":999')), /the manifest states 999/],
+    ['another length', () => edit((text) => text.replace(/"bytes":\d+/, '"bytes":1')), /damaged: .*chunks/],
   ]
-  for (const [what, harm, told] of ways) {
+  for (const [what, harm, message] of ways) {
     fresh()
     harm()
-    await t.rejects(again(), { name: 'BackupError', message: told }, what)
+    await t.rejects(again(), { name: 'BackupError', message }, what)
     t.same(readdirSync(root).sort(), ['data', 'kept', 'target'], what)
   }
   fresh()
-  await t.rejects(again(undefined, join(root, 'nowhere')), { message: /there is no backup/ })
+  await t.rejects(again(undefined, join(root, 'nowhere')), { message: /backup not found/ })
   mkdirSync(to)
-  await t.rejects(again(), { message: /there already/ }, 'even an empty directory')
+  await t.rejects(again(), { message: /already exists/ }, 'even an empty directory')
 })
 
-t.test('a part that was damaged in the target is stored anew by the next backup', async (t) => {
+t.test('refuses to back up a log with a missing event', async (t) => {
+  const { data, store, target, back } = await world(t)
+  await store.close()
+  const db = new Database(join(data, 'events.db'))
+  db.exec('DELETE FROM events WHERE position = 7')
+  db.close()
+  await t.rejects(back(1), { name: 'BackupError', message: /the log is damaged: position 8 follows position 6/ })
+  t.notOk(existsSync(join(target, 'sets')))
+})
+
+t.test('stores a chunk again that was damaged in the target', async (t) => {
   const { target, back, again } = await world(t)
   await back(1)
   for (const file of filesBelow(join(target, 'chunks'))) appendFileSync(file, 'x')
@@ -207,7 +282,7 @@ t.test('a part that was damaged in the target is stored anew by the next backup'
   await t.resolves(again())
 })
 
-t.test('encrypted to recipients: nothing is to be read in the target, and only an identity opens it', async (t) => {
+t.test('encrypts to recipients: the target shows nothing, and only an identity opens it', async (t) => {
   const { generateIdentity, identityToRecipient } = await import('age-encryption')
   const [identity, spare, other] = [await generateIdentity(), await generateIdentity(), await generateIdentity()]
   const recipients = [await identityToRecipient(identity), await identityToRecipient(spare)]
@@ -216,86 +291,77 @@ t.test('encrypted to recipients: nothing is to be read in the target, and only a
   const plain = filesBelow(join(target, 'chunks'))
   const first = await back(2, { encryptTo: { recipients } })
   t.ok(
-    first.manifest.chunks.every(({ key }) => key !== null),
-    'no part of one that is not encrypted is used',
+    chunksOf(first.manifest).every(({ key }) => key !== null),
+    'no chunk of an unencrypted backup is used',
   )
   for (const file of filesBelow(join(target, 'chunks')).filter((path) => !plain.includes(path)))
     t.not(readFileSync(file).subarray(0, 2).toString('hex'), '1f8b', 'not gzip')
   const second = await back(3, { encryptTo: { recipients } })
   t.ok(second.newBytes < first.newBytes)
   const stored = filesBelow(target).length
-  await t.rejects(back(4), { name: 'BackupError', message: /are encrypted: give --recipient/ })
-  t.equal(filesBelow(target).length, stored, 'nothing is stored in clear beside them')
-  await t.rejects(again(), { message: /is encrypted: give --identity-file/ })
-  await t.rejects(again({ identities: [other] }), { message: /does not open/ })
+  await t.rejects(back(4), { name: 'BackupError', message: /are encrypted: add --recipient/ })
+  t.equal(filesBelow(target).length, stored, 'nothing is stored in plaintext next to them')
+  await t.rejects(again(), { message: /is encrypted: add --identity-file/ })
+  await t.rejects(again({ identities: [other] }), { message: /cannot be opened/ })
   await t.rejects(again({ identities: ['no identity'] }), { message: /AGE-SECRET-KEY/ })
   await again({ identities: [spare] })
-  const restored = await openEmbeddedEventStore({ directory: to })
-  t.ok((await wholeLog(restored)).length > 0)
-  await restored.close()
+  t.ok((await logIn(to)).length > 0)
   const badly = back(4, { encryptTo: { recipients: ['age1nobody'] } })
-  await t.rejects(badly, { message: /no recipient of age/ })
-  const [part] = readManifest(second.backup).chunks
-  rmSync(join(target, 'keys', `${part!.key}.age`))
-  const lost = restore({ backup: target, to: join(root, 'x'), openWith: { identities: [identity] }, verify: nothing })
+  await t.rejects(badly, { message: /is not an age recipient/ })
+  const [chunk] = chunksOf(readManifest(second.backup))
+  rmSync(join(target, 'keys', `${chunk!.key}.age`))
+  const openWith = { identities: [identity] }
+  const lost = restoreBackup({ backup: target, to: join(root, 'x'), openWith, verify: nothing })
   await t.rejects(lost, { message: /incomplete: .*keys/ })
 })
 
-t.test('one backup at a time', async (t) => {
+t.test('runs one backup at a time', async (t) => {
   const { back } = await world(t)
   const verify = async () => {
-    await t.rejects(back(2), { message: /another backup of .* is under way/ })
+    await t.rejects(back(2), { message: /another backup of .* is in progress/ })
   }
   await back(1, { verify })
 })
 
-t.test('copies that do not verify are not stored', async (t) => {
+t.test('stores nothing if the log does not verify', async (t) => {
   const { data, target, back } = await world(t)
-  const verify = () => Promise.reject(new Error('the tree does not hold'))
-  await t.rejects(back(1, { verify }), { message: /does not hold/ })
+  const verify = () => Promise.reject(new Error('the tree does not match'))
+  await t.rejects(back(1, { verify, withReadModels: true }), { message: /does not match/ })
   t.notOk(existsSync(target))
   t.notOk(existsSync(join(data, 'backup.staging')))
 })
 
-t.test('a receipt that came between the copies of read models and log is in the backup', async (t) => {
-  const { data, root, readModels, receipt } = await world(t)
-  const staged = join(root, 'staged')
-  mkdirSync(staged)
-  await readModels.close()
-  copyFileSync(join(data, 'read-models.db'), join(staged, 'read-models.db'))
-  const live = await openEmbeddedReadModels({ directory: data })
-  const second = await storeReceipt(live, pdf('second'), at(1))
-  await live.close()
-  await addMissingReceipts(data, staged, (directory) => openEmbeddedReadModels({ directory }))
-  const copy = await openEmbeddedReadModels({ directory: staged })
+t.test('includes a receipt that is stored after the backup started', async (t) => {
+  const { readModels, receipt, back, again, to } = await world(t)
+  let second: string | undefined
+  const verify = async () => {
+    second = await storeReceipt(readModels, pdf('second'), at(1))
+  }
+  await back(1, { verify, withReadModels: true })
+  await again()
+  const copy = await openEmbeddedReadModels({ directory: to })
   for (const sha256 of [receipt, second!]) t.ok(await findReceipt(copy, sha256), sha256)
   await copy.close()
 })
 
-t.test('pieces are the bytes of the files, and most of them stay when pages are put in between', async (t) => {
-  const directory = temporaryDirectory(t)
-  const pages = Array.from({ length: 4_000 }, () => randomBytes(4_096))
-  const files = [
-    { path: 'a', source: join(directory, 'a') },
-    { path: 'b', source: join(directory, 'b') },
-  ]
-  const pieces = (...all: Buffer[]) => {
-    writeFileSync(join(directory, 'a'), Buffer.concat(all))
-    writeFileSync(join(directory, 'b'), 'the end')
-    const told: CutFile[] = []
-    const result = [...cut(files, (file) => told.push(file))]
-    t.same(
-      told.map(({ path, bytes }) => [path, bytes]),
-      [
-        ['a', all.length * 4_096],
-        ['b', 7],
-      ],
-    )
-    t.ok(Buffer.concat(result).equals(Buffer.concat([...all, Buffer.from('the end')])))
-    return result.map((piece) => piece.toString('latin1'))
+t.test('chunks are the bytes of the records, and most of them stay when records are inserted or removed', async (t) => {
+  const record = (n: number) =>
+    createHash('shake256', { outputLength: 500 + (n % 500) })
+      .update(String(n))
+      .digest()
+  const records = Array.from({ length: 40_000 }, (_, n) => record(n))
+  const chunksOfAll = async (all: readonly Buffer[]) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of cutIntoChunks(all)) chunks.push(chunk)
+    t.ok(Buffer.concat(chunks).equals(Buffer.concat(all)))
+    return chunks
   }
-  const before = new Set(pieces(...pages))
-  t.ok(before.size > 8)
-  const after = pieces(...pages.slice(0, 2_000), randomBytes(4_096), ...pages.slice(2_000))
-  t.ok(after.filter((piece) => !before.has(piece)).length <= 2)
+  const before = await chunksOfAll(records)
+  const known = new Set(before.map((chunk) => chunk.toString('latin1')))
+  t.ok(known.size > 6)
+  const middle = [...records.slice(0, 20_000), record(50_000), ...records.slice(20_001)]
+  const isNew = (chunk: Buffer) => !known.has(chunk.toString('latin1'))
+  t.ok((await chunksOfAll(middle)).filter(isNew).length <= 3)
+  const longer = (await chunksOfAll([...records, record(50_000)])).filter(isNew)
+  t.ok(longer.reduce((sum, { length }) => sum + length, 0) < 2 ** 17 + 1_000, 'an addition changes the end only')
 })

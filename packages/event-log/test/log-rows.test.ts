@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t from 'tap'
+import { openEventLog, readLogEnd, readLogRows, WrongExpectedRevisionError, writeLogRows } from '../src/event-log.js'
+import { StreamStore } from '../src/stream-store.js'
+import { tempDirectory } from './support/temp-directory.js'
+
+const event = (text: string, isJson = true) => ({
+  id: randomUUID(),
+  type: 'Type "quoted"',
+  isJson,
+  data: Buffer.from(text),
+  metadata: Buffer.from('{ "spaced": 1.00 }'),
+})
+
+t.test('a log written from its rows has the same events at the same positions, and accepts appends', async (t) => {
+  const directory = tempDirectory(t)
+  const store = StreamStore.open(directory)
+  await store.append('binary', 'no_stream', [event('\u0000\xff', false), event('{"a": "ü", "a": 1.50}')])
+  await store.append('$$binary', 'no_stream', [event('{"$maxCount":1}')])
+  await store.tombstone('ended', 'no_stream')
+  for (let n = 0; n < 30; n++)
+    await store.append(
+      `stream-${n}`,
+      'no_stream',
+      Array.from({ length: 100 }, () => event('{}')),
+    )
+  await store.close()
+  const end = readLogEnd(directory)
+  t.equal(end.position, 3_004)
+  const copy = join(directory, 'copy')
+  t.equal(await writeLogRows(copy, readLogRows(directory, end.position)), end.position)
+  t.same([...readLogRows(copy, end.position)], [...readLogRows(directory, end.position)])
+  t.same(readLogEnd(copy), end)
+
+  const [before, after] = [await openEventLog({ directory }), await openEventLog({ directory: copy })]
+  const all = (log: typeof before) =>
+    log.readAll({ streamPrefixes: [''], maxCount: 10_000, includeStored: true }).then(({ events }) => events)
+  t.same(await all(after), await all(before))
+  t.equal((await after.readStream('stream-7')).length, 100)
+  const again = after.append('stream-7', 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
+  await t.rejects(again, new WrongExpectedRevisionError('stream-7', 'no_stream', 99))
+  await after.append('stream-new', 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
+  t.equal(readLogEnd(copy).position, end.position + 1)
+  await Promise.all([before.close(), after.close()])
+})
+
+t.test('the end of an empty log is position 0, and it is written as an empty log', async (t) => {
+  const directory = tempDirectory(t)
+  await (await openEventLog({ directory })).close()
+  t.same(readLogEnd(directory), { position: 0, recordedAtMs: undefined })
+  t.equal(await writeLogRows(join(directory, 'copy'), readLogRows(directory, 0)), 0)
+})
+
+t.test('reading stops at a missing event, and rows with a gap are not written as a log', async (t) => {
+  const directory = tempDirectory(t)
+  const log = await openEventLog({ directory })
+  for (let n = 0; n < 5; n++)
+    await log.append(`s-${n}`, 'no_stream', [{ id: randomUUID(), type: 'T', data: {}, metadata: {} }])
+  await log.close()
+  const damaged = join(directory, 'damaged')
+  mkdirSync(damaged)
+  copyFileSync(join(directory, 'events.db'), join(damaged, 'events.db'))
+  const db = new Database(join(damaged, 'events.db'))
+  db.exec('DELETE FROM events WHERE position = 3')
+  db.close()
+  t.throws(() => [...readLogRows(damaged, 5)], { name: 'BrokenLogError', message: 'position 4 follows position 2' })
+  t.throws(() => [...readLogRows(directory, 6)], { name: 'BrokenLogError', message: /position 6 is missing/ })
+  const rows = [...readLogRows(directory, 5)].filter(({ position }) => position !== 3)
+  await t.rejects(writeLogRows(join(directory, 'copy'), rows), { name: 'BrokenLogError' })
+})

@@ -1,0 +1,128 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { BrokenLogError, readLogEnd } from '@transferd/event-log'
+import Database from 'better-sqlite3'
+import { syncToDisk } from '../files/durable-file.js'
+import {
+  BackupError,
+  bytesOf,
+  type Chunk,
+  chunksOf,
+  type Manifest,
+  manifestsIn,
+  readManifest,
+} from './backup-manifest.js'
+import { type ChunkKey, type OpenWith, openChunkKey } from './chunk-encryption.js'
+import { readChunk } from './chunk-store.js'
+import { writePart } from './write-parts.js'
+
+export interface RestoreOptions {
+  /** A manifest, or a target, of which the newest backup is restored. */
+  readonly backup: string
+  /** A directory that does not exist yet. */
+  readonly to: string
+  readonly openWith: OpenWith
+  /** Checks the directory before it gets its name, and throws if it is not what it must be. */
+  readonly verify: (manifest: Manifest, directory: string) => Promise<void>
+}
+
+/** Creates the directory `to` when all of the backup is written and verified. @throws BackupError */
+export async function restoreBackup({ backup, to, openWith, verify }: RestoreOptions): Promise<Manifest> {
+  const place = resolve(to)
+  requireFree(place)
+  const { path, target } = locate(resolve(backup))
+  const manifest = readManifest(path)
+  mkdirSync(dirname(place), { recursive: true })
+  requireSpace(manifest, dirname(place))
+  const keys = await openKeys(manifest, target, openWith)
+  const draft = mkdtempSync(`${place}.restoring-`)
+  try {
+    for (const { name, chunks } of manifest.parts) await writePart[name](draft, contentsOf(chunks, target, keys))
+    requireLog(manifest, draft)
+    requireIntactDatabases(draft)
+    await verify(manifest, draft)
+    finishFiles(draft)
+    requireFree(place)
+    renameSync(draft, place)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    throw error instanceof BrokenLogError ? new BackupError(`the backup is damaged: ${error.message}`) : error
+  }
+  syncToDisk(dirname(place))
+  return manifest
+}
+
+function requireFree(place: string): void {
+  if (existsSync(place)) throw new BackupError(`${place} already exists: a restore never overwrites anything`)
+}
+
+function locate(backup: string): { readonly path: string; readonly target: string } {
+  if (!existsSync(backup)) throw new BackupError(`backup not found: ${backup}`)
+  if (statSync(backup).isFile()) return { path: backup, target: dirname(dirname(backup)) }
+  const path = manifestsIn(backup).at(-1)
+  if (path === undefined) throw new BackupError(`${backup} contains no complete backup`)
+  return { path, target: backup }
+}
+
+function requireSpace(manifest: Manifest, directory: string): void {
+  const needed = bytesOf(manifest)
+  const { bavail, bsize } = statfsSync(directory)
+  if (bavail * bsize < needed) throw new BackupError(`${directory} has no space for ${needed} bytes`)
+}
+
+async function openKeys(
+  manifest: Manifest,
+  target: string,
+  openWith: OpenWith,
+): Promise<ReadonlyMap<string, ChunkKey>> {
+  const keys = new Map<string, ChunkKey>()
+  for (const name of new Set(chunksOf(manifest).flatMap(({ key }) => key ?? [])))
+    keys.set(name, await openChunkKey(target, name, openWith))
+  return keys
+}
+
+function* contentsOf(chunks: readonly Chunk[], target: string, keys: ReadonlyMap<string, ChunkKey>): Generator<Buffer> {
+  for (const chunk of chunks) yield readChunk(target, chunk, keys)
+}
+
+function requireLog({ log }: Manifest, directory: string): void {
+  if (log === null) return
+  if (!existsSync(join(directory, 'events.db'))) throw new BackupError('the backup is incomplete: it has no log')
+  const { position } = readLogEnd(directory)
+  if (position !== log.events)
+    throw new BackupError(`the restored log ends at position ${position}, and the manifest states ${log.events}`)
+}
+
+/** @throws BackupError */
+function requireIntactDatabases(directory: string): void {
+  for (const name of readdirSync(directory).filter((each) => each.endsWith('.db'))) {
+    // Not read-only: the last connection then removes the write-ahead log.
+    const database = new Database(join(directory, name), { fileMustExist: true })
+    try {
+      const found = database.pragma('quick_check', { simple: true })
+      if (found !== 'ok') throw new BackupError(`${name} is damaged: ${found}`)
+    } finally {
+      database.close()
+    }
+  }
+}
+
+/** Makes each file readable for its owner only, and waits until all of them are on disk. */
+function finishFiles(directory: string): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isFile()) chmodSync(path, 0o600)
+    syncToDisk(path)
+  }
+  syncToDisk(directory)
+}

@@ -1,0 +1,77 @@
+import {
+  bundleOf,
+  DirectoryTiles,
+  hashesOnLevel,
+  levelsOf,
+  parseCheckpoint,
+  parseNote,
+  readBundle,
+  readHashes,
+  type TileLevel,
+  type TileStore,
+  tilePath,
+  tileWidth,
+  VerificationError,
+  widthOf,
+} from '@transferd/transparency-log'
+import { checkpointPath } from '../../audit/integrity/sealer.js'
+
+/** The tree of a directory as of its newest checkpoint, which stays the same while a service extends the tree. */
+export class TreeSnapshot implements TileStore {
+  readonly #tiles: TileStore
+  readonly checkpoint: string
+  readonly #size: number
+
+  private constructor(tiles: TileStore, checkpoint: string) {
+    this.#tiles = tiles
+    this.checkpoint = checkpoint
+    this.#size = parseCheckpoint(parseNote(checkpoint).text).size
+  }
+
+  /** Returns `undefined` if there is no tree yet. @throws VerificationError if the checkpoint is malformed */
+  static async of(directory: string): Promise<TreeSnapshot | undefined> {
+    const tiles = new DirectoryTiles(directory)
+    const checkpoint = await tiles.read(checkpointPath)
+    return checkpoint && new TreeSnapshot(tiles, Buffer.from(checkpoint).toString('utf8'))
+  }
+
+  async read(path: string): Promise<Uint8Array | undefined> {
+    return path === checkpointPath ? Buffer.from(this.checkpoint) : this.#tiles.read(path)
+  }
+
+  async write(path: string): Promise<void> {
+    throw new Error(`${path}: a snapshot of the tree cannot be changed`)
+  }
+
+  /**
+   * Yields every file of this tree. Full tiles come in the order in which they were completed, so that a tree that has grown starts with
+   * the same files. @throws VerificationError if one is missing
+   */
+  async *files(): AsyncGenerator<{ readonly path: string; readonly bytes: Uint8Array }> {
+    for (let index = 0; (index + 1) * tileWidth <= this.#size; index++) {
+      yield this.#tile('entries', index)
+      yield this.#tile(0, index)
+      // A full tile adds a hash to the level above, which completes every 256th tile there.
+      for (let level = 1, count = index + 1; count % tileWidth === 0; level++) {
+        count /= tileWidth
+        yield this.#tile(level, count - 1)
+      }
+    }
+    for (const level of levelsOf(this.#size)) {
+      const hashes = hashesOnLevel(level, this.#size)
+      if (hashes % tileWidth !== 0) yield this.#tile(level, Math.floor(hashes / tileWidth))
+    }
+    yield { path: checkpointPath, bytes: Buffer.from(this.checkpoint) }
+  }
+
+  /** A partial tile may have been replaced by the full one in the meantime. */
+  async #tile(level: TileLevel, index: number): Promise<{ readonly path: string; readonly bytes: Uint8Array }> {
+    const path = tilePath(level, index, widthOf(level, index, this.#size))
+    const bytes =
+      level === 'entries'
+        ? bundleOf(await readBundle(this.#tiles, index, this.#size))
+        : Buffer.concat(await readHashes(this.#tiles, level, index, this.#size))
+    if (bytes.length === 0) throw new VerificationError(`${path} is empty`)
+    return { path, bytes }
+  }
+}
