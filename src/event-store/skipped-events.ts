@@ -1,19 +1,20 @@
 import { skippedEventsStream } from '../domain/streams.js'
+import { decorateStore } from './decorate-store.js'
 import type { EventData } from './event-codec.js'
 import type { EventStore, Page, RecordedEvent } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
 /**
- * The same store, with the events marked that a person decided to skip. What was decided before is known at the first read; what
- * is decided later, by whichever process or node, is learned as it comes by, so whoever must know of it at once follows
- * {@link skippedEventsStream} (the merchant directory does, in every thread).
+ * Returns a store that marks the events that operators decided to skip. The first read loads the existing decisions. Later ones, by any
+ * process or node, take effect when they are read, so a reader that must not miss one follows {@link skippedEventsStream} (the merchant
+ * directory of every thread does).
  */
 export function skipEvents(store: EventStore): EventStore {
-  const decided = new SkippedEvents()
+  const skipped = new SkippedEvents()
   let loading: Promise<void> | undefined
   const loaded = () => {
     loading ??= store.readStream(skippedEventsStream).then(
-      (events) => decided.learn(events),
+      (events) => skipped.learn(events),
       (error) => {
         loading = undefined
         throw error
@@ -21,16 +22,11 @@ export function skipEvents(store: EventStore): EventStore {
     )
     return loading
   }
-  const marked = (page: Page): Page => ({ ...page, events: decided.mark(page.events) })
-  return {
-    append: (stream, expectedRevision, events) => store.append(stream, expectedRevision, events),
-    appendInOrder: (appends) => store.appendInOrder(appends),
-    ...(store.appendsInOneTransaction && { appendsInOneTransaction: true }),
-    persistentSubscriptions: store.persistentSubscriptions,
-    close: () => store.close(),
+  const marked = (page: Page): Page => ({ ...page, events: skipped.mark(page.events) })
+  return decorateStore(store, {
     async readStream(stream, options) {
       await loaded()
-      return decided.mark(await store.readStream(stream, options))
+      return skipped.mark(await store.readStream(stream, options))
     },
     async readAll(options) {
       await loaded()
@@ -40,11 +36,11 @@ export function skipEvents(store: EventStore): EventStore {
       await loaded()
       for await (const page of store.subscribeToAll(options)) yield marked(page)
     },
-  }
+  })
 }
 
 class SkippedEvents {
-  /** The ids of the events by stream and revision: in a log that was put back, another event may stand there. */
+  /** The ids of skipped events by stream and revision: in a restored log, the location may hold a different event. */
   readonly #streams = new Map<string, Map<number, string>>()
 
   learn(events: readonly RecordedEvent[]): void {
@@ -56,7 +52,7 @@ class SkippedEvents {
     }
   }
 
-  /** Almost always the very same events: there is next to nothing to look for. */
+  /** Returns the same list if no event was ever skipped, which is almost always the case. */
   mark(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
     this.learn(events)
     return this.#streams.size === 0 ? events : events.map((event) => this.#marked(event))
@@ -64,16 +60,16 @@ class SkippedEvents {
 
   #marked(event: RecordedEvent): RecordedEvent {
     const { stream, revision, id } = event
-    const decided = this.#streams.get(stream)
-    if (!decided) return event
-    if (decided.get(revision) === id) return { ...event, isSkipped: true }
+    const skipped = this.#streams.get(stream)
+    if (!skipped) return event
+    if (skipped.get(revision) === id) return { ...event, isSkipped: true }
     let previousRevision = revision - 1
-    while (decided.has(previousRevision)) previousRevision--
+    while (skipped.has(previousRevision)) previousRevision--
     return previousRevision === revision - 1 ? event : { ...event, previousRevision }
   }
 }
 
-/** What was decided; undefined for an event that cannot be read itself, which skips nothing. */
+/** Returns the decision that an event records, or `undefined` if it is unreadable itself, in which case it skips nothing. */
 export function decisionOf(recorded: RecordedEvent): EventData<'EventSkipped'> | undefined {
   const event = readableEvent(recorded)
   return event?.type === 'EventSkipped' ? event.data : undefined

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
+import { decorateStore } from '../event-store/decorate-store.js'
 import type { Append, EventStore, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
 import { personalFieldsOf, personalTypes, sealedField } from '../event-store/personal-fields.js'
 import type { CustomerKeys } from './customer-keys.js'
@@ -23,22 +24,20 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
     const events = await opener.opened(page.events)
     return events === page.events ? page : { ...page, events }
   }
-  return {
+  return decorateStore(raw, {
     append: async (stream, expectedRevision, events) =>
       raw.append(stream, expectedRevision, await sealer.sealed(stream, events)),
-    appendInOrder: async (appends) => raw.appendInOrder(await sealer.sealedAppends(appends)),
-    ...(raw.appendsInOneTransaction && { appendsInOneTransaction: true }),
+    appendInOrder: async (appends, options) => raw.appendInOrder(await sealer.sealedAppends(appends), options),
     readStream: async (stream, options) => opener.opened(await raw.readStream(stream, options)),
     readAll: async (options) => opened(await raw.readAll(options)),
     async *subscribeToAll(options) {
       for await (const page of raw.subscribeToAll(options)) yield await opened(page)
     },
-    persistentSubscriptions: raw.persistentSubscriptions,
     async close() {
       await raw.close()
       await keys.close()
     },
-  }
+  })
 }
 
 class Sealer {

@@ -1,34 +1,27 @@
 import { streamKind, streamPrefix } from '../domain/streams.js'
+import { decorateStore } from '../event-store/decorate-store.js'
 import type { Append, EventStore, NewEvent } from '../event-store/event-store.js'
 import { type Attributes, inSpan, installedTracer } from './tracing.js'
 
 /**
- * The same store, with a span around each append that a traced request makes. What is appended then names the span beside its
- * correlation id, so that whoever reads it, in another thread or node, goes on with the same trace.
+ * Returns a store that records a span around each append of a traced request. The metadata of the appended events names the span, so a
+ * reader in another thread or node continues the trace.
  */
 export function tracedStore(store: EventStore): EventStore {
-  return {
-    persistentSubscriptions: store.persistentSubscriptions,
-    ...(store.appendsInOneTransaction && { appendsInOneTransaction: true }),
-    readStream: (stream, options) => store.readStream(stream, options),
-    readAll: (options) => store.readAll(options),
-    subscribeToAll: (options) => store.subscribeToAll(options),
-    close: () => store.close(),
+  return decorateStore(store, {
     append: (stream, expectedRevision, events) =>
-      inSpan(
-        () => ({ name: 'append', kind: 'producer', attributes: appendAttributes(stream, events.length) }),
-        () => store.append(stream, expectedRevision, stamped(events)),
-      ),
-    appendInOrder: (appends) =>
-      inSpan(
-        () => {
-          const count = appends.reduce((sum, { events }) => sum + events.length, 0)
-          const attributes = appendAttributes(appends.at(-1)?.stream ?? '', count)
-          return { name: 'append', kind: 'producer', attributes }
-        },
-        () => store.appendInOrder(appends.map((append): Append => ({ ...append, events: stamped(append.events) }))),
-      ),
-  }
+      inAppendSpan(stream, events.length, () => store.append(stream, expectedRevision, stamped(events))),
+    appendInOrder: (appends, options) => {
+      const count = appends.reduce((sum, { events }) => sum + events.length, 0)
+      const traced = () => appends.map((append): Append => ({ ...append, events: stamped(append.events) }))
+      return inAppendSpan(appends.at(-1)?.stream ?? '', count, () => store.appendInOrder(traced(), options))
+    },
+  })
+}
+
+function inAppendSpan<Result>(stream: string, events: number, work: () => Promise<Result>): Promise<Result> {
+  const attributes = () => ({ ...streamAttributes(stream), 'transferd.events': events })
+  return inSpan(() => ({ name: 'append', kind: 'producer', attributes: attributes() }), work)
 }
 
 function stamped(events: readonly NewEvent[]): readonly NewEvent[] {
@@ -38,12 +31,8 @@ function stamped(events: readonly NewEvent[]): readonly NewEvent[] {
   return events.map((event) => ({ ...event, metadata: { ...event.metadata, $traceId, $spanId } }))
 }
 
-/** Streams that go on with a trackingId. */
+/** The prefixes of streams whose names end with a trackingId. */
 const ofTransfers: readonly string[] = [streamPrefix.transfer, streamPrefix.callback, streamPrefix.payment]
-
-function appendAttributes(stream: string, events: number): Attributes {
-  return { ...streamAttributes(stream), 'transferd.events': events }
-}
 
 export function streamAttributes(stream: string): Attributes {
   const kind = streamKind(stream)

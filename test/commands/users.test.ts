@@ -29,19 +29,6 @@ function countingPasswords(): Passwords & { readonly calls: string[] } {
   }
 }
 
-/** The same store, of which one operation may be replaced. */
-function plain(store: EventStore): EventStore {
-  return {
-    append: (...args) => store.append(...args),
-    appendInOrder: (...args) => store.appendInOrder(...args),
-    readStream: (...args) => store.readStream(...args),
-    readAll: (...args) => store.readAll(...args),
-    subscribeToAll: (...args) => store.subscribeToAll(...args),
-    persistentSubscriptions: store.persistentSubscriptions,
-    close: () => store.close(),
-  }
-}
-
 async function parts(t: Test, wrap: (store: EventStore) => EventStore = (store) => store) {
   const opened = await openTestStore(t)
   const store = skipEvents(wrap(opened))
@@ -61,7 +48,7 @@ async function create(users: UserCommands, request: Parameters<UserCommands['cre
 t.test('an e-mail reserved by a create that was cut off is given to the user it was reserved for', async (t) => {
   const fault = { cutOff: false }
   const { users, store } = await parts(t, (store) => ({
-    ...plain(store),
+    ...store,
     async appendInOrder(appends) {
       if (!fault.cutOff) return store.appendInOrder(appends)
       await store.appendInOrder(appends.slice(0, 1))
@@ -85,7 +72,7 @@ t.test('an e-mail reserved by a create that was cut off is given to the user it 
 t.test('an unknown e-mail costs what a wrong password does: as many reads, one hash', async (t) => {
   let reads = 0
   const { users, passwords } = await parts(t, (store) => ({
-    ...plain(store),
+    ...store,
     readStream(...args) {
       reads++
       return store.readStream(...args)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { decorateStore } from '../../src/event-store/decorate-store.js'
 import type { EventStore, Page } from '../../src/event-store/event-store.js'
 import { allProjections } from '../../src/projections/all.js'
 import { readCheckpoint } from '../../src/projections/checkpoints.js'
@@ -34,19 +35,13 @@ async function settled(stores: TestStores, count = 10): Promise<void> {
 
 /** The store, with what is read of the whole log noted. */
 function noting(store: EventStore, pages: Page[]): EventStore {
-  return {
-    append: (stream, expectedRevision, events) => store.append(stream, expectedRevision, events),
-    appendInOrder: (appends) => store.appendInOrder(appends),
-    persistentSubscriptions: store.persistentSubscriptions,
-    close: () => store.close(),
-    readStream: (stream, options) => store.readStream(stream, options),
-    subscribeToAll: (options) => store.subscribeToAll(options),
+  return decorateStore(store, {
     async readAll(options) {
       const page = await store.readAll(options)
       pages.push(page)
       return page
     },
-  }
+  })
 }
 
 t.test('all projections are rebuilt in one pass over the log', { skip: withSlowReadModels }, async (t) => {

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { decorateStore } from '../../src/event-store/decorate-store.js'
+import type { EventStore } from '../../src/event-store/event-store.js'
+import { skipEvents } from '../../src/event-store/skipped-events.js'
+import { CustomerKeys } from '../../src/privacy/customer-keys.js'
+import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
+import { sealing } from '../../src/privacy/sealing-store.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { tracedStore } from '../../src/tracing/traced-store.js'
+import { openTestStore } from '../support/embedded-store.js'
+
+/** Every member of the port: the compiler finds a missing one. */
+const members = {
+  append: true,
+  appendInOrder: true,
+  appendsInOneTransaction: true,
+  readStream: true,
+  readAll: true,
+  subscribeToAll: true,
+  persistentSubscriptions: true,
+  close: true,
+} satisfies { readonly [name in keyof Required<EventStore>]: true }
+const names = Object.keys(members) as (keyof EventStore)[]
+
+t.test('forwards every member that is not overridden', async (t) => {
+  const store = await openTestStore(t)
+  const readAll: EventStore['readAll'] = async () => ({ events: [], atEnd: true })
+  const decorated = decorateStore(store, { readAll })
+  for (const name of names) t.equal(decorated[name], name === 'readAll' ? readAll : store[name], name)
+})
+
+t.test('each decorated store has every member of the port', async (t) => {
+  const store = await openTestStore(t)
+  const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: t.testdir() }), createSecretBox(randomBytes(32)))
+  t.teardown(() => keys.close())
+  const decorators = { skipEvents, sealing: (raw: EventStore) => sealing(raw, keys), tracedStore }
+  for (const [decorator, decorate] of Object.entries(decorators)) {
+    for (const name of names) t.ok(decorate(store)[name] !== undefined, `${decorator}: ${name}`)
+  }
+})
