@@ -3,9 +3,9 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
 import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
-import { giveCredentials } from '../dist/test/browser/dashboard/dashboard-service.js'
+import { signIn } from '../dist/test/browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../dist/test/browser/launch-browser.js'
-import { giveCode, logIn } from '../dist/test/browser/payment-page-service.js'
+import { enterCode, signInToWallet } from '../dist/test/browser/payment-page-service.js'
 
 const folder = 'docs/images'
 const maxBytes = 150_000
@@ -30,10 +30,10 @@ async function takePaymentPage(browser, service) {
   await page.goto(body.url)
   await page.getByLabel('Password', { exact: true }).waitFor()
   await take()
-  await logIn(page, wallet)
+  await signInToWallet(page, wallet)
   await page.getByLabel('Code', { exact: true }).waitFor()
   await take()
-  await giveCode(page, (await message('sms')).code)
+  await enterCode(page, (await message('sms')).code)
   await page.getByRole('heading', { name: 'Confirm that this is you' }).waitFor()
   await fetch((await message('email')).link, { method: 'POST' })
   await page.getByRole('heading', { name: /^Paid/ }).waitFor()
@@ -55,7 +55,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
     const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1180, height: 640 } })
     const page = await context.newPage()
     await page.goto(`${baseUrl}/dashboard`)
-    await giveCredentials(page, email, password)
+    await signIn(page, email, password)
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     return page
   }
@@ -103,7 +103,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await take(approver, 'paying')
 
   const administrator = await signIn('administrator')
-  await go(administrator, '/people', 'People')
+  await go(administrator, '/users', 'Users')
   await take(administrator, 'people')
   await go(administrator, '/callbacks', 'Callbacks')
   await take(administrator, 'callbacks')

@@ -1,4 +1,4 @@
-// Runs in the page: what can be told about accessibility without a person, as a list of faults.
+// Runs in the page, and returns the accessibility faults that a program can detect.
 ;(() => {
   const faults = []
   const visible = (element) => {
@@ -21,7 +21,7 @@
     for (let each = element; each; each = each.parentElement) {
       const [r, g, b, alpha = 1] = channels(getComputedStyle(each).backgroundColor)
       if (alpha === 1) return [r, g, b]
-      if (alpha > 0) faults.push(`half-transparent background cannot be judged: ${describe(each)}`)
+      if (alpha > 0) faults.push(`semi-transparent background cannot be checked: ${describe(each)}`)
     }
     return [255, 255, 255]
   }
@@ -30,7 +30,7 @@
     return (light + 0.05) / (dark + 0.05)
   }
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-  let judged = 0
+  let checked = 0
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement
     if (!texts.currentNode.textContent.trim() || !visible(element) || element.closest('script, noscript')) continue
@@ -40,9 +40,9 @@
     const ratio = contrast(channels(style.color), backgroundOf(element))
     if (ratio < (large ? 3 : 4.5)) faults.push(`contrast ${ratio.toFixed(2)}: ${describe(element)}`)
     if (size < 12) faults.push(`text of ${size} px: ${describe(element)}`)
-    judged++
+    checked++
   }
-  if (judged < 4) faults.push('there was hardly any text to judge')
+  if (checked < 4) faults.push('too little text to check')
   for (const input of document.querySelectorAll('input')) {
     if (!visible(input) || input.type === 'checkbox') continue
     const ratio = contrast(channels(getComputedStyle(input).borderTopColor), backgroundOf(input.parentElement))
@@ -56,15 +56,15 @@
     const name = [element.getAttribute('aria-label'), ...labels, element.tagName === 'INPUT' ? '' : element.innerText]
     if (!name.join('').trim()) faults.push(`no name: ${describe(element)}`)
     for (const id of (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean)) {
-      if (!document.getElementById(id)) faults.push(`described by nothing: ${id}`)
+      if (!document.getElementById(id)) faults.push(`missing description: ${id}`)
     }
     if (element.getAttribute('aria-invalid') && !element.getAttribute('aria-describedby')) {
-      faults.push(`an error without a description: ${describe(element)}`)
+      faults.push(`error without a description: ${describe(element)}`)
     }
     if (element.tagName === 'INPUT' && element.type !== 'checkbox' && !element.autocomplete) {
       faults.push(`no purpose (autocomplete): ${describe(element)}`)
     }
-    if (element.tabIndex > 0) faults.push(`a tab order of its own: ${describe(element)}`)
+    if (element.tabIndex > 0) faults.push(`explicit tab order: ${describe(element)}`)
     const target = (element.type === 'checkbox' && element.closest('label')) || element
     const { width, height } = target.getBoundingClientRect()
     const inText = getComputedStyle(element).display === 'inline'
@@ -80,13 +80,13 @@
   const levels = [...document.querySelectorAll('h1, h2, h3')].filter(visible).map(({ tagName }) => Number(tagName[1]))
   if (levels.some((level, index) => level > (levels[index - 1] ?? 0) + 1)) faults.push(`headings jump: ${levels}`)
   const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
-  for (const id of ids.filter((each, index) => ids.indexOf(each) !== index)) faults.push(`twice in the page: ${id}`)
+  for (const id of ids.filter((each, index) => ids.indexOf(each) !== index)) faults.push(`duplicate id: ${id}`)
   for (const image of document.querySelectorAll('img, svg')) {
     if (!image.hasAttribute('alt') && !image.hasAttribute('aria-hidden'))
-      faults.push(`no alternative: ${describe(image)}`)
+      faults.push(`no text alternative: ${describe(image)}`)
   }
   if (/maximum-scale|user-scalable/.test(document.querySelector('meta[name=viewport]').content))
-    faults.push('zoom is forbidden')
+    faults.push('zoom is disabled')
 
   // Reflow (1.4.10)
   const { scrollWidth, clientWidth } = document.documentElement

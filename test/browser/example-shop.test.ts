@@ -3,7 +3,7 @@ import { startShop } from '../../examples/merchant/shop.js'
 import { cliJson } from '../cli/in-process.js'
 import { startServiceProcess, temporaryDirectory } from '../support/processes.js'
 import { launchBrowser } from './launch-browser.js'
-import { giveCode, logIn } from './payment-page-service.js'
+import { enterCode, signInToWallet } from './payment-page-service.js'
 
 interface Wallet {
   readonly email: string
@@ -12,12 +12,12 @@ interface Wallet {
 }
 
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
 
   t.test(
-    'a newcomer pays in the example shop with nothing but the browser: in its frame, then on its own pages',
+    'a new user pays in the example shop with only a browser: in the frame, then on the pages of the shop',
     async (t) => {
       const directory = temporaryDirectory(t)
       const service = await startServiceProcess(t, { directory })
@@ -33,7 +33,7 @@ else {
       t.teardown(() => context.close())
       const outbox = await context.newPage()
       await outbox.goto(`${service.baseUrl}/sandbox/outbox?token=${sandbox.outboxToken}`)
-      // The page loads itself anew; a code is there once its row is.
+      // The page reloads itself, and a code is present once its row is.
       const code = async (nth: number) => {
         await outbox
           .locator('tr:has(.code)')
@@ -46,9 +46,9 @@ else {
       await page.goto(shop.url)
       await page.getByRole('button', { name: 'Pay on the payment page' }).click()
       const frame = page.frameLocator('iframe')
-      await logIn(frame, wallet)
+      await signInToWallet(frame, wallet)
       await frame.getByLabel('Code', { exact: true }).waitFor()
-      await giveCode(frame, await code(1))
+      await enterCode(frame, await code(1))
       await frame.getByRole('heading', { name: 'Confirm that this is you' }).waitFor()
       const [mail] = await Promise.all([
         context.waitForEvent('page'),
@@ -61,7 +61,7 @@ else {
       await page.goto(shop.url)
       await page.getByLabel('Amount').fill('9.99')
       await page.getByRole('button', { name: 'Pay here' }).click()
-      await page.getByLabel('Wallet e-mail').fill(wallet.email)
+      await page.getByLabel(/Wallet e-?mail/).fill(wallet.email)
       await page.getByLabel('Password').fill(wallet.password)
       await page.getByRole('button', { name: 'Continue' }).click()
       await page.getByLabel('Code').fill(await code(2))

@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** CHROMIUM_PATH, or the first of the usual names on PATH. */
+/** Returns CHROMIUM_PATH, or the first of the usual names found on PATH. */
 function chromiumPath(): string | undefined {
   const { CHROMIUM_PATH, PATH = '' } = process.env
   if (CHROMIUM_PATH) return CHROMIUM_PATH
@@ -21,14 +21,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Undefined, having said so, where there is no browser. */
+/** Starts Chromium. Prints a notice and returns `undefined` if it is not installed. */
 export async function launchBrowser(): Promise<Browser | undefined> {
   const executablePath = chromiumPath()
   if (!executablePath) {
-    console.error('NOT RUN: browser tests; there is no chromium on PATH, and CHROMIUM_PATH names none')
+    console.error('NOT RUN: browser tests. Chromium was not found on PATH or in CHROMIUM_PATH.')
     return undefined
   }
-  // Root's containers forbid the sandbox and have a small /dev/shm.
+  // Containers that run as root forbid the sandbox and have a small /dev/shm.
   const args = [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), '--disable-dev-shm-usage', '--disable-gpu']
   return chromium.launch({ executablePath, args, timeout: 60_000 })
 }

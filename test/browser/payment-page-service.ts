@@ -11,13 +11,13 @@ import { createBody, destroyTestService, paths, post, startTestService } from '.
 import { openContext, type Watched } from './watched-page.js'
 
 export const customer = { email: 'ada@example.com', password: '246813' }
-/** Of live merchants: an account of the sandbox pays nothing to them. */
+/** A customer of live merchants, which sandbox accounts cannot pay. */
 export const liveCustomer = { email: 'grace@example.com', password: '135792' }
 export const phone = { width: 390, height: 844 }
 export const desktop = { width: 1280, height: 800 }
 
-/** The service on a port of its own, with a wallet in memory and a clock that can be put forward. */
-export async function startWorld(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
+/** Starts the service on its own port, with a wallet in memory and a clock that can be moved forward. */
+export async function startPaymentPage(t: Test, browser: Browser, overrides: Partial<HttpDependencies> = {}) {
   const { port, release } = await reservePort()
   const publicUrl = `http://127.0.0.1:${port}`
   const wallet = new MemoryWallet()
@@ -36,7 +36,7 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
   wallet.open(liveCustomer.email, liveCustomer.password, 10_000_00n, false)
   const merchants = new Map<string, Awaited<ReturnType<typeof service.merchant>>>()
 
-  /** Its `url`, and what the log knows of it. */
+  /** Creates a hosted deposit. */
   async function deposit(amount = '1234.5', settings: Partial<MerchantSettings> = {}, fields: object = {}) {
     const key = JSON.stringify(settings)
     const merchant = merchants.get(key) ?? (await service.merchant({ name: 'Blue Shop', ...settings }))
@@ -48,7 +48,7 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
     return { url, trackingId, referenceId, status }
   }
 
-  /** A page in a browser of its own; `problems` are gathered as they come. */
+  /** Opens a page in a separate browser context. `problems` collects its errors. */
   async function open(url: string, options: BrowserContextOptions = {}): Promise<Watched> {
     const problems: string[] = []
     const context = await openContext(t, browser, problems, { viewport: phone, ...options })
@@ -57,29 +57,27 @@ export async function startWorld(t: Test, browser: Browser, overrides: Partial<H
     return { page, problems }
   }
 
-  /** The customer's device is known already, for every merchant there is. */
-  function trustEverything() {
+  /** Makes the wallet trust every device. */
+  function trustAllDevices() {
     wallet.isTrusted = async () => true
   }
 
-  return { service, wallet, outbox, time, publicUrl, deposit, open, trustEverything }
+  return { service, wallet, outbox, time, publicUrl, deposit, open, trustAllDevices }
 }
 
-export type World = Awaited<ReturnType<typeof startWorld>>
-
-export async function logIn(page: Page | FrameLocator, { email, password } = customer) {
-  await page.getByLabel('E-mail').fill(email)
+export async function signInToWallet(page: Page | FrameLocator, { email, password } = customer) {
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Continue' }).click()
 }
 
-/** Logs in and waits until the code was sent. */
-export async function logInToCode(page: Page | FrameLocator, who = customer) {
-  await logIn(page, who)
+/** Signs in to the wallet and waits for the code field. */
+export async function signInToCode(page: Page | FrameLocator, who = customer) {
+  await signInToWallet(page, who)
   await page.getByLabel('Code', { exact: true }).waitFor()
 }
 
-export async function giveCode(page: Page | FrameLocator, code: string) {
+export async function enterCode(page: Page | FrameLocator, code: string) {
   await page.getByLabel('Code', { exact: true }).fill(code)
   await page.getByRole('button', { name: /^Pay / }).click()
 }
@@ -89,7 +87,7 @@ const frameOfQuery = `<iframe title="Payment" width="400" height="800"></iframe>
   addEventListener('message', ({ data, origin }) => window.messages.push({ data, origin }))
   document.querySelector('iframe').src = new URLSearchParams(location.search).get('frame')</script>`
 
-/** A page of a shop on another origin: it frames the address in its query, and `window.messages` is what it was told. */
+/** Starts a shop on another origin. Its page frames the address in the query and collects messages in `window.messages`. */
 export async function startShop(t: Test, body: () => string = () => frameOfQuery): Promise<string> {
   const server = createHttpServer((request, response) => {
     response.setHeader('content-type', 'text/html')
@@ -103,7 +101,7 @@ export async function startShop(t: Test, body: () => string = () => frameOfQuery
   return `http://localhost:${(server.address() as { port: number }).port}`
 }
 
-/** Held until it is released: a free port may be another's a moment later. */
+/** Reserves a free port until it is released, so that no other process takes it. */
 export async function reservePort(): Promise<{ readonly port: number; readonly release: () => Promise<void> }> {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')

@@ -4,61 +4,61 @@ import { launchBrowser } from './launch-browser.js'
 import {
   customer,
   desktop,
-  giveCode,
+  enterCode,
   liveCustomer,
-  logIn,
-  logInToCode,
   phone,
+  signInToCode,
+  signInToWallet,
+  startPaymentPage,
   startShop,
-  startWorld,
 } from './payment-page-service.js'
 import { until } from './watched-page.js'
 
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
 
-  t.test('on a phone: wrong password, wrong code, a device confirmed from the e-mail, paid, and back', async (t) => {
-    const { deposit, open, wallet, service } = await startWorld(t, browser)
+  t.test('pays on a phone after a wrong password, a wrong code and a device confirmation by email', async (t) => {
+    const { deposit, open, wallet, service } = await startPaymentPage(t, browser)
     const { url, trackingId, referenceId, status } = await deposit('1234.5', {
       returnUrl: 'http://127.0.0.1:9/back?a=1',
     })
     const { page, problems } = await open(url, { viewport: phone, isMobile: true, hasTouch: true })
-    t.equal(await page.title(), 'Log in to your wallet – Payment to Blue Shop')
+    t.equal(await page.title(), 'Sign in to your wallet – Payment to Blue Shop')
     t.match(await page.locator('dl').innerText(), /1,234\.50[\s\S]*(30:00|29:\d\d)[\s\S]*until \d\d:\d\d/)
 
     await page.getByRole('button', { name: 'Continue' }).click()
-    t.match(await page.locator('#email-error').innerText(), /Enter the e-mail address/)
+    t.match(await page.locator('#email-error').innerText(), /Enter the email address/)
     t.match(await page.locator('#password-error').innerText(), /6 digits/)
 
     const unknown = 'nobody@example.com'
-    const told: string[] = []
+    const messages: string[] = []
     for (const email of [unknown, customer.email]) {
-      await logIn(page, { email, password: '000000' })
+      await signInToWallet(page, { email, password: '000000' })
       await until(page, "document.querySelector('form:has(#password:focus) .trouble')?.textContent")
-      told.push(await page.getByRole('alert').innerText())
+      messages.push(await page.getByRole('alert').innerText())
     }
-    t.match(told[0], /is wrong/)
-    t.equal(told[0], told[1], 'it does not tell whether there is such an account')
+    t.match(messages[0], /is wrong/)
+    t.equal(messages[0], messages[1], 'the message does not reveal whether the account exists')
 
-    await logInToCode(page)
+    await signInToCode(page)
     const device = (await page.context().cookies()).map(({ name, httpOnly, sameSite }) => ({
       name,
       httpOnly,
       sameSite,
     }))
-    t.same(device, [{ name: 'wallet-device', httpOnly: true, sameSite: 'Strict' }], 'kept by the browser')
+    t.same(device, [{ name: 'wallet-device', httpOnly: true, sameSite: 'Strict' }], 'the browser keeps the cookie')
     const wrong = wallet.lastCode() === '111111' ? '222222' : '111111'
-    await giveCode(page, wrong)
+    await enterCode(page, wrong)
     await page.locator('#code-error', { hasText: 'is wrong' }).waitFor()
     const code = wallet.lastCode()
-    await giveCode(page, `${code.slice(0, 3)} ${code.slice(3)}`)
+    await enterCode(page, `${code.slice(0, 3)} ${code.slice(3)}`)
 
     await page.getByRole('heading', { name: 'Confirm that this is you' }).waitFor()
     t.equal(await status(), 'Pending')
     const link = new URL(wallet.confirmUrls[0]!)
-    // A mail scanner's look.
+    // Mail scanners open links.
     for (const method of ['GET', 'HEAD'] as const) await service.app.inject({ method, url: link.pathname })
     await page.getByRole('button', { name: 'I have confirmed' }).click()
     await page.getByRole('alert').filter({ hasText: 'Not confirmed yet' }).waitFor()
@@ -86,61 +86,61 @@ else {
     t.strictSame(problems, [])
   })
 
-  t.test('in a frame of another origin: paid, and the shop is told, in words of one shape only', async (t) => {
-    const { deposit, open, wallet, trustEverything } = await startWorld(t, browser)
-    trustEverything()
+  t.test('pays in a frame of another origin, and notifies the shop with messages of one fixed shape', async (t) => {
+    const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
+    trustAllDevices()
     const shop = await startShop(t)
     const live = { sandbox: false, frameAncestors: [shop] }
     const { url, trackingId, referenceId, status } = await deposit('20', live)
     const { page, problems } = await open(`${shop}/?frame=${encodeURIComponent(url)}`, { viewport: desktop })
     const frame = page.frameLocator('iframe')
-    await logInToCode(frame, liveCustomer)
-    await giveCode(frame, wallet.lastCode())
+    await signInToCode(frame, liveCustomer)
+    await enterCode(frame, wallet.lastCode())
     await frame.getByRole('heading', { name: 'Paid' }).waitFor()
     t.equal(await status(), 'Completed')
     const messages = await page.evaluate('window.messages')
-    const told = (status: string) => ({
+    const message = (status: string) => ({
       data: { source: 'transferd', trackingId, referenceId, status },
       origin: new URL(url).origin,
     })
-    t.strictSame(messages, [told('Pending'), told('Completed')])
+    t.strictSame(messages, [message('Pending'), message('Completed')])
     t.strictSame(problems, [])
 
     const other = await startShop(t)
     const stranger = await open(`${other}/?frame=${encodeURIComponent((await deposit('20', live)).url)}`)
     await until(stranger.page, "document.querySelector('iframe').contentDocument === null")
     t.equal(
-      await stranger.page.frameLocator('iframe').getByLabel('E-mail').count(),
+      await stranger.page.frameLocator('iframe').getByLabel('Email').count(),
       0,
-      'another origin may not frame it',
+      'other origins cannot frame the page',
     )
     t.match(stranger.problems.join(), /frame-ancestors/)
   })
 
-  t.test('the frame of the guide works as pasted, and its example is what is really sent', async (t) => {
+  t.test('the frame in the guide works as pasted, and its example equals the message that is sent', async (t) => {
     const guide = readFileSync('docs/merchants/hosted.md', 'utf8')
     const [, snippet = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? []
     const [, example = ''] = /^```json\n([\s\S]*?)^```$/m.exec(guide) ?? []
-    const { deposit, open, wallet, trustEverything, publicUrl } = await startWorld(t, browser)
-    trustEverything()
+    const { deposit, open, wallet, trustAllDevices, publicUrl } = await startPaymentPage(t, browser)
+    trustAllDevices()
     const { url, trackingId, referenceId } = await deposit('20')
     const pasted = snippet.replace('<the url>', url).replace('https://pay.example.com', publicUrl)
     const shop = await startShop(t, () => pasted)
     const { page } = await open(shop, { viewport: desktop })
     await page.evaluate(
-      "addEventListener('message', ({ data }) => sessionStorage.setItem('told', JSON.stringify(data)))",
+      "addEventListener('message', ({ data }) => sessionStorage.setItem('message', JSON.stringify(data)))",
     )
     const frame = page.frameLocator('iframe')
-    await logInToCode(frame)
-    await giveCode(frame, wallet.lastCode())
+    await signInToCode(frame)
+    await enterCode(frame, wallet.lastCode())
     await page.waitForURL(`${shop}/orders/${referenceId}`)
-    const told = JSON.parse(String(await page.evaluate("sessionStorage.getItem('told')"))) as object
-    t.strictSame(told, { ...(JSON.parse(example) as object), trackingId, referenceId })
+    const message = JSON.parse(String(await page.evaluate("sessionStorage.getItem('message')"))) as object
+    t.strictSame(message, { ...(JSON.parse(example) as object), trackingId, referenceId })
   })
 
-  t.test('on a desktop, in Turkish, by keyboard alone', async (t) => {
-    const { deposit, open, wallet, trustEverything } = await startWorld(t, browser)
-    trustEverything()
+  t.test('pays on a desktop in Turkish with the keyboard alone', async (t) => {
+    const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
+    trustAllDevices()
     const { url, status } = await deposit()
     const { page, problems } = await open(url, { viewport: desktop, locale: 'tr-TR' })
     t.equal(await page.locator('html').getAttribute('lang'), 'tr')
@@ -166,7 +166,7 @@ else {
     await page.keyboard.press('Tab')
     t.equal(await focused(), '₺1.234,50 öde')
     await page.keyboard.press('Space')
-    await until(page, "document.activeElement.textContent === 'Ödendi'")
+    await until(page, "document.activeElement.textContent === 'Ödeme tamamlandı'")
     t.equal(await status(), 'Completed')
     t.match(await page.locator('main').innerText(), 'Blue Shop için ₺1.234,50 ödediniz.')
     await page.getByRole('link', { name: 'English' }).click()
@@ -174,12 +174,12 @@ else {
     t.strictSame(problems, [])
   })
 
-  t.test('a reload and another tab: the step is kept in its tab, and the log decides for both', async (t) => {
-    const { deposit, open, wallet, trustEverything } = await startWorld(t, browser)
-    trustEverything()
+  t.test('a reload keeps the step of its tab, and the log decides the state of all tabs', async (t) => {
+    const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
+    trustAllDevices()
     const { url } = await deposit()
     const { page } = await open(url)
-    await logInToCode(page)
+    await signInToCode(page)
     await page.reload()
     await page.getByLabel('Code', { exact: true }).waitFor()
     await page.getByRole('link', { name: 'Türkçe' }).click()
@@ -187,24 +187,24 @@ else {
     await page.getByRole('link', { name: 'English' }).click()
     const tab = await page.context().newPage()
     await tab.goto(url)
-    await tab.getByLabel('E-mail').waitFor()
-    await giveCode(page, wallet.lastCode())
+    await tab.getByLabel('Email').waitFor()
+    await enterCode(page, wallet.lastCode())
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
-    await logIn(tab)
+    await signInToWallet(tab)
     await tab.getByRole('heading', { name: 'Paid' }).waitFor()
     t.equal(wallet.debits.size, 1)
   })
 
-  t.test('where the browser refuses storage, as in some frames, it is paid all the same', async (t) => {
-    const { deposit, open, wallet, trustEverything } = await startWorld(t, browser)
-    trustEverything()
+  t.test('pays in a browser that refuses storage, as some do in frames', async (t) => {
+    const { deposit, open, wallet, trustAllDevices } = await startPaymentPage(t, browser)
+    trustAllDevices()
     const { url } = await deposit()
     const { page, problems } = await open('about:blank')
     const refusal = "{ get() { throw new DOMException('refused', 'SecurityError') } }"
     await page.addInitScript(`Object.defineProperty(window, 'sessionStorage', ${refusal})`)
     await page.goto(url)
-    await logInToCode(page)
-    await giveCode(page, wallet.lastCode())
+    await signInToCode(page)
+    await enterCode(page, wallet.lastCode())
     await page.getByRole('heading', { name: 'Paid' }).waitFor()
     t.strictSame(problems, [])
   })

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-/** What a page did that it must not. */
+/** A page with the errors and forbidden requests it has caused. */
 export interface Watched {
   readonly page: Page
   readonly problems: string[]
@@ -8,11 +8,11 @@ export interface Watched {
 
 const timeoutMs = 60_000
 
-/** Violations that the console would not name. */
-const tellViolations = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+/** Logs policy violations that the console does not name. */
+const logViolations = `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
   console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`
 
-/** A browser of its own for one person, closed after the test; `problems` are gathered as they come. */
+/** Opens a separate browser context, which is closed after the test. Problems of its pages are appended to `problems`. */
 export async function openContext(
   t: { teardown(work: () => unknown): unknown },
   browser: Browser,
@@ -22,10 +22,10 @@ export async function openContext(
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   context.setDefaultTimeout(timeoutMs)
   t.teardown(() => context.close())
-  await context.addInitScript(tellViolations)
+  await context.addInitScript(logViolations)
   context.on('request', (request) => {
     if (!/^(http:\/\/(127\.0\.0\.1|localhost):|blob:|data:)/.test(request.url()))
-      problems.push(`asked ${request.url()}`)
+      problems.push(`requested ${request.url()}`)
   })
   context.on('page', (page) => watch(page, problems))
   return context
@@ -37,17 +37,17 @@ function watch(page: Page, problems: string[]): void {
     if (response.status() >= 500) problems.push(`${response.status()} ${response.url()}`)
   })
   page.on('console', (message) => {
-    // Refusals that a page asks for and handles are written there, too.
+    // The console also reports refusals that the page handles.
     if (['warning', 'error'].includes(message.type()) && !message.text().startsWith('Failed to load resource'))
       problems.push(message.text())
   })
 }
 
-/** Waits for what an expression in the page says; the page's policy forbids Playwright's own way of asking. */
+/** Waits until an expression in the page is truthy. Playwright's own wait is forbidden by the page's policy. */
 export async function until(page: Page, expression: string): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await page.evaluate(expression))) {
-    if (Date.now() > deadline) throw new Error(`waited in vain for ${expression}`)
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${expression}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

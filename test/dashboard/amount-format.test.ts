@@ -16,21 +16,25 @@ const { amountsIn } = await pageModule<{
 const lira = { code: 'TRY', digits: 2 }
 const english = amountsIn('en-GB', lira)
 const turkish = amountsIn('tr-TR', lira)
-/** Spaces of any width as one. */
+/** Replaces spaces of any width with a plain space. */
 const plain = (text: string) => text.replaceAll(/\s/g, ' ')
 
-t.test('every minor unit is shown, however large the amount', async (t) => {
+t.test('shows every minor unit of large amounts', async (t) => {
   t.equal(plain(english.format(123_456)), 'TRY 1,234.56')
   t.equal(plain(turkish.format(123_456)), '₺1.234,56')
   t.equal(english.formatPlain(5), '0.05')
   t.equal(english.formatPlain(-5), '-0.05')
-  // Above 2 ** 53 minor units, where a floating-point number would round.
+  // A floating-point number would round above 2 ** 53 minor units.
   t.equal(english.formatPlain(90_071_992_547_409_931n), '900,719,925,474,099.31')
   t.equal(plain(amountsIn('en-GB', { code: 'JPY', digits: 0 }).format(123_400)), 'JP¥1,234')
-  t.equal(amountsIn('en-GB', { code: 'JPY', digits: 0 }).parse('1,234'), 123_400, 'hundredths, as for every currency')
+  t.equal(
+    amountsIn('en-GB', { code: 'JPY', digits: 0 }).parse('1,234'),
+    123_400,
+    'minor units are hundredths in every currency',
+  )
 })
 
-t.test('what is written is read again as the same amount, grouped or not, in every locale and currency', async (t) => {
+t.test('parses every formatted amount back, grouped or not, in every locale and currency', async (t) => {
   const locales = fc.constantFrom('en-GB', 'en-US', 'tr-TR', 'en-IN', 'en-ZA')
   fc.assert(
     fc.property(locales, fc.constantFrom(0, 2), fc.nat(2 ** 24), (locale, digits, units) => {
@@ -43,7 +47,7 @@ t.test('what is written is read again as the same amount, grouped or not, in eve
   t.pass()
 })
 
-t.test('an amount that could be read in two ways, or is none, is not read at all', async (t) => {
+t.test('does not parse ambiguous or invalid amounts', async (t) => {
   const read = (amounts: Amounts) => (typed: string) => amounts.parse(typed)
   const cases: [string, number | undefined, number | undefined][] = [
     ['100', 10_000, 10_000],

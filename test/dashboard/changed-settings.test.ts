@@ -26,7 +26,7 @@ const shownSettings = {
   paymentInstructions: [{ paymentMethod: 2, text: 'First line\nSecond line' }],
 }
 
-/** As a browser sends what the form shows. */
+/** Returns the form data that a browser sends. */
 function form(changes: { readonly [field: string]: string | null } = {}): FormData {
   const data = new FormData()
   const untouched = {
@@ -51,11 +51,11 @@ function form(changes: { readonly [field: string]: string | null } = {}): FormDa
   return data
 }
 
-t.test('a form that nobody touched changes nothing', async (t) => {
+t.test('an untouched form changes nothing', async (t) => {
   t.strictSame(changedSettings(form(), shownSettings, [2, 3]), {})
 })
 
-t.test('only what was changed is sent: what another has changed meanwhile stays', async (t) => {
+t.test('sends only the changed settings, so that concurrent changes by other users are kept', async (t) => {
   const changes = {
     maxAmountMinor: '500050',
     approvalAboveMinor: '',
@@ -65,7 +65,7 @@ t.test('only what was changed is sent: what another has changed meanwhile stays'
     requireNativeHash: null,
     autoCancelMismatch: 'on',
     'instructions.2': '',
-    'instructions.3': 'Another',
+    'instructions.3': 'Third',
   }
   t.strictSame(changedSettings(form(changes), shownSettings, [2, 3]), {
     maxAmountMinor: 500_050,
@@ -75,6 +75,6 @@ t.test('only what was changed is sent: what another has changed meanwhile stays'
     frameAncestors: ['https://a.example', 'https://b.example'],
     requireNativeHash: false,
     autoCancelMismatch: true,
-    paymentInstructions: [{ paymentMethod: 3, text: 'Another' }],
+    paymentInstructions: [{ paymentMethod: 3, text: 'Third' }],
   })
 })

@@ -11,7 +11,7 @@ interface Chunk {
 
 const manifest = JSON.parse(readFileSync(`${built}/.vite/manifest.json`, 'utf8')) as Readonly<Record<string, Chunk>>
 
-/** What a browser has loaded once these are shown. */
+/** Returns the files that a browser loads to show these entries. */
 function filesOf(entries: readonly string[], seen = new Set<string>()): Set<string> {
   for (const entry of entries) {
     const chunk = manifest[entry]
@@ -24,7 +24,7 @@ function filesOf(entries: readonly string[], seen = new Set<string>()): Set<stri
   return seen
 }
 
-t.test('the first page is under 300 kB gzipped, in either language, and the charts come after it', async (t) => {
+t.test('the first page is under 300 kB gzipped in both languages, without the chart library', async (t) => {
   for (const language of ['en', 'tr']) {
     const entries = ['index.html', 'src/pages/overview/OverviewPage.tsx', `src/app/texts-${language}.ts`]
     const files = [...filesOf(entries)]
@@ -34,12 +34,12 @@ t.test('the first page is under 300 kB gzipped, in either language, and the char
     t.ok(total < 300_000, `${total} bytes`)
     t.notOk(
       files.some((file) => readFileSync(`${built}/${file}`, 'utf8').includes('u-legend')),
-      'no uPlot yet',
+      'uPlot is loaded later',
     )
   }
 })
 
-t.test('no style sheet asks for anything from elsewhere', async (t) => {
+t.test('style sheets load nothing from other servers', async (t) => {
   const sheets = Object.values(manifest).flatMap(({ file, css = [] }) =>
     [file, ...css].filter((each) => each.endsWith('.css')),
   )

@@ -7,11 +7,11 @@ import { pageModule } from './page-module.js'
 
 type Search = Readonly<Record<string, string | undefined>>
 
-const { changed, facetsIn, offeredFacets, offeredOrders, orderOf } = await pageModule<{
-  changed(search: Search, changes: Search): Search
+const { changeSearch, facetsIn, offeredFacets, offeredOrders, orderOf } = await pageModule<{
+  changeSearch(search: Search, changes: Search): Search
   facetsIn(search: Search): readonly string[]
-  offeredFacets(search: Search, ofAll: boolean): readonly string[]
-  offeredOrders(search: Search, ofAll: boolean): { readonly byTime: boolean; readonly byAmount: boolean }
+  offeredFacets(search: Search, allMerchants: boolean): readonly string[]
+  offeredOrders(search: Search, allMerchants: boolean): { readonly byTime: boolean; readonly byAmount: boolean }
   orderOf(search: Search): string | undefined
 }>('pages/transfers/list-search.ts')
 
@@ -24,27 +24,27 @@ const values: Readonly<Record<string, Search>> = {
   text: { text: 'ORD' },
 }
 
-/** Whatever can be chosen on the page by adding one filter after the other, and any order that it then offers. */
-function reachable(ofAll: boolean): readonly Search[] {
+/** Returns every search that the page lets the user reach by adding filters and choosing orders. */
+function reachable(allMerchants: boolean): readonly Search[] {
   const found = new Map<string, Search>()
   const visit = (search: Search) => {
     const key = JSON.stringify(Object.entries(search).sort())
     if (found.has(key)) return
     found.set(key, search)
-    for (const facet of offeredFacets(search, ofAll)) visit(changed(search, values[facet]!))
-    const { byTime, byAmount } = offeredOrders(search, ofAll)
-    if (byTime) for (const sort of ['newest', 'oldest']) visit(changed(search, { sort }))
-    if (byAmount) for (const sort of ['largest', 'smallest']) visit(changed(search, { sort }))
+    for (const facet of offeredFacets(search, allMerchants)) visit(changeSearch(search, values[facet]!))
+    const { byTime, byAmount } = offeredOrders(search, allMerchants)
+    if (byTime) for (const sort of ['newest', 'oldest']) visit(changeSearch(search, { sort }))
+    if (byAmount) for (const sort of ['largest', 'smallest']) visit(changeSearch(search, { sort }))
   }
   visit({})
   return [...found.values()]
 }
 
-function asked(search: Search, ofAll: boolean): TransferSearch {
+function queryOf(search: Search, allMerchants: boolean): TransferSearch {
   const { status, from, to, attention, method, minAmount, maxAmount, text, sort } = search
   const number = (value: string | undefined) => (value === undefined ? undefined : Number(value))
   return {
-    merchantIds: ofAll ? undefined : ['8c0c2fa0-5a0c-4b6c-9a5f-1f1f7a1f0001'],
+    merchantIds: allMerchants ? undefined : ['8c0c2fa0-5a0c-4b6c-9a5f-1f1f7a1f0001'],
     kind: 'deposit',
     status: status as Status | undefined,
     from,
@@ -60,33 +60,37 @@ function asked(search: Search, ofAll: boolean): TransferSearch {
   }
 }
 
-t.test('nothing that the lists offer is refused by the server', async (t) => {
+t.test('the server accepts every search that the lists offer', async (t) => {
   const readModels = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => readModels.close())
-  for (const ofAll of [false, true]) {
-    const searches = reachable(ofAll)
+  for (const allMerchants of [false, true]) {
+    const searches = reachable(allMerchants)
     t.ok(searches.length > 10)
     for (const search of searches) {
-      await t.resolves(async () => searchTransfers(readModels, () => [], asked(search, ofAll)), JSON.stringify(search))
+      await t.resolves(
+        async () => searchTransfers(readModels, () => [], queryOf(search, allMerchants)),
+        JSON.stringify(search),
+      )
     }
   }
 })
 
-t.test('what is not offered is refused by the server: no filter is kept back that it would serve', async (t) => {
+t.test('the server rejects every filter that the lists do not offer', async (t) => {
   const readModels = openWatchedReadModels(tempDirectory(t))
   t.teardown(() => readModels.close())
-  for (const ofAll of [false, true]) {
-    for (const search of reachable(ofAll)) {
+  for (const allMerchants of [false, true]) {
+    for (const search of reachable(allMerchants)) {
       for (const [facet, value] of Object.entries(values)) {
-        if (offeredFacets(search, ofAll).includes(facet)) continue
-        const refused = async () => searchTransfers(readModels, () => [], asked({ ...search, ...value }, ofAll))
+        if (offeredFacets(search, allMerchants).includes(facet)) continue
+        const refused = async () =>
+          searchTransfers(readModels, () => [], queryOf({ ...search, ...value }, allMerchants))
         await t.rejects(refused, SearchError, `${JSON.stringify(search)} and ${facet}`)
       }
     }
   }
 })
 
-t.test('a filter in use is always there to be taken away', async (t) => {
+t.test('a filter in use can always be removed', async (t) => {
   for (const search of reachable(false)) {
     for (const facet of facetsIn(search)) t.ok(offeredFacets(search, true).includes(facet))
   }
@@ -107,9 +111,9 @@ interface Pages {
   readonly pageParams: readonly (string | undefined)[]
 }
 
-t.test('rows change where they stand, and only to something newer', async (t) => {
-  const { withChanges } = await pageModule<{
-    withChanges(pages: Pages, message: { readonly transfers: readonly Row[] }): Pages
+t.test('rows change in place, and only to newer revisions', async (t) => {
+  const { withNewerRows } = await pageModule<{
+    withNewerRows(pages: Pages, message: { readonly transfers: readonly Row[] }): Pages
   }>('pages/transfers/live-rows.ts')
   const row = (trackingId: string, revision: number, status = 'Pending'): Row => ({ trackingId, revision, status })
   const pages: Pages = {
@@ -119,10 +123,12 @@ t.test('rows change where they stand, and only to something newer', async (t) =>
     ],
     pageParams: [undefined, 'x'],
   }
-  const changed = withChanges(pages, { transfers: [row('c', 2, 'Completed'), row('new', 0), row('b', 2, 'Cancelled')] })
+  const changed = withNewerRows(pages, {
+    transfers: [row('c', 2, 'Completed'), row('new', 0), row('b', 2, 'Cancelled')],
+  })
   t.strictSame(
     changed.pages.map(({ items }) => items),
     [[row('a', 0), row('b', 3)], [row('c', 2, 'Completed')]],
   )
-  t.equal(withChanges(pages, { transfers: [row('new', 0), row('b', 3)] }), pages, 'nothing to draw again')
+  t.equal(withNewerRows(pages, { transfers: [row('new', 0), row('b', 3)] }), pages, 'nothing renders again')
 })

@@ -14,14 +14,14 @@ interface Bucket {
 
 interface LiveChanges {
   add(message: { readonly changes: readonly Bucket[]; readonly transfers: readonly never[] }): void
-  asking(): void
-  answered(): void
+  startFetch(): void
+  completeFetch(): void
   list(): readonly Bucket[]
 }
 
 type ByStatus<Value> = Readonly<Record<Status, Value>>
 
-interface Question {
+interface Options {
   readonly kind: Bucket['kind']
   readonly measure: 'count' | 'amount'
   readonly bucketMs: number
@@ -29,22 +29,22 @@ interface Question {
   readonly toMs: number
 }
 
-const figures = await pageModule<{
+const totals = await pageModule<{
   LiveChanges: new () => LiveChanges
-  talliesOf(buckets: readonly Bucket[], kind: Bucket['kind']): ByStatus<{ readonly count: number }>
-  completionRate(tallies: ByStatus<{ readonly count: number }>): number | null
+  totalsByStatus(buckets: readonly Bucket[], kind: Bucket['kind']): ByStatus<{ readonly count: number }>
+  completionRate(totals: ByStatus<{ readonly count: number }>): number | null
   timeSeries(
     buckets: readonly Bucket[],
-    question: Question,
+    options: Options,
   ): { readonly times: readonly number[]; readonly values: ByStatus<readonly number[]> }
 }>('pages/overview/overview-totals.ts')
 
 const hourMs = 3_600_000
-const begin = Date.parse('2026-11-21T00:00:00.000Z')
+const startMs = Date.parse('2026-11-21T00:00:00.000Z')
 const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
 
 const bucket = fc.record<Bucket>({
-  start: fc.integer({ min: 0, max: 23 }).map((hour) => new Date(begin + hour * hourMs).toISOString()),
+  start: fc.integer({ min: 0, max: 23 }).map((hour) => new Date(startMs + hour * hourMs).toISOString()),
   kind: fc.constantFrom('deposit', 'withdrawal'),
   status: fc.constantFrom(...statuses),
   count: fc.nat(500),
@@ -54,10 +54,10 @@ const bucket = fc.record<Bucket>({
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-t.test('what was told live adds up, and needs no more room however much is told', async (t) => {
+t.test('live changes add up, and use a bounded number of buckets', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.array(bucket, { maxLength: 20 }), { maxLength: 50 }), (messages) => {
-      const changes = new figures.LiveChanges()
+      const changes = new totals.LiveChanges()
       for (const each of messages) changes.add({ changes: each, transfers: [] })
       const list = changes.list()
       t.equal(sum(list.map(({ count }) => count)), sum(messages.flat().map(({ count }) => count)))
@@ -67,72 +67,72 @@ t.test('what was told live adds up, and needs no more room however much is told'
   )
 })
 
-t.test('an answer takes the place of what was told before it was asked for, and of nothing else', async (t) => {
-  const told = (count: number): Bucket => ({
-    ...{ start: new Date(begin).toISOString(), kind: 'deposit', status: 'Completed' },
+t.test('a fetch replaces the live changes that arrived before it started, and no others', async (t) => {
+  const change = (count: number): Bucket => ({
+    ...{ start: new Date(startMs).toISOString(), kind: 'deposit', status: 'Completed' },
     ...{ count, amountMinor: count, transactionAmountMinor: count },
   })
   const counted = (changes: LiveChanges) => sum(changes.list().map(({ count }) => count))
-  const changes = new figures.LiveChanges()
-  changes.add({ changes: [told(1)], transfers: [] })
-  changes.asking()
-  changes.add({ changes: [told(10)], transfers: [] })
-  t.equal(counted(changes), 11, 'nothing is forgotten while it is asked')
-  changes.answered()
-  t.equal(counted(changes), 10, 'what came meanwhile may not be in the answer')
-  changes.asking()
-  changes.add({ changes: [told(100)], transfers: [] })
-  changes.asking()
-  t.equal(counted(changes), 110, 'what failed and is asked again has lost nothing')
-  changes.answered()
+  const changes = new totals.LiveChanges()
+  changes.add({ changes: [change(1)], transfers: [] })
+  changes.startFetch()
+  changes.add({ changes: [change(10)], transfers: [] })
+  t.equal(counted(changes), 11, 'nothing is dropped during a fetch')
+  changes.completeFetch()
+  t.equal(counted(changes), 10, 'the response may lack changes that arrived during the fetch')
+  changes.startFetch()
+  changes.add({ changes: [change(100)], transfers: [] })
+  changes.startFetch()
+  t.equal(counted(changes), 110, 'a failed fetch drops nothing')
+  changes.completeFetch()
   t.equal(counted(changes), 0)
 })
 
-t.test('a series has a value for every bucket, and in all what the tallies have', async (t) => {
+t.test('a series has a value for every bucket, and its sums equal the totals', async (t) => {
   fc.assert(
     fc.property(fc.array(bucket, { maxLength: 200 }), fc.constantFrom(1, 24), (buckets, hours) => {
       const bucketMs = hours * hourMs
-      const range = { bucketMs, fromMs: begin, toMs: begin + 24 * hourMs }
+      const range = { bucketMs, fromMs: startMs, toMs: startMs + 24 * hourMs }
       for (const kind of ['deposit', 'withdrawal'] as const) {
-        const { times, values } = figures.timeSeries(buckets, { ...range, kind, measure: 'count' })
+        const { times, values } = totals.timeSeries(buckets, { ...range, kind, measure: 'count' })
         t.equal(times.length, 24 / hours)
-        const tallies = figures.talliesOf(buckets, kind)
-        for (const status of statuses) t.equal(sum(values[status]), tallies[status].count)
+        const counts = totals.totalsByStatus(buckets, kind)
+        for (const status of statuses) t.equal(sum(values[status]), counts[status].count)
       }
     }),
     { numRuns: 30 },
   )
   const completed: Bucket = {
-    ...{ start: new Date(begin + hourMs).toISOString(), kind: 'deposit', status: 'Completed' },
+    ...{ start: new Date(startMs + hourMs).toISOString(), kind: 'deposit', status: 'Completed' },
     ...{ count: 2, amountMinor: 1000, transactionAmountMinor: 900 },
   }
-  const question = { bucketMs: hourMs, fromMs: begin, toMs: begin + 2 * hourMs + 1, kind: 'deposit' } as const
-  const { values } = figures.timeSeries([completed, { ...completed, status: 'Failed' }], {
-    ...question,
+  const options = { bucketMs: hourMs, fromMs: startMs, toMs: startMs + 2 * hourMs + 1, kind: 'deposit' } as const
+  const { values } = totals.timeSeries([completed, { ...completed, status: 'Failed' }], {
+    ...options,
     measure: 'amount',
   })
-  t.strictSame(values.Completed, [0, 900, 0], 'what was booked')
-  t.strictSame(values.Failed, [0, 1000, 0], 'what was asked for')
-  const outside = { ...completed, start: new Date(begin + 9 * hourMs).toISOString() }
-  t.equal(sum(figures.timeSeries([outside], { ...question, measure: 'count' }).values.Completed), 0)
+  t.strictSame(values.Completed, [0, 900, 0], 'the actual amount')
+  t.strictSame(values.Failed, [0, 1000, 0], 'the requested amount')
+  const outside = { ...completed, start: new Date(startMs + 9 * hourMs).toISOString() }
+  t.equal(sum(totals.timeSeries([outside], { ...options, measure: 'count' }).values.Completed), 0)
 })
 
-t.test('the completion rate is of those that ended', async (t) => {
+t.test('the completion rate counts only ended transfers', async (t) => {
   const of = (counts: Partial<ByStatus<number>>) =>
-    figures.completionRate(
+    totals.completionRate(
       Object.fromEntries(statuses.map((status) => [status, { count: counts[status] ?? 0 }])) as ByStatus<{
         readonly count: number
       }>,
     )
-  t.equal(of({ Pending: 5, ManualControl: 3 }), null, 'none has')
+  t.equal(of({ Pending: 5, ManualControl: 3 }), null, 'none has ended')
   t.equal(of({ Pending: 90, Completed: 3, Cancelled: 1 }), 0.75)
   t.equal(of({ Failed: 2 }), 0)
 })
 
-t.test('without a range in the address it is the viewer’s today, in whole hours', async (t) => {
-  const before = process.env.TZ
+t.test('without a range in the address, the range is the viewer’s today in whole hours', async (t) => {
+  const zoneBefore = process.env.TZ
   t.teardown(() => {
-    process.env.TZ = before ?? 'UTC'
+    process.env.TZ = zoneBefore ?? 'UTC'
   })
   const { rangeOf } = await pageModule<{
     rangeOf(range: { from?: string; to?: string }, now: Date): { readonly from: string; readonly to: string }
@@ -142,7 +142,11 @@ t.test('without a range in the address it is the viewer’s today, in whole hour
   t.strictSame(rangeOf({}, now), { from: '2026-11-21T21:00:00.000Z', to: '2026-11-22T21:00:00.000Z' })
   process.env.TZ = 'Asia/Kolkata'
   const kolkata = rangeOf({}, now)
-  t.strictSame(kolkata, { from: '2026-11-21T18:00:00.000Z', to: '2026-11-22T19:00:00.000Z' }, 'none of it is left out')
+  t.strictSame(
+    kolkata,
+    { from: '2026-11-21T18:00:00.000Z', to: '2026-11-22T19:00:00.000Z' },
+    'the range includes the whole day',
+  )
   t.strictSame(rangeOf({ from: 'yesterday', to: '2026-11-25T10:20:00Z' }, now), {
     from: kolkata.from,
     to: '2026-11-25T11:00:00.000Z',

@@ -1,6 +1,6 @@
 import { build } from 'esbuild'
 
-/** A module of the pages that needs no browser, as Vite would bundle it; the type is the caller's word for what it exports. */
+/** Bundles and imports a module of the pages that needs no browser. The caller states the type of its exports. */
 export async function pageModule<Module>(path: string): Promise<Module> {
   const { outputFiles } = await build({
     entryPoints: [`web/dashboard/src/${path}`],

@@ -13,13 +13,13 @@ interface List {
   readonly nextCursor: string | null
 }
 
-const { oneQueue, asKnown } = await pageModule<{
-  oneQueue(lists: readonly List[]): { readonly items: readonly Row[]; readonly more: boolean }
-  asKnown(rows: readonly Row[], known: ReadonlyMap<string, Row>): Row[]
+const { mergeQueue, withKnown } = await pageModule<{
+  mergeQueue(lists: readonly List[]): { readonly items: readonly Row[]; readonly hasMore: boolean }
+  withKnown(rows: readonly Row[], known: ReadonlyMap<string, Row>): Row[]
 }>('pages/paying/payment-queue.ts')
-const { inFours } = await pageModule<{ inFours(account: string): readonly string[] }>('pages/paying/account-number.ts')
-const { standing, minutesAndSeconds } = await pageModule<{
-  standing(claim: object | null, nowMs: number): object | null
+const { inFours } = await pageModule<{ inFours(account: string): readonly string[] }>('components/account-number.ts')
+const { activeClaim, minutesAndSeconds } = await pageModule<{
+  activeClaim(claim: object | null, nowMs: number): object | null
   minutesAndSeconds(ms: number): string
 }>('pages/paying/claim-time.ts')
 
@@ -27,30 +27,27 @@ function row(trackingId: string, second: number, revision = 1, status = 'Pending
   return { trackingId, status, createdAt: new Date(second * 1000).toISOString(), revision }
 }
 
-t.test('two lists are one queue, oldest first, as far as both of them reach', async (t) => {
+t.test('merges two lists into one queue, oldest first, up to the end of the shorter one', async (t) => {
   const pending = { items: [row('a', 1), row('c', 3), row('e', 5)], nextCursor: 'more' }
   const checked = { items: [row('b', 2), row('d', 4), row('f', 6)], nextCursor: null }
-  const { items, more } = oneQueue([pending, checked])
+  const { items, hasMore } = mergeQueue([pending, checked])
   t.strictSame(
     items.map(({ trackingId }) => trackingId),
     ['a', 'b', 'c', 'd', 'e'],
-    'f is younger than what the first list has not shown yet',
+    'f is newer than the end of the first list',
   )
-  t.equal(more, true)
-  t.equal(oneQueue([{ ...pending, nextCursor: null }, checked]).items.length, 6)
+  t.equal(hasMore, true)
+  t.equal(mergeQueue([{ ...pending, nextCursor: null }, checked]).items.length, 6)
 })
 
-t.test(
-  'a withdrawal that went from one list into the other between the two answers is there once, as it was last',
-  async (t) => {
-    const before = { items: [row('a', 1, 1)], nextCursor: null }
-    const after = { items: [row('a', 1, 2, 'ManualControl')], nextCursor: null }
-    t.strictSame(oneQueue([before, after]).items, after.items)
-    t.strictSame(oneQueue([after, before]).items, after.items)
-  },
-)
+t.test('shows a withdrawal once, in its latest revision, if it moved between the lists', async (t) => {
+  const before = { items: [row('a', 1, 1)], nextCursor: null }
+  const after = { items: [row('a', 1, 2, 'ManualControl')], nextCursor: null }
+  t.strictSame(mergeQueue([before, after]).items, after.items)
+  t.strictSame(mergeQueue([after, before]).items, after.items)
+})
 
-t.test('no withdrawal is left out while an older one is shown (property)', async (t) => {
+t.test('never omits a withdrawal that is older than one in the queue (property)', async (t) => {
   const seconds = fc.uniqueArray(fc.nat(500), { maxLength: 60 })
   fc.assert(
     fc.property(seconds, fc.nat(), fc.integer({ min: 1, max: 9 }), (all, seed, size) => {
@@ -60,14 +57,14 @@ t.test('no withdrawal is left out while an older one is shown (property)', async
         items: items.slice(0, size),
         nextCursor: items.length > size ? 'more' : null,
       }))
-      const { items, more } = oneQueue(lists)
+      const { items, hasMore } = mergeQueue(lists)
       t.strictSame(items, rows.slice(0, items.length))
-      t.equal(more, items.length < rows.length)
+      t.equal(hasMore, items.length < rows.length)
     }),
   )
 })
 
-t.test('what a person has just done is not undone by a list that is behind', async (t) => {
+t.test('keeps the results of the user’s own actions while the list lags', async (t) => {
   const rows = [row('a', 1), row('b', 2), row('c', 3, 7)]
   const known = new Map([
     ['a', row('a', 1, 2, 'Completed')],
@@ -75,13 +72,13 @@ t.test('what a person has just done is not undone by a list that is behind', asy
     ['c', row('c', 3, 5)],
   ])
   t.strictSame(
-    asKnown(rows, known),
+    withKnown(rows, known),
     [row('b', 2, 2), row('c', 3, 7)],
-    'done: gone; claimed: as claimed; older: not used',
+    'a completed row is removed, a claimed row is replaced, and an older revision is ignored',
   )
 })
 
-t.test('an account number is read in fours and loses nothing', async (t) => {
+t.test('splits an account number into groups of four without losing a character', async (t) => {
   t.strictSame(inFours('TR33 0006 1005'), ['TR33', '0006', '1005'])
   t.strictSame(inFours('1234567890'), ['1234', '5678', '90'])
   t.strictSame(inFours(''), [])
@@ -93,14 +90,14 @@ t.test('an account number is read in fours and loses nothing', async (t) => {
   )
 })
 
-t.test('a claim stands until its time and not a moment longer', async (t) => {
+t.test('a claim is active until exactly its end', async (t) => {
   const claim = { until: '2026-11-21T10:15:00.000Z' }
   const untilMs = Date.parse(claim.until)
-  t.equal(standing(claim, untilMs - 1), claim)
-  t.equal(standing(claim, untilMs), null)
-  t.equal(standing(null, 0), null)
+  t.equal(activeClaim(claim, untilMs - 1), claim)
+  t.equal(activeClaim(claim, untilMs), null)
+  t.equal(activeClaim(null, 0), null)
   t.equal(minutesAndSeconds(900_000), '15:00')
   t.equal(minutesAndSeconds(59_999), '0:59')
-  t.equal(minutesAndSeconds(900_900), '15:00', 'the page knows the time by a second')
+  t.equal(minutesAndSeconds(900_900), '15:00', 'the remaining time never exceeds the actual one')
   t.equal(minutesAndSeconds(-5), '0:00')
 })

@@ -7,13 +7,13 @@ interface Period {
   readonly to: string
 }
 
-const { parseSearch, stringifySearch, picked } = await pageModule<{
+const { parseSearch, stringifySearch, pickSearch } = await pageModule<{
   parseSearch(search: string): Record<string, string>
   stringifySearch(search: Record<string, unknown>): string
-  picked(search: Record<string, unknown>, names: readonly string[]): Record<string, string | undefined>
+  pickSearch(search: Record<string, unknown>, names: readonly string[]): Record<string, string | undefined>
 }>('app/search-params.ts')
 
-t.test('what is filtered by stays the text it was: no reference becomes a number', async (t) => {
+t.test('search parameters stay text, so that no reference becomes a number', async (t) => {
   t.strictSame(parseSearch('?text=0012&method=1e5&flag=true&x=null'), {
     text: '0012',
     method: '1e5',
@@ -27,28 +27,27 @@ t.test('what is filtered by stays the text it was: no reference becomes a number
       return JSON.stringify(Object.entries(read).sort()) === JSON.stringify(Object.entries(values).sort())
     }),
   )
-  t.equal(
-    stringifySearch({ text: '', status: undefined, merchantId: null }),
-    '',
-    'what is not given is not in the address',
+  t.equal(stringifySearch({ text: '', status: undefined, merchantId: null }), '', 'empty values are omitted')
+})
+
+t.test('a page picks only the parameters it knows, and only text', async (t) => {
+  t.strictSame(
+    pickSearch({ status: 'Pending', text: '', merchantId: 5, other: 'x' }, ['status', 'text', 'merchantId']),
+    {
+      status: 'Pending',
+    },
   )
 })
 
-t.test('a page takes what it knows, and only text', async (t) => {
-  t.strictSame(picked({ status: 'Pending', text: '', merchantId: 5, other: 'x' }, ['status', 'text', 'merchantId']), {
-    status: 'Pending',
-  })
-})
-
-t.test('days are those of the viewer, also where the clocks change', async (t) => {
-  const before = process.env.TZ
+t.test('days are in the zone of the viewer, even when the clocks change', async (t) => {
+  const zoneBefore = process.env.TZ
   t.teardown(() => {
-    process.env.TZ = before ?? 'UTC'
+    process.env.TZ = zoneBefore ?? 'UTC'
   })
   for (const zone of ['Europe/Istanbul', 'America/New_York', 'Pacific/Apia', 'Asia/Kathmandu']) {
     process.env.TZ = zone
     const { dayOf, startOf, lastDays } = await pageModule<{
-      dayOf(moment: Date): string
+      dayOf(time: Date): string
       startOf(day: string, offsetDays?: number): string | undefined
       lastDays(days: number, endsBefore?: number): Period
     }>('components/local-days.ts')
@@ -65,8 +64,8 @@ t.test('days are those of the viewer, also where the clocks change', async (t) =
     t.equal(dayOf(new Date(today.from)), dayOf(new Date()))
     t.equal(week.to, today.to)
     t.equal(startOf(dayOf(new Date(week.from)), 6), today.from)
-    t.equal(lastDays(1, 1).to, today.from, 'yesterday ends where today begins')
+    t.equal(lastDays(1, 1).to, today.from, 'yesterday ends where today starts')
   }
   const { startOf } = await pageModule<{ startOf(day: string): string | undefined }>('components/local-days.ts')
-  for (const none of ['', 'x', '2026', '0026-01-01']) t.equal(startOf(none), undefined, none)
+  for (const text of ['', 'x', '2026', '0026-01-01']) t.equal(startOf(text), undefined, text)
 })

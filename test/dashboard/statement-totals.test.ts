@@ -6,9 +6,9 @@ interface Days {
   readonly to: string
 }
 
-const { daysOf, momentsOf, lastMonth, lastDays } = await pageModule<{
+const { daysOf, timesOf, lastMonth, lastDays } = await pageModule<{
   daysOf(search: Partial<Days>, nowMs: number): Days
-  momentsOf(days: Days): Days
+  timesOf(days: Days): Days
   lastMonth(nowMs: number): Days
   lastDays(count: number, nowMs: number): Days
 }>('pages/statement/statement-days.ts')
@@ -18,9 +18,9 @@ const { totalsOf } = await pageModule<{ totalsOf(rows: readonly object[]): reado
 
 const nowMs = Date.parse('2026-03-01T00:30:00.000Z')
 
-t.test('a statement is of whole days in UTC', async (t) => {
+t.test('a statement covers whole days in UTC', async (t) => {
   t.strictSame(daysOf({ from: '2026-02-27', to: '2026-02-28' }, nowMs), { from: '2026-02-27', to: '2026-02-28' })
-  t.strictSame(momentsOf({ from: '2026-02-27', to: '2026-02-28' }), {
+  t.strictSame(timesOf({ from: '2026-02-27', to: '2026-02-28' }), {
     from: '2026-02-27T00:00:00.000Z',
     to: '2026-03-01T00:00:00.000Z',
   })
@@ -28,7 +28,7 @@ t.test('a statement is of whole days in UTC', async (t) => {
   t.strictSame(lastDays(7, nowMs), { from: '2026-02-23', to: '2026-03-01' })
 })
 
-t.test('an address that says no period means this month', async (t) => {
+t.test('without a valid period in the address, the period is the current month', async (t) => {
   const thisMonth = { from: '2026-03-01', to: '2026-03-01' }
   t.strictSame(daysOf({}, nowMs), thisMonth)
   t.strictSame(daysOf({ from: '2026-02-28', to: 'yesterday' }, nowMs), thisMonth)
@@ -36,7 +36,7 @@ t.test('an address that says no period means this month', async (t) => {
   t.strictSame(daysOf({ from: '2026-02-28', to: '2026-02-01' }, nowMs), thisMonth)
 })
 
-t.test('what moved adds up over the days, what is open is that of the last, and no amount is rounded', async (t) => {
+t.test('moved amounts add up, the open amount is that of the last day, and no amount is rounded', async (t) => {
   const day = { requestedCount: 2, completedCount: 1, mismatchMinor: -5, returnedMinor: 7, openCount: 3 }
   const large = 9_007_199_254_740_991
   const rows = [

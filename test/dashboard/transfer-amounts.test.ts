@@ -20,23 +20,23 @@ const untouched: Money = {
   ...{ receivedMinor: 0, unsettledMinor: 0 },
 }
 
-t.test('a difference is one when the server says so and money moved', async (t) => {
+t.test('there is a difference only if the server reports one and money moved', async (t) => {
   t.equal(differenceMinor(untouched), 0)
   t.equal(differenceMinor({ ...untouched, transactionAmountMinor: 9_900 }), 0, 'within the tolerance')
   t.equal(differenceMinor({ ...untouched, transactionAmountMinor: 9_000, hasAmountMismatch: true }), -1_000)
   t.equal(differenceMinor({ ...untouched, transactionAmountMinor: 12_000, hasAmountMismatch: true }), 2_000)
-  t.equal(differenceMinor({ ...untouched, hasAmountMismatch: true }), 0, 'all of it was returned')
+  t.equal(differenceMinor({ ...untouched, hasAmountMismatch: true }), 0, 'everything was returned')
 })
 
-t.test('a completion is about the money that is there, or what was requested where none is', async (t) => {
+t.test('a completion defaults to the unsettled money, or to the requested amount if none was received', async (t) => {
   t.equal(expectedMinor(untouched), 10_000)
   t.equal(expectedMinor({ ...untouched, receivedMinor: 9_000, unsettledMinor: 4_000 }), 4_000)
   t.equal(expectedMinor({ ...untouched, kind: 'withdrawal' }), 10_000)
 })
 
-t.test('an entry of the story says at a glance what matters, and keeps the rest', async (t) => {
-  const { told } = await pageModule<{
-    told(item: { readonly data: Readonly<Record<string, unknown>> }): {
+t.test('a timeline entry shows the main fields in order, and keeps the rest', async (t) => {
+  const { timelineFields } = await pageModule<{
+    timelineFields(item: { readonly data: Readonly<Record<string, unknown>> }): {
       readonly shown: readonly (readonly [string, unknown])[]
       readonly rest: readonly (readonly [string, unknown])[]
     }
@@ -45,7 +45,7 @@ t.test('an entry of the story says at a glance what matters, and keeps the rest'
     ...{ trackingId: 'x', reason: 'HTTP 500', httpStatus: 500, attempt: 2, receiptUrl: null },
     ...{ transactionAmountMinor: '0', surprise: { of: 'a newer version' } },
   }
-  const { shown, rest } = told({ data })
+  const { shown, rest } = timelineFields({ data })
   t.strictSame(shown, [
     ['attempt', 2],
     ['httpStatus', 500],

@@ -12,7 +12,7 @@ import {
 
 const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 const bank: PaymentMethod = {
-  ...{ code: 7, name: 'Bank transfer', kinds: ['deposit'], paidBy: 'manual' },
+  ...{ code: 7, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds: ['deposit'], paidBy: 'manual' },
   ...{ minAmountMinor: 1n, maxAmountMinor: 99_999_999n },
 }
 const service = await startTestService({ overrides: { paymentMethods: [...paymentMethods, bank] } })
@@ -31,14 +31,14 @@ async function hosted(paymentMethod: number, secret = secretKey, webApiKey = key
 
 t.test('the page of a manual deposit shows instructions, amount and reference, and no log-in', async (t) => {
   const { path, referenceId } = await hosted(7)
-  for (const [language, heading] of [
-    ['en', 'How to pay'],
-    ['tr', 'Nasıl ödenir'],
-  ]) {
+  for (const [language, heading, method] of [
+    ['en', 'How to pay', 'Bank transfer'],
+    ['tr', 'Ödeme bilgileri', 'Banka havalesi'],
+  ] as const) {
     const { body } = await app.inject(`${path}?lang=${language}`)
     t.match(body, heading)
     t.match(body, 'To &#60;b&#62;Bank of Examples&#60;/b&#62; &#38; Co,\nIBAN DE89 3704', 'escaped, line by line')
-    t.match(body, 'Bank transfer')
+    t.match(body, method)
     t.match(body, referenceId)
     t.match(body, language === 'en' ? '1,234.50' : '1.234,50')
     t.notMatch(body, /step-login|type="password"|<noscript/)

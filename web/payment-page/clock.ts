@@ -1,18 +1,18 @@
 import { announce, data, duration, element, locale, text } from './page-data.js'
 
-/** Said aloud once each as they pass: a clock that speaks every second drowns everything else. */
+/** Screen readers announce the remaining time only here, because announcing every second would drown out everything else. */
 const announcedAtSeconds = [600, 300, 120, 60]
-const soonSeconds = 120
+const warningSeconds = 120
 
 let deadlineMs = 0
 let announcedAt = Number.POSITIVE_INFINITY
 let timer: number | undefined
 
-/** Counts down by the service's clock; `onOver` is called every second once the time is up, until the clock stops. */
-export function startClock(onOver: () => void): void {
+/** Counts down by the service's clock. Once the time is up, calls `onExpired` every second until the clock is stopped. */
+export function startClock(onExpired: () => void): void {
   const until = new Intl.DateTimeFormat(locale(), { hour: '2-digit', minute: '2-digit' })
   element('until').textContent = text('payUntil', { time: until.format(new Date(data.expiresAt)) })
-  timer = setInterval(() => tick(onOver), 1000)
+  timer = setInterval(() => tick(onExpired), 1000)
 }
 
 export function setSecondsLeft(seconds: number): void {
@@ -26,7 +26,7 @@ export function stopClock(): void {
   element('time').hidden = true
 }
 
-function tick(onOver: () => void): void {
+function tick(onExpired: () => void): void {
   const seconds = Math.max(0, Math.ceil((deadlineMs - Date.now()) / 1000))
   show(seconds)
   const passed = announcedAtSeconds.find((mark) => seconds <= mark && announcedAt > mark)
@@ -34,7 +34,7 @@ function tick(onOver: () => void): void {
     announcedAt = seconds
     announce(text('minutesLeft', { time: duration(seconds) }))
   }
-  if (seconds === 0) onOver()
+  if (seconds === 0) onExpired()
 }
 
 function show(seconds: number): void {
@@ -42,5 +42,5 @@ function show(seconds: number): void {
   const shown = parts[0] === 0 ? parts.slice(1) : parts
   const clock = element('clock')
   clock.textContent = shown.map((part, index) => (index === 0 ? String(part) : String(part).padStart(2, '0'))).join(':')
-  clock.classList.toggle('soon', seconds <= soonSeconds)
+  clock.classList.toggle('soon', seconds <= warningSeconds)
 }

@@ -1,6 +1,6 @@
 export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
 
-/** As `/pay/:link/state` answers. */
+/** The response of `/pay/:link/state`. */
 export interface PageState {
   readonly phase: Phase
   readonly status: string
@@ -12,17 +12,17 @@ export interface PageState {
   readonly receiptUrl: string | null
 }
 
-/** What the server put into the page. */
+/** The data that the server embeds in the page. */
 export interface PageData {
   readonly link: string
   readonly language: string
   readonly trackingId: string
   readonly referenceId: string
-  /** Nothing to be done on the page: the merchant's instructions are shown, and the result when there is one. */
+  /** The deposit is paid outside the page, which shows the merchant's instructions and later the result. */
   readonly isManual: boolean
   /** ISO 8601. */
   readonly expiresAt: string
-  /** Origins that may frame this page; `http://localhost:*` stands for any port. */
+  /** The origins that are allowed to frame this page. `http://localhost:*` stands for any port. */
   readonly framing: readonly string[]
   readonly state: PageState
   readonly texts: { readonly [key: string]: string }
@@ -30,7 +30,7 @@ export interface PageData {
 
 export const data = JSON.parse(element('page-data').textContent ?? '') as PageData
 
-/** @throws Error when the page has no such element */
+/** Returns an element of the page. Throws if it is missing. */
 export function element(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (!found) throw new Error(`the page has no ${id}`)
@@ -42,17 +42,17 @@ export function text(key: string, values: { readonly [name: string]: string } = 
   return found.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole)
 }
 
-/** For screen readers: said when they have nothing else to say. */
-export function announce(what: string): void {
-  element('announcer').textContent = what
+/** Announces a message politely to screen readers. */
+export function announce(message: string): void {
+  element('announcer').textContent = message
 }
 
-/** The customer's own habits, where they are of this language: 14:05 or 2:05 PM. */
+/** Returns the customer's locale for the page's language, which decides between 14:05 and 2:05 PM. */
 export function locale(): string {
   return navigator.languages.find((each) => each.split('-')[0] === data.language) ?? data.language
 }
 
-/** Such as `5 minutes`, in the page's language. */
+/** Formats a duration such as `5 minutes` in the page's language. */
 export function duration(seconds: number): string {
   const unit = seconds < 60 ? 'second' : 'minute'
   const format = new Intl.NumberFormat(data.language, { style: 'unit', unit, unitDisplay: 'long' })

@@ -1,7 +1,7 @@
 import { setSecondsLeft, startClock, stopClock } from './clock.js'
 import { data, duration, element, locale, type PageState, type Phase, text } from './page-data.js'
-import { tellParent } from './parent-page.js'
-import { type Next, type Refused, readState, take } from './requests.js'
+import { notifyParent } from './parent-page.js'
+import { type Next, type Refused, readState, sendStep } from './requests.js'
 import { savedProgress, saveProgress } from './saved-progress.js'
 import { StepForm } from './step-form.js'
 
@@ -10,13 +10,13 @@ type Step = 'login' | 'code' | 'device'
 const devicePollMs = 2_000
 const statePollMs = 10_000
 const sixDigits = /^\d{6}$/
-/** After these the customer can only start over. */
-const backToLogIn = ['codeExpired', 'tooManyCodes', 'deviceExpired', 'insufficientBalance', 'accountBlocked']
+/** After these failures the customer has to sign in again. */
+const restartReasons = ['codeExpired', 'tooManyCodes', 'deviceExpired', 'insufficientBalance', 'accountBlocked']
 
 let phase: Phase = data.state.phase
 let status = data.state.status
 let shown: Step | undefined
-/** Ended when another step is shown. */
+/** Aborted when a different step is shown. */
 let stepEnd = new AbortController()
 
 if (phase === 'open') {
@@ -27,9 +27,9 @@ if (phase === 'open') {
   saveProgress(undefined)
   if (phase === 'paid') showPaidAt(data.state)
 }
-tellParent(status)
+notifyParent(status)
 setInterval(() => {
-  // A payment in flight may outlast the time to pay.
+  // A payment in progress may take longer than the time to pay.
   if (!document.hidden && (status === 'Pending' || status === 'ManualControl')) void refresh()
 }, statePollMs)
 document.addEventListener('visibilitychange', () => {
@@ -39,7 +39,7 @@ addEventListener('pageshow', ({ persisted }) => {
   if (persisted) void refresh()
 })
 
-/** The log decides what is shown: another tab, the merchant or the clock may have ended what this page began. */
+/** Shows the state recorded in the log, because another tab, the merchant or the expiry may have ended the payment. */
 async function refresh(): Promise<void> {
   const state = await readState()
   if ('reason' in state) {
@@ -50,24 +50,24 @@ async function refresh(): Promise<void> {
 }
 
 function apply(state: PageState): void {
-  if (state.status !== status) tellParent(state.status)
+  if (state.status !== status) notifyParent(state.status)
   status = state.status
   if (state.phase === 'open') setSecondsLeft(state.secondsLeft)
   if (state.phase === phase) return
   phase = state.phase
   saveProgress(undefined)
-  // A cached page, or one so old that nothing is shown any more.
+  // The page comes from a cache, or the deposit ended so long ago that it is no longer shown.
   if (phase === 'open' || phase === 'ended') {
     location.reload()
     return
   }
   stopClock()
   const heading = showTemplate(phase)
-  if (phase === 'paid') fillIn(state)
+  if (phase === 'paid') fillInResult(state)
   heading.focus()
 }
 
-function fillIn(state: PageState): void {
+function fillInResult(state: PageState): void {
   const { paid, accountDigits, hasAmountMismatch, receiptUrl } = state
   showPaidAt(state)
   if (accountDigits !== null) {
@@ -83,7 +83,7 @@ function fillIn(state: PageState): void {
   if (receiptUrl !== null) receipt.querySelector('a')?.setAttribute('href', receiptUrl)
 }
 
-/** By the customer's own clock. */
+/** Shows the time of the payment in the customer's time zone. */
 function showPaidAt({ paidAt }: PageState): void {
   if (paidAt === null) return
   const shown = element('paid-at') as HTMLTimeElement
@@ -93,7 +93,7 @@ function showPaidAt({ paidAt }: PageState): void {
   )
 }
 
-/** Shows what is prepared in the page under this name, and answers its heading. */
+/** Shows the template of a step or phase, and returns its heading. */
 function showTemplate(name: Step | Phase): HTMLElement {
   stepEnd.abort()
   stepEnd = new AbortController()
@@ -110,20 +110,20 @@ function showStep(step: Step, { focus = true, trouble = '' } = {}): void {
   const form = new StepForm(element('step').querySelector('form') as HTMLFormElement)
   element('step')
     .querySelector('[data-go=login]')
-    ?.addEventListener('click', () => beginAgain())
-  if (step === 'login') prepareLogIn(form)
+    ?.addEventListener('click', () => restart())
+  if (step === 'login') prepareLogin(form)
   else if (step === 'code') prepareCode(form)
   else prepareDevice(form)
   if (focus) heading.focus()
-  if (trouble) form.trouble(trouble)
+  if (trouble) form.showTrouble(trouble)
 }
 
-function beginAgain(trouble = ''): void {
+function restart(trouble = ''): void {
   saveProgress(undefined)
   showStep('login', { trouble })
 }
 
-function prepareLogIn(form: StepForm): void {
+function prepareLogin(form: StepForm): void {
   const [email, password, show] = [form.field('email'), form.field('password'), form.field('show')]
   show.addEventListener('change', () => {
     password.type = show.checked ? 'text' : 'password'
@@ -134,11 +134,11 @@ function prepareLogIn(form: StepForm): void {
       ...(/^\S+@\S+$/.test(email.value.trim()) ? [] : [{ field: 'email', problem: text('emailMissing') }]),
       ...(sixDigits.test(digits) ? [] : [{ field: 'password', problem: text('passwordMissing') }]),
     ]
-    if (form.refuse(problems)) return
-    const answer = await take('login', { email: email.value.trim(), password: digits })
-    if (!('reason' in answer)) return goOn(answer)
-    await explain(form, answer)
-    if (answer.reason !== 'wrongLogin' || shown !== 'login') return
+    if (form.showErrors(problems)) return
+    const result = await sendStep('login', { email: email.value.trim(), password: digits })
+    if (!('reason' in result)) return proceed(result)
+    await explain(form, result)
+    if (result.reason !== 'wrongLogin' || shown !== 'login') return
     password.value = ''
     password.focus()
   })
@@ -147,34 +147,34 @@ function prepareLogIn(form: StepForm): void {
 function prepareCode(form: StepForm): void {
   const code = form.field('code')
   form.onSubmit(async () => {
-    // Typed or pasted as it stands in the message: `123 456`.
+    // Customers may type or paste the code with a gap, such as `123 456`.
     const digits = code.value.replace(/[\s-]/g, '')
     if (!sixDigits.test(digits)) {
-      form.refuse([{ field: 'code', problem: text('codeMissing') }])
+      form.showErrors([{ field: 'code', problem: text('codeMissing') }])
       return
     }
-    const answer = await take('code', { token: savedProgress()?.token ?? '', code: digits })
-    if (!('reason' in answer)) {
-      await goOn(answer)
-      if (answer.next === 'wait' && phase === 'open') form.trouble(text('underWay'))
+    const result = await sendStep('code', { token: savedProgress()?.token ?? '', code: digits })
+    if (!('reason' in result)) {
+      await proceed(result)
+      if (result.next === 'wait' && phase === 'open') form.showTrouble(text('inProgress'))
       return
     }
-    if (answer.reason !== 'wrongCode') return explain(form, answer)
-    form.refuse([{ field: 'code', problem: text('wrongCode') }])
+    if (result.reason !== 'wrongCode') return explain(form, result)
+    form.showErrors([{ field: 'code', problem: text('wrongCode') }])
     code.select()
   })
 }
 
 function prepareDevice(form: StepForm): void {
   const { signal } = stepEnd
-  const check = async (asked: boolean) => {
-    const answer = await take('device', { token: savedProgress()?.token ?? '' })
+  const check = async (isRequested: boolean) => {
+    const result = await sendStep('device', { token: savedProgress()?.token ?? '' })
     if (signal.aborted) return
-    if ('reason' in answer) {
-      // The next poll may succeed, so passing trouble is shown only to a customer who asked.
-      if (asked || backToLogIn.includes(answer.reason) || answer.reason === 'over') await explain(form, answer)
-    } else if (answer.next !== 'wait') await goOn(answer)
-    else if (asked) form.trouble(text('devicePending'))
+    if ('reason' in result) {
+      // The next poll may succeed, so temporary failures are shown only if the customer pressed the button.
+      if (isRequested || restartReasons.includes(result.reason) || result.reason === 'over') await explain(form, result)
+    } else if (result.next !== 'wait') await proceed(result)
+    else if (isRequested) form.showTrouble(text('devicePending'))
   }
   const poll = async () => {
     await check(false)
@@ -184,7 +184,7 @@ function prepareDevice(form: StepForm): void {
   form.onSubmit(() => check(true))
 }
 
-async function goOn({ next, token = '' }: Next): Promise<void> {
+async function proceed({ next, token = '' }: Next): Promise<void> {
   switch (next) {
     case 'code':
     case 'device':
@@ -200,12 +200,12 @@ async function goOn({ next, token = '' }: Next): Promise<void> {
   }
 }
 
-/** Says why a step did not work and what to do next. */
+/** Shows why a step failed and what to do next. */
 async function explain(form: StepForm, { reason, retryAfterSeconds = 0 }: Refused): Promise<void> {
   if (reason === 'over' || reason === 'offline') await refresh()
   if (phase !== 'open') return
-  const why = reason === 'codeExpired' && shown === 'device' ? 'deviceExpired' : reason
-  const said = text(why === 'over' ? 'trouble' : why, { time: duration(Math.max(1, retryAfterSeconds)) })
-  if (backToLogIn.includes(why)) beginAgain(said)
-  else form.trouble(said)
+  const key = reason === 'codeExpired' && shown === 'device' ? 'deviceExpired' : reason
+  const message = text(key === 'over' ? 'trouble' : key, { time: duration(Math.max(1, retryAfterSeconds)) })
+  if (restartReasons.includes(key)) restart(message)
+  else form.showTrouble(message)
 }

@@ -1,7 +1,7 @@
 import { data } from './page-data.js'
 
-/** Tells the page that frames this one what became of the deposit: the ids and the status, and nothing else. */
-export function tellParent(status: string): void {
+/** Notifies the page that frames this one of the deposit's status. The message contains only the ids and the status. */
+export function notifyParent(status: string): void {
   if (window.parent === window) return
   const { trackingId, referenceId } = data
   for (const origin of parentOrigins()) {
@@ -9,10 +9,10 @@ export function tellParent(status: string): void {
   }
 }
 
-/** The parent's origin where the browser tells it; otherwise all that may be it, of which a browser delivers to the one that is. */
+/** Returns the parent's origin if the browser reveals it, otherwise all possible origins. Browsers deliver only to the matching one. */
 function parentOrigins(): readonly string[] {
   const known = knownParent()
-  if (known !== undefined && mayFrame(known)) return [known]
+  if (known !== undefined && canFrame(known)) return [known]
   return data.framing.filter((origin) => !origin.endsWith(':*'))
 }
 
@@ -26,11 +26,11 @@ function knownParent(): string | undefined {
   }
 }
 
-function mayFrame(origin: string): boolean {
-  return data.framing.some((allowed) => allowed === origin || (allowed.endsWith(':*') && sameButPort(allowed, origin)))
+function canFrame(origin: string): boolean {
+  return data.framing.some((allowed) => allowed === origin || (allowed.endsWith(':*') && isSameHost(allowed, origin)))
 }
 
-function sameButPort(allowed: string, origin: string): boolean {
+function isSameHost(allowed: string, origin: string): boolean {
   const host = allowed.slice(0, -':*'.length)
   return origin === host || (origin.startsWith(`${host}:`) && /^\d+$/.test(origin.slice(host.length + 1)))
 }

@@ -1,6 +1,6 @@
 import { data, type PageState } from './page-data.js'
 
-/** Longer than the service waits for a wallet. */
+/** Longer than the timeout of the service for wallets. */
 const timeoutMs = 60_000
 
 export interface Next {
@@ -8,14 +8,14 @@ export interface Next {
   readonly token?: string
 }
 
-/** Why a step did not work: a key of the page's texts, or `over`. */
+/** The reason why a step failed: a key of the page's texts, or `over` if the deposit has ended. */
 export interface Refused {
   readonly reason: string
   readonly retryAfterSeconds?: number
 }
 
-export function take(step: 'login' | 'code' | 'device', body: object): Promise<Next | Refused> {
-  return ask<Next>(step, {
+export function sendStep(step: 'login' | 'code' | 'device', body: object): Promise<Next | Refused> {
+  return request<Next>(step, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -23,25 +23,25 @@ export function take(step: 'login' | 'code' | 'device', body: object): Promise<N
 }
 
 export function readState(): Promise<PageState | Refused> {
-  return ask<PageState>('state', {})
+  return request<PageState>('state', {})
 }
 
-async function ask<Answer>(what: string, request: RequestInit): Promise<Answer | Refused> {
+async function request<Body>(path: string, init: RequestInit): Promise<Body | Refused> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), timeoutMs)
   try {
-    const address = `${location.pathname}/${what}?lang=${data.language}`
+    const address = `${location.pathname}/${path}?lang=${data.language}`
     const response = await fetch(address, {
-      ...request,
-      // The cookie by which the wallet knows this browser again.
+      ...init,
+      // The wallet recognizes this browser by its cookie.
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
       signal: abort.signal,
     })
-    const answer = (await response.json()) as Answer | Refused
-    if (response.ok) return answer
-    const { reason, retryAfterSeconds } = answer as Partial<Refused>
+    const body = (await response.json()) as Body | Refused
+    if (response.ok) return body
+    const { reason, retryAfterSeconds } = body as Partial<Refused>
     return { reason: reason ?? 'trouble', ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
   } catch {
     return { reason: 'offline' }

@@ -1,6 +1,6 @@
 import { data } from './page-data.js'
 
-/** Where the customer is: what a reload goes on with. */
+/** The step that a reload continues with. */
 export interface Progress {
   readonly step: 'code' | 'device'
   readonly token: string
@@ -9,7 +9,7 @@ export interface Progress {
 const key = `transferd:${data.link}`
 let inMemory: string | undefined
 
-/** Of this tab only, and gone with it. */
+/** Returns the progress of this tab. It is lost when the tab is closed. */
 export function savedProgress(): Progress | undefined {
   try {
     const { step, token } = JSON.parse(read() ?? '{}') as Partial<Progress>
@@ -25,7 +25,7 @@ export function saveProgress(progress: Progress | undefined): void {
     if (inMemory === undefined) sessionStorage.removeItem(key)
     else sessionStorage.setItem(key, inMemory)
   } catch {
-    // In a frame of another site a browser may refuse storage: then a reload begins at the log-in.
+    // Browsers may refuse storage in a frame of another site. A reload then starts at the sign-in.
   }
 }
 

@@ -1,6 +1,6 @@
 import { announce, text } from './page-data.js'
 
-/** A form of a step: its fields, its errors and whether it waits for an answer. */
+/** The form of a step, with its fields and errors. It shows whether a request is in progress. */
 export class StepForm {
   private readonly button: HTMLButtonElement
   private readonly label: string
@@ -15,7 +15,7 @@ export class StepForm {
     return this.form.elements.namedItem(name) as HTMLInputElement
   }
 
-  /** Runs the step unless an earlier press is still waiting for its answer. The button keeps the focus meanwhile. */
+  /** Runs the step on submit, unless an earlier submit is still in progress. The button keeps the focus. */
   onSubmit(step: () => Promise<void>): void {
     this.form.addEventListener('submit', (event) => {
       event.preventDefault()
@@ -23,8 +23,8 @@ export class StepForm {
     })
   }
 
-  /** Shows what is wrong with fields and goes to the first of them. */
-  refuse(problems: readonly { readonly field: string; readonly problem: string }[]): boolean {
+  /** Shows errors at fields and moves the focus to the first one. Returns whether there are any. */
+  showErrors(problems: readonly { readonly field: string; readonly problem: string }[]): boolean {
     this.clearErrors()
     for (const { field, problem } of problems) {
       this.field(field).setAttribute('aria-invalid', 'true')
@@ -35,11 +35,11 @@ export class StepForm {
     return first !== undefined
   }
 
-  /** Shows what is wrong with the whole; screen readers say it at once. */
-  trouble(what: string): void {
+  /** Shows an error about the whole form, which screen readers announce. */
+  showTrouble(message: string): void {
     this.clearErrors()
     const box = this.form.querySelector('.trouble')
-    if (box) box.textContent = what
+    if (box) box.textContent = message
   }
 
   clearErrors(): void {

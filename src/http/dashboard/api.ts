@@ -58,7 +58,14 @@ export const SessionAnswer = Type.Object({
   /** Those that the user may see. */
   merchants: Type.Array(Type.Object({ merchantId: Text, name: Text, sandbox: Type.Boolean() })),
   currency: Type.Object({ code: Text, digits: Type.Integer() }),
-  paymentMethods: Type.Array(Type.Object({ code: Type.Integer(), name: Text, paidBy: OneOf(['wallet', 'manual']) })),
+  paymentMethods: Type.Array(
+    Type.Object({
+      code: Type.Integer(),
+      /** The name in each language of the pages. */
+      names: Type.Object({ en: Text, tr: Text }),
+      paidBy: OneOf(['wallet', 'manual']),
+    }),
+  ),
   /** There is no live merchant: what is shown may be made up. */
   sandbox: Type.Boolean(),
 })

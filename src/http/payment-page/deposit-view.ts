@@ -3,7 +3,7 @@ import type { MerchantDirectory } from '../../commands/merchant/merchant-directo
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { Currency } from '../../domain/currency.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
-import type { PaymentMethod } from '../../domain/payment-method.js'
+import { namesOf, type PaymentMethod } from '../../domain/payment-method.js'
 import { type Deposit, hasExpired, type Transfer } from '../../domain/transfer/transfer.js'
 import type { Clock } from '../../kernel/clock.js'
 import { Type } from '../../kernel/typebox.js'
@@ -29,8 +29,8 @@ const shownAfterEndMs = 24 * 3_600_000
 export type Phase = 'open' | 'paid' | 'checking' | 'cancelled' | 'failed' | 'expired' | 'ended'
 
 export interface ManualPayment {
-  /** As the catalogue says. */
-  readonly methodName: string
+  /** The name of the payment method in each language. */
+  readonly methodNames: { readonly [language in Language]: string }
   /** The merchant's own words; undefined when it has given none. */
   readonly instructions: string | undefined
 }
@@ -91,7 +91,7 @@ function manualPayment(
   const method = paymentMethods.find(({ code }) => code === paymentMethod)
   if (method?.paidBy !== 'manual') return undefined
   const instructions = paymentInstructions.find((each) => each.paymentMethod === paymentMethod)?.text
-  return { methodName: method.name, instructions }
+  return { methodNames: namesOf(method), instructions }
 }
 
 function isHosted(transfer: Transfer): transfer is Deposit {

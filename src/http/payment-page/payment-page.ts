@@ -69,10 +69,10 @@ function minutes(language: Language, { secondsLeft }: PageState): string {
 
 /** Shown until the script has a step to show. Paying by hand needs no script. */
 function opened(parts: Parts): Html {
-  const { texts, say, referenceId, manual } = parts
+  const { language, texts, say, referenceId, manual } = parts
   if (!manual) return withoutScript(parts)
-  const { methodName, instructions } = manual
-  return html`<p class="eyebrow">${methodName}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
+  const { methodNames, instructions } = manual
+  return html`<p class="eyebrow">${methodNames[language]}</p><h2 tabindex="-1">${texts.manualHeading}</h2>
 ${instructions === undefined ? html`<p>${say('manualAsk')}</p>` : html`<p class="instructions">${instructions}</p>`}
 <dl class="give"><div><dt>${texts.reference}</dt><dd>${referenceId}</dd></div></dl><p>${say('manualReference')}</p>
 <p class="waiting"><span class="pulse" aria-hidden="true"></span>${say('manualWaiting')}</p><p class="aside">${say('manualLater')}</p>`

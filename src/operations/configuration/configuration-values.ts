@@ -192,6 +192,7 @@ const kind = Type.Union([Type.Literal('deposit'), Type.Literal('withdrawal')])
 const fields = {
   code: Type.Integer({ minimum: 1, maximum: 9999, problem: 'code must be 1 to 9999' }),
   name: Type.String({ minLength: 1, maxLength: 64, problem: 'name must be 1 to 64 characters' }),
+  nameTr: Type.Optional(Type.String({ minLength: 1, maxLength: 64, problem: 'nameTr must be 1 to 64 characters' })),
   kinds: Type.Array(kind, { minItems: 1, problem: 'kinds must list deposit, withdrawal or both' }),
   paidBy: Type.Union([Type.Literal('wallet'), Type.Literal('manual')], {
     default: 'wallet',
@@ -204,9 +205,9 @@ const catalogue = Type.Array(Type.Object(fields), { minItems: 1 })
 
 const kinds = ['deposit', 'withdrawal']
 const defaultMethods = [
-  { code: 1, name: 'Wallet', kinds },
-  { code: 2, name: 'Bank transfer', kinds, paidBy: 'manual' },
-  { code: 3, name: 'Card', kinds, paidBy: 'manual' },
+  { code: 1, name: 'Wallet', nameTr: 'Cüzdan', kinds },
+  { code: 2, name: 'Bank transfer', nameTr: 'Banka havalesi', kinds, paidBy: 'manual' },
+  { code: 3, name: 'Card', nameTr: 'Kart', kinds, paidBy: 'manual' },
 ]
 
 /** A JSON array; empty for the default catalogue. */
@@ -220,12 +221,13 @@ export function paymentMethods(text: string): readonly PaymentMethod[] {
     throw new Problem(`entry ${Number(index) + 1}: ${known?.[1].problem ?? 'must be an object'}`)
   }
   if (new Set(entries.map(({ code }) => code)).size < entries.length) throw new Problem('names a code twice')
-  return entries.map(({ code, name, kinds, paidBy, minAmount, maxAmount }, index) => {
+  return entries.map(({ code, name, nameTr, kinds, paidBy, minAmount, maxAmount }, index) => {
     if (!isVisible(name)) throw new Problem(`entry ${index + 1}: name ${hiddenCharacters}`)
+    if (nameTr !== undefined && !isVisible(nameTr)) throw new Problem(`entry ${index + 1}: nameTr ${hiddenCharacters}`)
     const [minAmountMinor, maxAmountMinor] = [minAmount, maxAmount].map((amount) => parseAmount(JSON.stringify(amount)))
     if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor)
       throw new Problem(`entry ${index + 1}: ${amounts}`)
-    return { code, name, kinds, paidBy, minAmountMinor, maxAmountMinor }
+    return { code, name, nameTr, kinds, paidBy, minAmountMinor, maxAmountMinor }
   })
 }
 

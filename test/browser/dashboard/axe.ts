@@ -8,12 +8,12 @@ const run = `axe.run(document, { resultTypes: ['violations'] }).then(({ violatio
   const { scrollWidth, clientWidth } = document.documentElement
   return [
     ...violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' at ' + target.join(' ') + ': ' + failureSummary)),
-    ...(passes.length < 10 ? ['there was hardly anything to judge'] : []),
+    ...(passes.length < 10 ? ['too little to check'] : []),
     ...(scrollWidth > clientWidth ? ['wider than the screen: ' + scrollWidth + ' of ' + clientWidth] : []),
   ]
 })`
 
-/** What axe finds wrong with the page as it is now, and whether it has to be scrolled sideways. */
+/** Returns the faults that axe finds in the current page, and whether the page scrolls sideways. */
 export async function faultsOf(page: Page): Promise<string[]> {
   if (!(await page.evaluate('Boolean(window.axe)'))) await page.evaluate(axe)
   return page.evaluate(run)

@@ -1,18 +1,18 @@
-/** Of everybody in the tests. */
+/** The password of every user in the tests. */
 export const password = 'correct horse battery'
 
-export interface Answered<Body> {
+export interface ApiResponse<Body> {
   readonly status: number
   readonly body: Body
 }
 
-/** Somebody who is signed in, without a browser. */
-export class Person {
+/** Calls the dashboard's API as a signed-in user, without a browser. */
+export class DashboardClient {
   readonly cookie: { readonly name: string; readonly value: string }
   readonly #baseUrl: string
   readonly #csrfToken: string
 
-  private constructor(baseUrl: string, cookie: Person['cookie'], csrfToken: string) {
+  private constructor(baseUrl: string, cookie: DashboardClient['cookie'], csrfToken: string) {
     this.cookie = cookie
     this.#baseUrl = baseUrl
     this.#csrfToken = csrfToken
@@ -22,36 +22,36 @@ export class Person {
     baseUrl: string,
     email: string,
     headers: { readonly [name: string]: string } = {},
-  ): Promise<Person> {
-    const answer = await fetch(`${baseUrl}/dashboard/api/session`, {
+  ): Promise<DashboardClient> {
+    const response = await fetch(`${baseUrl}/dashboard/api/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', origin: baseUrl, ...headers },
       body: JSON.stringify({ email, password }),
     })
-    if (answer.status !== 200) throw new Error(`${email} is not signed in: ${await answer.text()}`)
-    const { csrfToken } = (await answer.json()) as { csrfToken: string }
-    for (const header of answer.headers.getSetCookie()) {
+    if (response.status !== 200) throw new Error(`${email} could not sign in: ${await response.text()}`)
+    const { csrfToken } = (await response.json()) as { csrfToken: string }
+    for (const header of response.headers.getSetCookie()) {
       const [, name, value] = /^((?:__Host-)?transferd)=([^;]+)/.exec(header) ?? []
-      if (name !== undefined && value !== undefined) return new Person(baseUrl, { name, value }, csrfToken)
+      if (name !== undefined && value !== undefined) return new DashboardClient(baseUrl, { name, value }, csrfToken)
     }
-    throw new Error('there is no cookie')
+    throw new Error('the response has no session cookie')
   }
 
-  get<Body>(path: string): Promise<Answered<Body>> {
-    return this.#ask('GET', path)
+  get<Body>(path: string): Promise<ApiResponse<Body>> {
+    return this.#request('GET', path)
   }
 
   send<Body = unknown>(
     method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     body?: object,
-  ): Promise<Answered<Body>> {
-    return this.#ask(method, path, body)
+  ): Promise<ApiResponse<Body>> {
+    return this.#request(method, path, body)
   }
 
-  async #ask<Body>(method: string, path: string, body?: object): Promise<Answered<Body>> {
+  async #request<Body>(method: string, path: string, body?: object): Promise<ApiResponse<Body>> {
     const { name, value } = this.cookie
-    const answer = await fetch(`${this.#baseUrl}/dashboard/api${path}`, {
+    const response = await fetch(`${this.#baseUrl}/dashboard/api${path}`, {
       method,
       headers: {
         cookie: `${name}=${value}`,
@@ -61,7 +61,7 @@ export class Person {
       },
       ...(body && { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
+    const text = await response.text()
+    return { status: response.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
   }
 }

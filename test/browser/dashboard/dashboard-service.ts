@@ -19,7 +19,7 @@ import {
 } from '../../support/test-service.js'
 import { reservePort } from '../payment-page-service.js'
 import { openContext } from '../watched-page.js'
-import { Person, password } from './dashboard-client.js'
+import { DashboardClient, password } from './dashboard-client.js'
 
 export const wide = { width: 1280, height: 900 }
 const timeoutMs = 60_000
@@ -27,8 +27,8 @@ export const narrow = { width: 360, height: 740 }
 export const context = { actor: 'test', $correlationId: 'test', $causationId: 'test' }
 
 /**
- * A service with projections and callbacks, a shop, and one person for each role: those of merchants belong to the shop. What any page
- * does that it must not is in `problems`.
+ * Starts a service with projections and callbacks, a shop, and one user for each role. Users with a role of merchants belong to the shop.
+ * `problems` collects errors and forbidden requests of all pages.
  */
 export async function startDashboard(t: Test, browser: Browser, settings: Partial<MerchantSettings> = {}) {
   const { port, release } = await reservePort()
@@ -60,26 +60,26 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
   }
 
   const problems: string[] = []
-  const people = new Map<Role, Promise<Person>>()
+  const clients = new Map<Role, Promise<DashboardClient>>()
   const contexts = new Map<string, Promise<BrowserContext>>()
 
-  /** Requests as the one who has the role makes them, without a browser. */
-  function as(role: Role): Promise<Person> {
-    const person = people.get(role) ?? Person.signIn(baseUrl, emailOf(role))
-    people.set(role, person)
-    return person
+  /** Returns a client that is signed in as the user with the role. */
+  function as(role: Role): Promise<DashboardClient> {
+    const client = clients.get(role) ?? DashboardClient.signIn(baseUrl, emailOf(role))
+    clients.set(role, client)
+    return client
   }
 
-  /** A page of the one who has the role, signed in; another tab of the same browser when the options are the same. */
+  /** Opens a page, signed in as the user with the role. With the same options, the page is another tab of the same browser. */
   async function openAs(role: Role, path: string, options: BrowserContextOptions = {}): Promise<Page> {
     const key = JSON.stringify([role, options])
     const context =
       contexts.get(key) ??
       as(role).then(async ({ cookie }) => {
-        const made = await openContext(t, browser, problems, { viewport: wide, ...options })
-        made.setDefaultTimeout(timeoutMs)
-        await made.addCookies([{ ...cookie, url: baseUrl, httpOnly: true, sameSite: 'Strict' }])
-        return made
+        const opened = await openContext(t, browser, problems, { viewport: wide, ...options })
+        opened.setDefaultTimeout(timeoutMs)
+        await opened.addCookies([{ ...cookie, url: baseUrl, httpOnly: true, sameSite: 'Strict' }])
+        return opened
       })
     contexts.set(key, context)
     const page = await (await context).newPage()
@@ -87,16 +87,16 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     return page
   }
 
-  /** A browser that nobody has signed in with. */
-  async function openUnknown(path = '/dashboard', options: BrowserContextOptions = {}): Promise<Page> {
-    const made = await openContext(t, browser, problems, { viewport: wide, ...options })
-    made.setDefaultTimeout(timeoutMs)
-    const page = await made.newPage()
+  /** Opens a page in a browser without a session. */
+  async function openSignedOut(path = '/dashboard', options: BrowserContextOptions = {}): Promise<Page> {
+    const opened = await openContext(t, browser, problems, { viewport: wide, ...options })
+    opened.setDefaultTimeout(timeoutMs)
+    const page = await opened.newPage()
     await page.goto(`${baseUrl}${path}`)
     return page
   }
 
-  /** A transfer of the shop, in the lists already; its trackingId. */
+  /** Creates a transfer of the shop and waits until lists contain it. Returns its trackingId. */
   async function create(
     kind: CreateKind,
     amount: string,
@@ -104,15 +104,15 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     merchant: IssuedCredentials = shop,
   ): Promise<string> {
     const body = createBody(kind, merchant.secretKey, { referenceId: randomUUID(), ...fields }, amount)
-    const answer = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
-    const created = answer.json<{ trackingId?: string; result?: { trackingId: string } }>()
+    const response = await post(service.app, paths[kind], body, { key: merchant.webApiKey })
+    const created = response.json<{ trackingId?: string; result?: { trackingId: string } }>()
     const trackingId = created.trackingId ?? created.result?.trackingId
-    if (trackingId === undefined) throw new Error(`not created: ${answer.body}`)
+    if (trackingId === undefined) throw new Error(`the create was rejected: ${response.body}`)
     await listed(trackingId)
     return trackingId
   }
 
-  /** Waits until the lists have what the log has of a transfer. */
+  /** Waits until lists contain the latest revision of a transfer. */
   async function listed(trackingId: string): Promise<void> {
     const { revision } = (await service.transfers.find(trackingId))!
     const auditor = await as('auditor')
@@ -122,19 +122,19 @@ export async function startDashboard(t: Test, browser: Browser, settings: Partia
     }
     const deadline = Date.now() + 60_000
     while (!(await isListed())) {
-      if (Date.now() > deadline) throw new Error(`not listed: ${trackingId}`)
+      if (Date.now() > deadline) throw new Error(`lists lack the latest revision of ${trackingId}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
 
-  return { service, baseUrl, time, shop, problems, as, openAs, openUnknown, create, listed }
+  return { service, baseUrl, time, shop, problems, as, openAs, openSignedOut, create, listed }
 }
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>
 
-export async function giveCredentials(page: Page, email: string, word = password): Promise<void> {
-  await page.getByLabel('E-mail address').fill(email)
-  await page.getByLabel('Password', { exact: true }).fill(word)
+export async function signIn(page: Page, email: string, secret = password): Promise<void> {
+  await page.getByLabel('Email address').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(secret)
   await page.getByRole('button', { name: 'Sign in' }).click()
 }
 
@@ -142,7 +142,7 @@ export function emailOf(role: Role): string {
   return `${role}@blue.example`
 }
 
-/** As it is shown: `Olga Operator`. */
+/** Returns the display name of the user with the role. */
 export function nameOf(role: Role): string {
   return `Some ${role}`
 }

@@ -2,23 +2,23 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { faultsOf } from '../../browser/dashboard/axe.js'
 import { narrow, startDashboard, wide } from '../../browser/dashboard/dashboard-service.js'
-import { everyState } from '../../browser/dashboard/transfer-states.js'
+import { createEveryState } from '../../browser/dashboard/transfer-states.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
 
-/** Every theme and size once; both of the page as it stands, which costs less than to load it for each. */
+/** Each theme and each size once, on the same page, which is faster than loading it for every combination. */
 const looks = [
   { colorScheme: 'light', viewport: wide },
   { colorScheme: 'dark', viewport: narrow },
 ] as const
 
-/** Everything that it has to fetch is there. */
-async function complete(page: Page): Promise<void> {
+/** Waits until the page has loaded all its data. */
+async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await until(page, "document.querySelector('.Loading') === null")
 }
 
-async function hasNoFaults(t: Test, page: Page, what: string): Promise<void> {
+async function checkPage(t: Test, page: Page, what: string): Promise<void> {
   for (const { colorScheme, viewport } of looks) {
     await page.setViewportSize(viewport)
     await page.emulateMedia({ colorScheme })
@@ -28,12 +28,12 @@ async function hasNoFaults(t: Test, page: Page, what: string): Promise<void> {
 
 t.setTimeout(300_000)
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser, { approvalAboveMinor: 500_00n })
-  const { openAs, openUnknown, as, problems, shop } = world
-  const states = await everyState(world)
+  const { openAs, openSignedOut, as, problems, shop } = world
+  const states = await createEveryState(world)
   const { body } = await (await as('administrator')).get<{ items: { userId: string }[] }>('/users')
 
   const pages = [
@@ -47,7 +47,7 @@ else {
     ['administrator', '/callbacks'],
     ['administrator', '/merchants'],
     ['administrator', `/merchants/${shop.id}`],
-    ['administrator', '/people'],
+    ['administrator', '/users'],
     ['administrator', `/people?userId=${body.items[0]!.userId}`],
     ['administrator', `/statement?merchantId=${shop.id}`],
     ['operations', '/operations'],
@@ -58,39 +58,39 @@ else {
     ['auditor', '/audit?view=export'],
     ['administrator', '/privacy'],
     ['viewer', '/account'],
-    ['viewer', '/people'],
+    ['viewer', '/users'],
     ['viewer', '/nothing-here'],
   ] as const
 
-  t.test('axe finds nothing on any page in Turkish, whose words are the longer ones', async (t) => {
+  t.test('axe finds no faults on any page in Turkish, which has the longer texts', async (t) => {
     const locale = 'tr-TR'
     for (const [role, path] of pages) {
       const page = await openAs(role, `/dashboard${path}`, { locale })
-      await complete(page)
-      await hasNoFaults(t, page, `${path} as ${role}`)
+      await waitUntilLoaded(page)
+      await checkPage(t, page, `${path} as ${role}`)
       await page.close()
     }
   })
 
-  t.test('nor on the way in, in either language', async (t) => {
+  t.test('axe finds no faults on the sign-in page in either language', async (t) => {
     for (const locale of ['en-GB', 'tr-TR']) {
-      const door = await openUnknown('/dashboard', { locale })
-      await complete(door)
-      await hasNoFaults(t, door, `sign-in, ${locale}`)
+      const page = await openSignedOut('/dashboard', { locale })
+      await waitUntilLoaded(page)
+      await checkPage(t, page, `sign-in, ${locale}`)
     }
   })
 
-  t.test('nor in what opens above a page', async (t) => {
+  t.test('axe finds no faults in dialogs and the command palette', async (t) => {
     const page = await openAs('approver', `/dashboard/transfers/${states.manual}`)
     await page.getByRole('button', { name: 'Complete', exact: true }).click()
     await page.getByRole('dialog').waitFor()
-    await hasNoFaults(t, page, 'a dialog')
+    await checkPage(t, page, 'a dialog')
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('ada')
     await page.getByRole('menu').waitFor()
-    await hasNoFaults(t, page, 'the palette')
+    await checkPage(t, page, 'the palette')
   })
 
-  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

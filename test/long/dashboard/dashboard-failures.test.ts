@@ -1,42 +1,42 @@
 import t from 'tap'
 import { password } from '../../browser/dashboard/dashboard-client.js'
-import { emailOf, giveCredentials, startDashboard } from '../../browser/dashboard/dashboard-service.js'
+import { emailOf, signIn, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser)
-  const { openUnknown, openAs, problems, time, service } = world
+  const { openSignedOut, openAs, problems, time, service } = world
   const account = '/dashboard/account'
   const confirmAfterMs = 11 * 60_000
 
-  /** A browser in which somebody has signed in by hand: its session is theirs alone. */
-  async function signedIn(role: Parameters<typeof emailOf>[0], path = account) {
-    const page = await openUnknown(path)
-    await giveCredentials(page, emailOf(role))
+  /** Signs in through the page in a separate browser, so that its session is used by no other test. */
+  async function openSignedIn(role: Parameters<typeof emailOf>[0], path = account) {
+    const page = await openSignedOut(path)
+    await signIn(page, emailOf(role))
     await page.getByRole('navigation').waitFor()
     return page
   }
 
-  t.test('what cannot be fetched is told as such, and tried again by a press', async (t) => {
+  t.test('reports a failed request, and retries it on request', async (t) => {
     const page = await openAs('viewer', account)
-    await page.getByRole('heading', { name: 'Where you are signed in' }).waitFor()
-    let isAway = true
-    await page.route('**/dashboard/api/sessions', (route) => (isAway ? route.abort() : route.continue()))
+    await page.getByRole('heading', { name: 'Active sessions' }).waitFor()
+    let isDown = true
+    await page.route('**/dashboard/api/sessions', (route) => (isDown ? route.abort() : route.continue()))
     await page.reload()
     const alert = page.getByRole('alert')
     await alert.filter({ hasText: 'The service cannot be reached' }).waitFor()
-    isAway = false
+    isDown = false
     await alert.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('grid', { name: 'Where you are signed in' }).waitFor()
+    await page.getByRole('grid', { name: 'Active sessions' }).waitFor()
     t.equal(await alert.count(), 0)
     await page.close()
   })
 
-  t.test('a change without an answer is not called failed: it may have been done, and is not sent twice', async (t) => {
-    const page = await signedIn('operations')
+  t.test('reports a change without a response as unknown, and does not send it twice', async (t) => {
+    const page = await openSignedIn('operations')
     let sent = 0
     await page.route('**/dashboard/api/session/second-factor', async (route) => {
       sent += 1
@@ -51,48 +51,48 @@ else {
     await page.context().close()
   })
 
-  t.test('a session that ended shows the sign-in in place of the page, and leads back to it', async (t) => {
-    const page = await signedIn('auditor', '/dashboard/people')
-    await page.getByRole('heading', { name: 'People', exact: true }).waitFor()
+  t.test('an ended session shows the sign-in instead of the page, and then the page again', async (t) => {
+    const page = await openSignedIn('auditor', '/dashboard/users')
+    await page.getByRole('heading', { name: 'Users', exact: true }).waitFor()
     await page.context().clearCookies()
     await page.getByRole('link', { name: 'Your account' }).click()
     await page.getByText('You were signed out').waitFor()
     t.equal(await page.getByRole('navigation').count(), 0)
-    t.notMatch(await page.content(), /auditor@/, 'nothing of what was shown is left')
-    await giveCredentials(page, emailOf('auditor'))
+    t.notMatch(await page.content(), /auditor@/, 'the earlier page is gone')
+    await signIn(page, emailOf('auditor'))
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
     t.match(page.url(), /\/dashboard\/account$/)
     await page.context().close()
   })
 
-  t.test('what needs a recent sign-in asks for the password, and goes on with it', async (t) => {
-    const page = await signedIn('administrator')
+  t.test('an action that requires a recent sign-in asks for the password and then continues', async (t) => {
+    const page = await openSignedIn('administrator')
     time.aheadMs += confirmAfterMs
     const setUp = page.getByRole('button', { name: 'Set up' })
-    const asked = page.getByRole('dialog', { name: 'Is it you?' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm your password' })
 
     await setUp.click()
-    await asked.getByRole('button', { name: 'Go back' }).click()
+    await dialog.getByRole('button', { name: 'Go back' }).click()
     await page.getByRole('alert').filter({ hasText: 'Nothing was done' }).waitFor()
     t.equal(await page.getByRole('dialog').count(), 0)
 
     await setUp.click()
-    await asked.getByLabel('Password').fill('something else')
-    await asked.getByRole('button', { name: 'Confirm' }).click()
-    await asked.getByRole('alert').waitFor()
-    await asked.getByLabel('Password').fill(password)
-    await asked.getByRole('button', { name: 'Confirm' }).click()
+    await dialog.getByLabel('Password').fill('a wrong password')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Password').fill(password)
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
     await page.getByRole('img', { name: 'QR code' }).waitFor()
-    t.equal(await asked.count(), 0)
+    t.equal(await dialog.count(), 0)
     await page.context().close()
   })
 
-  t.test('a tab that another one has overtaken finds the new session by itself', async (t) => {
-    const page = await signedIn('approver')
+  t.test('a tab uses the session that another tab has started', async (t) => {
+    const page = await openSignedIn('approver')
     const other = await page.context().newPage()
     await page.context().clearCookies()
     await other.goto(`${world.baseUrl}${account}`)
-    await giveCredentials(other, emailOf('approver'))
+    await signIn(other, emailOf('approver'))
     await other.getByRole('navigation').waitFor()
     await page.getByRole('button', { name: 'Set up' }).click()
     await page.getByRole('img', { name: 'QR code' }).waitFor()
@@ -100,20 +100,20 @@ else {
     await page.context().close()
   })
 
-  t.test('a page that the role does not have says so, and one that there is not as well', async (t) => {
-    const page = await openAs('viewer', '/dashboard/people')
-    await page.getByText('Your role does not have this page').waitFor()
-    t.equal(await page.getByRole('link', { name: 'People' }).count(), 0)
+  t.test('reports pages that the role has no access to, and unknown pages', async (t) => {
+    const page = await openAs('viewer', '/dashboard/users')
+    await page.getByText('You don’t have access to this page').waitFor()
+    t.equal(await page.getByRole('link', { name: 'Users' }).count(), 0)
     await page.goto(`${world.baseUrl}/dashboard/no/such/page`)
-    await page.getByText('There is no such page').waitFor()
+    await page.getByText('Page not found').waitFor()
     await page.getByRole('link', { name: 'Go to the overview' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.close()
   })
 
-  t.test('the chosen merchant goes along from page to page, in the address, until all are chosen', async (t) => {
+  t.test('the chosen merchant stays in the address on every page until all merchants are chosen', async (t) => {
     await service.merchant({ name: 'Second Shop' })
-    const page = await signedIn('administrator', '/dashboard/statement')
+    const page = await openSignedIn('administrator', '/dashboard/statement')
     await page
       .getByRole('button', { name: /Merchant/ })
       .first()
@@ -132,15 +132,15 @@ else {
     await page.waitForURL((url) => !url.searchParams.has('merchantId'))
     await page.getByRole('link', { name: 'Callbacks' }).click()
     await page.waitForURL((url) => url.pathname.endsWith('/callbacks') && !url.searchParams.has('merchantId'))
-    t.pass('and stays so')
+    t.pass('all merchants stay chosen')
     await page.context().close()
   })
 
-  t.test('going somewhere puts the focus on the heading, and the skip link leads past the navigation', async (t) => {
+  t.test('opening a page focuses its heading, and a skip link leads past the navigation', async (t) => {
     const page = await openAs('viewer', account)
     await page.getByRole('heading', { name: 'Your account' }).waitFor()
     await page.keyboard.press('Tab')
-    t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to the content')
+    t.equal(await page.evaluate('document.activeElement.textContent'), 'Skip to content')
     await page.getByRole('link', { name: 'Statement' }).click()
     const heading = page.getByRole('heading', { level: 1, name: 'Statement' })
     await heading.waitFor()
@@ -149,5 +149,5 @@ else {
     await page.close()
   })
 
-  t.test('no page did anything that it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

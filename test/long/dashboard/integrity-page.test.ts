@@ -5,7 +5,7 @@ import t from 'tap'
 import { MerchantClient } from '../../../examples/merchant/merchant-api-client.js'
 import type { Role } from '../../../src/domain/user/permissions.js'
 import { faultsOf } from '../../browser/dashboard/axe.js'
-import { giveCredentials, narrow, wide } from '../../browser/dashboard/dashboard-service.js'
+import { narrow, signIn, wide } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 import { openContext } from '../../browser/watched-page.js'
 import { cliJson, runCli } from '../../cli/in-process.js'
@@ -13,7 +13,7 @@ import { startServiceProcess, temporaryDirectory } from '../../support/processes
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const directory = temporaryDirectory(t)
@@ -25,7 +25,7 @@ else {
     'DE89370400440532013000',
   )
   const { trackingId } = withdrawal.body.result as { trackingId: string }
-  // What it has is sealed as it ends.
+  // A service seals its events when it ends.
   await first.end('SIGTERM')
   const { baseUrl } = await startServiceProcess(t, { directory })
   const problems: string[] = []
@@ -36,13 +36,13 @@ else {
     const context = await openContext(t, browser!, problems, { viewport: wide, ...options })
     const page = await context.newPage()
     await page.goto(`${baseUrl}/dashboard`)
-    await giveCredentials(page, email, password)
+    await signIn(page, email, password)
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     await page.goto(`${baseUrl}${path}`)
     return page
   }
 
-  /** As somebody does who has the disk, and not the key. */
+  /** Edits a file like an attacker with access to the disk but without the key. */
   function edit(file: string, statement: string): number {
     const db = new Database(join(directory, 'data', file))
     try {
@@ -54,15 +54,15 @@ else {
 
   const auditor = await openAs('auditor', `/dashboard/audit?view=story&id=${trackingId}`)
   const payouts = auditor.getByRole('region', { name: 'Payouts' })
-  const proof = auditor.getByRole('button', { name: 'Download the proof' })
+  const proof = auditor.getByRole('button', { name: 'Download proof' })
 
-  t.test('the proof that is downloaded holds for whoever has the key that the page shows', async (t) => {
+  t.test('the downloaded proof is valid for the key that the page shows', async (t) => {
     const [download] = await Promise.all([auditor.waitForEvent('download'), proof.click()])
     t.equal(download.suggestedFilename(), `proof-${trackingId}.json`)
     const file = join(directory, 'proof.json')
     await download.saveAs(file)
     await auditor.goto(`${baseUrl}${integrity}`)
-    await payouts.getByText('Payouts go on').waitFor()
+    await payouts.getByText('Running').waitFor()
     const { verifierKey: key } = await cliJson<{ verifierKey: string }>(directory, 'audit', 'key')
     await auditor.getByRole('region', { name: 'Checkpoint' }).getByText(key).waitFor()
     const elsewhere = temporaryDirectory(t)
@@ -71,7 +71,7 @@ else {
     t.match(stdout, new RegExp(trackingId))
   })
 
-  t.test('an amount is changed in the log: a verification finds it, and payouts stop', async (t) => {
+  t.test('a verification finds an amount changed in the log, and payouts stop', async (t) => {
     t.equal(
       edit(
         'events.db',
@@ -79,8 +79,8 @@ else {
       ),
       1,
     )
-    await auditor.getByRole('button', { name: 'Verify all of it now' }).click()
-    await auditor.getByText('The verification begins.').waitFor()
+    await auditor.getByRole('button', { name: 'Verify everything now' }).click()
+    await auditor.getByText('The verification has started.').waitFor()
     await payouts.getByText(`transfer-${trackingId}@0`).waitFor()
     await auditor.getByRole('alert').getByText('Payouts are stopped.').waitFor()
     await auditor.getByRole('region', { name: 'Verifications' }).getByText('1 finding').waitFor()
@@ -91,25 +91,25 @@ else {
       t.strictSame(await faultsOf(auditor), [], `axe, ${viewport.width} px`)
     }
     const tab = await auditor.getByRole('tab', { name: 'Integrity' }).boundingBox()
-    t.ok(tab!.x >= 0 && tab!.x + tab!.width <= narrow.width, 'the chosen tab is seen on a phone')
-    t.equal(await auditor.getByRole('button', { name: 'Let payouts go on' }).count(), 0, 'that is not an auditor’s')
+    t.ok(tab!.x >= 0 && tab!.x + tab!.width <= narrow.width, 'the selected tab is visible on a phone')
+    t.equal(await auditor.getByRole('button', { name: 'Resume payouts' }).count(), 0, 'auditors cannot resume payouts')
     await auditor.setViewportSize(wide)
     await payouts.getByRole('link', { name: `transfer-${trackingId}@0` }).click()
     await proof.click()
     await auditor.getByRole('alert').getByText('so nothing can be proven').waitFor()
   })
 
-  t.test('an administrator lets payouts go on, with a reason and the password', async () => {
+  t.test('an administrator resumes payouts with a reason and the password', async () => {
     const page = await openAs('administrator', integrity)
     const statement = `UPDATE "c${sessionsTable()}" SET doc = json_set(doc, '$.authenticatedAt', '2026-01-01T00:00:00.000Z')`
     edit('read-models.db', statement)
-    await page.getByRole('button', { name: 'Let payouts go on' }).click()
-    const dialog = page.getByRole('dialog', { name: /^Let payouts go on/ })
-    await dialog.getByRole('button', { name: 'Let payouts go on' }).click()
-    await dialog.getByText('This is needed.').waitFor()
+    await page.getByRole('button', { name: 'Resume payouts' }).click()
+    const dialog = page.getByRole('dialog', { name: /^Resume payouts/ })
+    await dialog.getByRole('button', { name: 'Resume payouts' }).click()
+    await dialog.getByText('This field is required.').waitFor()
     await dialog.getByLabel('Reason').fill('We restored that row ourselves')
-    await dialog.getByRole('button', { name: 'Let payouts go on' }).click()
-    const asked = page.getByRole('dialog', { name: 'Is it you?' })
+    await dialog.getByRole('button', { name: 'Resume payouts' }).click()
+    const asked = page.getByRole('dialog', { name: 'Confirm your password' })
     const { password } = sandbox!.users.find(({ role }) => role === 'administrator')!
     await asked.getByLabel('Password', { exact: true }).fill(password)
     await asked.getByRole('button', { name: 'Confirm' }).click()
@@ -118,7 +118,7 @@ else {
     await page.getByText('Payouts are stopped.').waitFor({ state: 'detached' })
     const approver = await openAs('approver', `/dashboard/transfers/${trackingId}`)
     await approver.getByRole('button', { name: 'Claim' }).click()
-    await approver.getByText('Claimed: it is yours to pay.').waitFor()
+    await approver.getByText(/^You claimed /).waitFor()
   })
 
   function sessionsTable(): number {
@@ -130,5 +130,5 @@ else {
     }
   }
 
-  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

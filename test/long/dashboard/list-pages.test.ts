@@ -4,7 +4,7 @@ import { launchBrowser } from '../../browser/launch-browser.js'
 import { until } from '../../browser/watched-page.js'
 
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const { openAs, create, problems } = await startDashboard(t, browser)
@@ -14,7 +14,7 @@ else {
   const list = '/dashboard/deposits'
   const active = 'document.activeElement'
 
-  t.test('what is typed into a filter stays as it is typed, and the address follows', async (t) => {
+  t.test('a filter keeps the typed text, and the address follows it', async (t) => {
     const page = await openAs('operator', list)
     const search = page.getByLabel('Search', { exact: true })
     await page.getByRole('row').nth(3).waitFor()
@@ -26,18 +26,14 @@ else {
     t.equal(await search.inputValue(), 'Ada Love', 'the space is still there')
     await page.goBack()
     await until(page, `new URLSearchParams(location.search).get('text') !== 'Ada Love'`)
-    t.equal(
-      await search.inputValue(),
-      new URL(page.url()).searchParams.get('text') ?? '',
-      'going back is seen in the field',
-    )
+    t.equal(await search.inputValue(), new URL(page.url()).searchParams.get('text') ?? '', 'the field follows Back')
     await page.getByRole('button', { name: 'Clear filters' }).click()
     await page.waitForURL((url) => !url.searchParams.has('text'))
     t.equal(await search.inputValue(), '')
     await page.close()
   })
 
-  t.test('rows are moved through with the keyboard, and Enter opens one', async (t) => {
+  t.test('the keyboard moves through rows, and Enter opens one', async (t) => {
     const page = await openAs('operator', list)
     const rows = page.getByRole('grid').locator('tbody tr')
     await rows.nth(2).waitFor()
@@ -55,17 +51,17 @@ else {
       await page.keyboard.press(key)
       await isAt(index)
     }
-    t.equal(await page.locator('tbody tr[tabindex="0"]').count(), 1, 'one row is a stop of the Tab key')
+    t.equal(await page.locator('tbody tr[tabindex="0"]').count(), 1, 'the Tab key stops at one row')
     await page.keyboard.press('Control+End')
     await isAt(0)
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.waitForURL(new RegExp(`/transfers/${second}`))
-    t.pass('the second of the newest three')
+    t.pass('opens the second of the three newest')
     await page.close()
   })
 
-  t.test('the newest come first, until the heading is pressed; the address says so', async (t) => {
+  t.test('the newest transfers come first, and pressing the heading changes the order and the address', async (t) => {
     const page = await openAs('operator', list)
     const addresses = page.getByRole('grid').locator('tbody a')
     const order = async () => {
@@ -74,17 +70,17 @@ else {
     }
     await addresses.nth(2).waitFor()
     t.strictSame(await order(), [2, 1, 0])
-    await page.getByRole('columnheader').filter({ hasText: 'Requested' }).getByRole('button').click()
+    await page.getByRole('columnheader').filter({ hasText: 'Created' }).getByRole('button').click()
     await page.waitForURL(/sort=oldest/)
     await until(page, `document.querySelector('tbody a')?.href.includes('${first}')`)
     t.strictSame(await order(), [0, 1, 2])
     await page.reload()
     await addresses.nth(2).waitFor()
-    t.strictSame(await order(), [0, 1, 2], 'so does whoever gets the address')
+    t.strictSame(await order(), [0, 1, 2], 'the address restores the order')
     await page.close()
   })
 
-  t.test('the choice of columns is kept in this browser', async (t) => {
+  t.test('the browser keeps the choice of columns', async (t) => {
     const page = await openAs('operator', list)
     const heading = page.getByRole('columnheader', { name: 'Status' })
     await heading.waitFor()
@@ -98,5 +94,5 @@ else {
     await page.close()
   })
 
-  t.test('no page did anything that it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { isVisible } from '../../../src/kernel/text.js'
-import { Person } from '../../browser/dashboard/dashboard-client.js'
+import { DashboardClient } from '../../browser/dashboard/dashboard-client.js'
 import { context, emailOf, startDashboard } from '../../browser/dashboard/dashboard-service.js'
 import { launchBrowser } from '../../browser/launch-browser.js'
 
@@ -17,7 +17,7 @@ const attacks = [
   'שלום <b>עולם</b> مرحبا',
   '&lt;b&gt;&amp;#x3c;',
 ]
-/** What a merchant or a customer may be called: 1 to 128 characters that can be seen. */
+/** Names of merchants and customers: 1 to 128 characters, some of them visible. */
 const text = fc
   .oneof(
     fc.constantFrom(...attacks),
@@ -30,19 +30,19 @@ const text = fc
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser)
   const { openAs, create, listed, service, problems, baseUrl } = world
 
-  /** As people see it: white space is one blank. */
+  /** Returns the visible text of the page, with white space collapsed. */
   const shownOn = async (page: Page) => plain(await page.evaluate<string>('document.body.innerText'))
   const plain = (words: string) => words.replace(/\s+/g, ' ').trim()
   const hit = (page: Page) =>
     page.evaluate('window.hit === undefined && !document.querySelector("main script, main iframe, main b, main img")')
 
-  t.test('what merchants and customers write is shown as they wrote it, and is never markup', async (t) => {
+  t.test('text from merchants and customers is shown literally and never becomes markup', async (t) => {
     const page = await openAs('approver', '/dashboard')
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (name, username, userId, message) => {
@@ -57,24 +57,28 @@ else {
         }
         const shown = await shownOn(page)
         for (const each of [name, username, userId, message]) t.ok(shown.includes(plain(each)), each)
-        t.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, 'and breaks no page')
+        t.equal(
+          await page.evaluate('document.documentElement.scrollWidth > innerWidth'),
+          false,
+          'long text does not widen the page',
+        )
       }),
       { numRuns: 12, examples: attacks.slice(0, 4).map((attack) => [attack, attack, attack, attack]) },
     )
   })
 
-  t.test('so are names of merchants and people, reasons, and browsers', async (t) => {
+  t.test('names of merchants, users and browsers are shown literally', async (t) => {
     const name = attacks[0]!
     const userAgent = 'Mozilla/5.0 <img src=x onerror="window.hit=1">'
     await service.merchant({ name })
     const userName = attacks[1]!
     await service.users.create({ email: 'm@blue.example', name: userName, role: 'auditor', merchantIds: null }, context)
-    await Person.signIn(baseUrl, emailOf('administrator'), { 'user-agent': userAgent })
+    await DashboardClient.signIn(baseUrl, emailOf('administrator'), { 'user-agent': userAgent })
     const admin = await openAs('administrator', '/dashboard/merchants')
     for (const [path, expected] of [
       ['/merchants', name],
-      ['/people', userName],
-      ['/account', 'Where you are signed in'],
+      ['/users', userName],
+      ['/account', 'Active sessions'],
       ['/callbacks', name],
     ] as const) {
       await admin.goto(`${baseUrl}/dashboard${path}`)
@@ -83,5 +87,5 @@ else {
     }
   })
 
-  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

@@ -4,7 +4,7 @@ import { launchBrowser } from '../../browser/launch-browser.js'
 
 t.setTimeout(120_000)
 const browser = await launchBrowser()
-if (!browser) t.plan(0, 'NOT RUN: no chromium')
+if (!browser) t.plan(0, 'NOT RUN: Chromium is not installed')
 else {
   t.teardown(() => browser.close())
   const world = await startDashboard(t, browser)
@@ -13,13 +13,17 @@ else {
   const trackingIds: string[] = []
   for (const [n, name] of ['Ada Lovelace', 'Grace Hopper', 'Barbara Liskov', 'Grace Murray'].entries())
     trackingIds.push(await create('native', `${n + 1}00.25`, { name, referenceId: `order-${n}` }))
-  await service.transfers.complete(trackingIds[1]!, { transactionAmountMinor: 150_25n, reason: 'so it came' }, context)
+  await service.transfers.complete(
+    trackingIds[1]!,
+    { transactionAmountMinor: 150_25n, reason: 'paid in part' },
+    context,
+  )
   await service.transfers.changeStatus(trackingIds[2]!, 'Cancel', 'not wanted', context)
   for (const trackingId of trackingIds) await listed(trackingId)
   const other = await service.merchant({ name: 'Green Shop' })
   const othersTransfer = await create('native', '5', { referenceId: 'others-1' }, other)
 
-  t.test('a deposit is found by a filter, the address keeps it, and going back undoes it', async (t) => {
+  t.test('a filter finds a deposit, the address keeps the filter, and Back removes it', async (t) => {
     const page = await openAs('viewer', '/dashboard/deposits')
     await page.getByText('order-3').first().waitFor()
     await page.getByLabel('Search').fill('grace')
@@ -36,10 +40,10 @@ else {
     t.equal(await page.getByText('order-3').count(), 0)
   })
 
-  t.test('what is downloaded is what is on the screen', async (t) => {
+  t.test('the downloaded file contains the rows on the screen', async (t) => {
     const page = await openAs('viewer', '/dashboard/deposits?text=grace')
     await page.getByText('order-3').first().waitFor()
-    const link = page.getByRole('link', { name: 'Download as CSV' })
+    const link = page.getByRole('link', { name: 'Download CSV' })
     const saved = page.waitForEvent('download')
     await link.click()
     const csv = await (await saved).createReadStream()
@@ -54,10 +58,10 @@ else {
       lines.map((line) => line.split(',')[column]),
       onScreen,
     )
-    t.match(text, /150\.25/, 'amounts as money, not in minor units')
+    t.match(text, /150\.25/, 'amounts are not in minor units')
   })
 
-  t.test('Ctrl-K jumps to a reference, and to nothing of another merchant', async (t) => {
+  t.test('Ctrl+K finds references of the user’s own merchants only', async (t) => {
     const page = await openAs('viewer', '/dashboard/deposits')
     await page.getByText('order-3').first().waitFor()
     await page.keyboard.press('Control+k')
@@ -68,16 +72,16 @@ else {
     await page.getByRole('heading', { name: 'Deposit order-1' }).waitFor()
     t.match(page.url(), new RegExp(trackingIds[1]!))
     const text = await page.getByRole('main').innerText()
-    t.match(text, /200\.25[\s\S]*150\.25/, 'requested and received')
-    t.match(text, /Less than requested/, 'the difference stands out')
+    t.match(text, /200\.25[\s\S]*150\.25/, 'the requested and the received amount')
+    t.match(text, /Less than requested/, 'the difference is highlighted')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('others-1')
-    await page.getByText('Nothing found for “others-1”.').waitFor()
+    await page.getByText('No results for “others-1”.').waitFor()
     await page.goto(`${baseUrl}/dashboard/transfers/${othersTransfer}`)
     await page.getByText('There is no such transfer, or it is not yours to see.').waitFor()
   })
 
-  t.test('the statement adds up with the log', async (t) => {
+  t.test('the statement equals the sums in the log', async (t) => {
     const page = await openAs('viewer', '/dashboard/statement')
     const total = page.getByRole('row', { name: /^Total/ }).first()
     await total.waitFor()
@@ -89,10 +93,10 @@ else {
     const shown = (await total.innerText()).replaceAll(',', '')
     t.match(shown, `${(sum('DepositCreated', 'amountMinor') / 100).toFixed(2)}`)
     t.match(shown, `${(sum('TransferCompleted', 'transactionAmountMinor') / 100).toFixed(2)}`)
-    t.match(await page.getByRole('main').innerText(), /50\.00/, 'the difference of the one that was paid in part')
+    t.match(await page.getByRole('main').innerText(), /50\.00/, 'the difference of the deposit that was paid in part')
   })
 
-  t.test('the overview follows what happens', async (t) => {
+  t.test('the overview updates automatically', async (t) => {
     const page = await openAs('viewer', '/dashboard')
     await page.getByText(/Live$/).first().waitFor()
     const card = page
@@ -104,18 +108,18 @@ else {
     const deadline = Date.now() + 60_000
     while ((await card.innerText()) === before && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 100))
-    t.not(await card.innerText(), before, 'without being loaded again')
+    t.not(await card.innerText(), before, 'the page was not reloaded')
   })
 
-  t.test('every role sees the pages it may use, and no others', async (t) => {
+  t.test('every role has access to its own pages only', async (t) => {
     const everybody = ['Overview', 'Deposits', 'Withdrawals', 'Callbacks', 'Merchants', 'Statement', 'Your account']
     const more = {
       viewer: [],
       operator: ['Pay withdrawals'],
       approver: ['Pay withdrawals'],
-      auditor: ['People', 'Operations', 'Audit', 'Privacy'],
+      auditor: ['Users', 'Operations', 'Audit', 'Privacy'],
       operations: ['Operations'],
-      administrator: ['People', 'Operations', 'Audit', 'Privacy'],
+      administrator: ['Users', 'Operations', 'Audit', 'Privacy'],
     } as const
     for (const [role, own] of Object.entries(more) as [keyof typeof more, readonly string[]][]) {
       const page = await openAs(role, '/dashboard/account')
@@ -123,16 +127,16 @@ else {
       const names = await page.getByRole('navigation').getByRole('link').allInnerTexts()
       t.same(names.map((name) => name.trim()).sort(), [...everybody, ...own].sort(), role)
       for (const [path, title] of [
-        ['/people', 'People'],
+        ['/users', 'Users'],
         ['/pay', 'Pay withdrawals'],
       ] as const) {
         await page.goto(`${baseUrl}/dashboard${path}`)
-        const expected = own.includes(title) ? title : 'Your role does not have this page'
+        const expected = own.includes(title) ? title : 'You don’t have access to this page'
         await page.getByRole('heading', { name: expected, exact: true, level: 1 }).waitFor()
       }
       await page.close()
     }
   })
 
-  t.test('no page did what it must not', async (t) => t.strictSame(problems, []))
+  t.test('no page caused an error or a forbidden request', async (t) => t.strictSame(problems, []))
 }

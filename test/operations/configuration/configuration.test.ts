@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { namesOf } from '../../../src/domain/payment-method.js'
 import {
   ConfigurationError,
   environmentSchema,
@@ -232,6 +233,7 @@ t.test('a catalogue of payment methods is read with its bounds', async (t) => {
   t.same(method, {
     code: 7,
     name: 'Bank',
+    nameTr: undefined,
     kinds: ['withdrawal'],
     paidBy: 'wallet',
     minAmountMinor: 10_00n,
@@ -260,6 +262,17 @@ t.test(
   },
 )
 
+t.test('the built-in methods have Turkish names, and other methods have one if the catalogue gives it', async (t) => {
+  const turkish = (environment: { readonly PAYMENT_METHODS?: string }) =>
+    readConfiguration(environment).paymentMethods.map((method) => namesOf(method).tr)
+  t.strictSame(turkish({}), ['Cüzdan', 'Banka havalesi', 'Kart'])
+  const catalogue = [
+    { code: 1, name: 'Bank', nameTr: 'Banka', kinds: ['deposit'] },
+    { code: 2, name: 'Voucher', kinds: ['deposit'] },
+  ]
+  t.strictSame(turkish({ PAYMENT_METHODS: JSON.stringify(catalogue) }), ['Banka', 'Voucher'])
+})
+
 t.test('a catalogue with a wrong entry is refused with the place of the entry', async (t) => {
   const good = { code: 1, name: 'A', kinds: ['deposit'] }
   const wrong: [unknown, RegExp][] = [
@@ -269,6 +282,8 @@ t.test('a catalogue with a wrong entry is refused with the place of the entry', 
     [[{ ...good, name: '' }], /name/],
     [[{ ...good, kinds: ['refund'] }], /kinds/],
     [[{ ...good, paidBy: 'card' }], /paidBy/],
+    [[{ ...good, nameTr: '' }], /nameTr/],
+    [[{ ...good, nameTr: 'Kart\u202e' }], /nameTr/],
     [[{ ...good, minAmount: 2, maxAmount: 1 }], /minAmount/],
     [[{ ...good, minAmount: 0.001 }], /minAmount/],
     [[good, good], /twice/],

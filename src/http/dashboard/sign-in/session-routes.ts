@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
 import type { UserCommands } from '../../../commands/user/user-commands.js'
 import type { Currency } from '../../../domain/currency.js'
-import type { PaymentMethod } from '../../../domain/payment-method.js'
+import { namesOf, type PaymentMethod } from '../../../domain/payment-method.js'
 import { permissionsOf } from '../../../domain/user/permissions.js'
 import { ConfirmRequest, SessionAnswer, SignInRequest } from '../api.js'
 import { type ProofOptions, prover } from '../audit/transfer-proof-routes.js'
@@ -90,7 +90,11 @@ export function answerOf(
     recentUntil: recentUntil(session),
     merchants: seen.map(({ merchantId, settings: { name, sandbox } }) => ({ merchantId, name, sandbox })),
     currency: { code: currency.code, digits: currency.decimals },
-    paymentMethods: paymentMethods.map(({ code, name, paidBy }) => ({ code, name, paidBy })),
+    paymentMethods: paymentMethods.map((method) => ({
+      code: method.code,
+      names: namesOf(method),
+      paidBy: method.paidBy,
+    })),
     sandbox: inSandbox(),
   }
 }

@@ -1,17 +1,17 @@
 import { basePath } from '../app/base-path'
-import { ApiError, errorOf } from './api-error'
+import { ApiError, toApiError } from './api-error'
 
 export type Search = Readonly<Record<string, string | number | undefined>>
 type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What requests need of the session; the shell gives it. */
+/** The parts of the session that requests need. The shell provides them. */
 export interface SessionLink {
   readonly csrfToken: () => string | undefined
-  /** The server knows no session any more. */
-  readonly ended: () => void
-  /** Looks again who is signed in; true while it is the same person. */
+  /** Called when the server no longer accepts the session. */
+  readonly onEnded: () => void
+  /** Fetches the session again. Returns whether the same user is still signed in. */
   readonly refresh: () => Promise<boolean>
-  /** Asks who sits there; false when they would rather not say. */
+  /** Asks the user for the password. Returns false if the user cancels. */
   readonly confirm: () => Promise<boolean>
 }
 
@@ -20,7 +20,7 @@ const changeTimeoutMs = 60_000
 
 let session: SessionLink = {
   csrfToken: () => undefined,
-  ended: () => undefined,
+  onEnded: () => undefined,
   refresh: async () => false,
   confirm: async () => false,
 }
@@ -29,27 +29,27 @@ export function linkSession(link: SessionLink): void {
   session = link
 }
 
+/** Sends requests to the dashboard's API. Paths are relative to `/dashboard/api`. Every method that sends a request throws ApiError. */
 export const api = {
-  /** `path`: below `/dashboard/api`. @throws ApiError */
-  async get<Answer>(path: string, search: Search = {}, signal?: AbortSignal): Promise<Answer> {
-    const answer = await exchange(api.href(path, search), { method: 'GET' }, readTimeoutMs, signal)
-    return (await answer.json()) as Answer
+  async get<Body>(path: string, search: Search = {}, signal?: AbortSignal): Promise<Body> {
+    const response = await request(api.href(path, search), { method: 'GET' }, readTimeoutMs, signal)
+    return (await response.json()) as Body
   },
 
-  /** Undefined for an answer without content. @throws ApiError */
-  async send<Answer = undefined>(method: ChangeMethod, path: string, body?: object): Promise<Answer> {
-    const answer = await change(method, path, body)
-    return (answer.status === 204 ? undefined : await answer.json()) as Answer
+  /** Returns the body of the response, `undefined` if it has none. */
+  async send<Body = undefined>(method: ChangeMethod, path: string, body?: object): Promise<Body> {
+    const response = await sendChange(method, path, body)
+    return (response.status === 204 ? undefined : await response.json()) as Body
   },
 
-  /** Saves the answer under the name that the server gives it. @throws ApiError */
+  /** Posts the body and saves the response as a file, named by the server. */
   async download(path: string, body: object): Promise<void> {
-    await save(await change('POST', path, body))
+    await save(await sendChange('POST', path, body))
   },
 
-  /** Likewise, of something that is only read: where a refusal has to be shown, which a plain link would save. @throws ApiError */
+  /** Saves the response of a GET as a file. Unlike a plain link, it lets the page show a refusal instead of saving it. */
   async save(path: string): Promise<void> {
-    await save(await exchange(api.href(path), { method: 'GET' }, readTimeoutMs))
+    await save(await request(api.href(path), { method: 'GET' }, readTimeoutMs))
   },
 
   href(path: string, search: Search = {}): string {
@@ -59,47 +59,46 @@ export const api = {
   },
 }
 
-async function change(method: ChangeMethod, path: string, body: object | undefined): Promise<Response> {
-  const once = () => exchange(api.href(path), { method, ...content(body) }, changeTimeoutMs)
+async function sendChange(method: ChangeMethod, path: string, body: object | undefined): Promise<Response> {
+  const attempt = () => request(api.href(path), { method, ...contentOf(body) }, changeTimeoutMs)
   try {
-    return await once()
+    return await attempt()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    const isMended =
+    const canRetry =
       (error.refusal === 'recent-sign-in-needed' && (await session.confirm())) ||
       (error.refusal === 'csrf' && (await session.refresh()))
-    if (!isMended) throw error
-    return once()
+    if (!canRetry) throw error
+    return attempt()
   }
 }
 
-function content(body: object | undefined): { body?: BodyInit; headers: Record<string, string> } {
+function contentOf(body: object | undefined): { body?: BodyInit; headers: Record<string, string> } {
   const headers: Record<string, string> = { 'x-csrf-token': session.csrfToken() ?? '' }
   if (body === undefined) return { headers }
   if (body instanceof Blob) return { body, headers: { ...headers, 'content-type': body.type } }
   return { body: JSON.stringify(body), headers: { ...headers, 'content-type': 'application/json' } }
 }
 
-async function exchange(url: string, init: RequestInit, timeoutMs: number, signal?: AbortSignal): Promise<Response> {
+async function request(url: string, init: RequestInit, timeoutMs: number, signal?: AbortSignal): Promise<Response> {
   const isChange = init.method !== 'GET'
   const timeout = AbortSignal.timeout(timeoutMs)
-  const answer = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
+  const response = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error
       throw new ApiError(isChange ? 'unknown' : 'unreachable', undefined, String(error))
     },
   )
-  if (answer.ok) return answer
-  const failed = await errorOf(answer, isChange)
-  if (failed.refusal === 'not-signed-in') session.ended()
-  if (failed.refusal === 'password-change-needed') await session.refresh()
-  throw failed
+  if (response.ok) return response
+  const error = await toApiError(response, isChange)
+  if (error.refusal === 'not-signed-in') session.onEnded()
+  if (error.refusal === 'password-change-needed') await session.refresh()
+  throw error
 }
 
-/** Under the name that the server gives it. */
-async function save(answer: Response): Promise<void> {
-  const [, name = 'transferd'] = /filename="([^"]+)"/.exec(answer.headers.get('content-disposition') ?? '') ?? []
-  const href = URL.createObjectURL(await answer.blob())
+async function save(response: Response): Promise<void> {
+  const [, name = 'transferd'] = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+  const href = URL.createObjectURL(await response.blob())
   Object.assign(document.createElement('a'), { href, download: name }).click()
   URL.revokeObjectURL(href)
 }

@@ -1,8 +1,8 @@
 import { type RefusalName, refusals } from '../../../../src/http/refusals'
 
 /**
- * `refused`: the server said no, and nothing was done. `unknown`: a change that may have been done, since no answer (or none that tells)
- * came. `unreachable`: nothing was asked to change, and no answer came.
+ * `refused`: the server rejected the request, and nothing was changed. `unknown`: a change may or may not have been carried out, because
+ * the response was lost or reports a server error. `unreachable`: a read got no usable response.
  */
 export type Outcome = 'refused' | 'unknown' | 'unreachable'
 
@@ -26,11 +26,11 @@ export class ApiError extends Error {
 
   constructor(
     readonly outcome: Outcome,
-    /** Why, by the name in src/http/refusals.ts; undefined when the answer does not say. */
+    /** The reason, by its name in src/http/refusals.ts; `undefined` if the response has none. */
     readonly refusal: RefusalName | undefined,
     message: string,
     readonly details: string | null = null,
-    /** What is wrong with each field of the request. */
+    /** The messages about fields of the request, by field name. */
     readonly fields: Readonly<Record<string, string>> = {},
     readonly status = 0,
   ) {
@@ -38,16 +38,16 @@ export class ApiError extends Error {
   }
 }
 
-/** Of an answer that is no success. A change that failed with 5xx may have been done before it failed. */
-export async function errorOf(answer: Response, isChange: boolean): Promise<ApiError> {
-  const { status } = answer
+/** Returns the error of a failed response. A change that failed with a 5xx status may have been carried out before the failure. */
+export async function toApiError(response: Response, isChange: boolean): Promise<ApiError> {
+  const { status } = response
   const outcome = status < 500 ? 'refused' : isChange ? 'unknown' : 'unreachable'
-  const envelope = (await answer.json().catch(() => undefined)) as Envelope | undefined
+  const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined
   if (!envelope?.error) return new ApiError(outcome, undefined, `HTTP ${status}`, null, {}, status)
   const { code, message, details, validationErrors } = envelope.error
   const fields: Record<string, string> = {}
-  for (const { message: said, members } of validationErrors ?? []) {
-    for (const member of members) fields[member] ??= said
+  for (const problem of validationErrors ?? []) {
+    for (const member of problem.members) fields[member] ??= problem.message
   }
   return new ApiError(outcome, refusalNamed(code), message, details, fields, status)
 }

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useState } from 'react'
 import { api } from './api-client'
 import type { LiveMessage } from './contract'
 
-/** `paused`: nobody sees the page. `lost`: it is being tried again. */
+/** `paused`: the page is hidden. `lost`: the connection failed and is retried. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost'
 
 const firstWaitMs = 1_000
@@ -13,10 +13,7 @@ interface Follower {
   onState(state: LiveState): void
 }
 
-/**
- * What happens, as it happens: connects again by itself, and rests while the page is hidden. Whoever comes back after a pause has
- * missed something: `onState` tells when it is live again.
- */
+/** Follows the live messages of the server: reconnects after a failure, and pauses while the page is hidden. Returns the function that stops it. */
 export function followLive(href: string, { onMessage, onState }: Follower): () => void {
   let source: EventSource | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -30,7 +27,7 @@ export function followLive(href: string, { onMessage, onState }: Follower): () =
       onState('live')
     }
     source.onmessage = ({ data }: MessageEvent<string>) => onMessage(JSON.parse(data) as LiveMessage)
-    // A browser tries again by itself after some failures and not after others: here it is always the same.
+    // Browsers reconnect after some failures and not after others, so reconnecting is done here for all of them.
     source.onerror = () => {
       disconnect()
       onState('lost')
@@ -59,7 +56,7 @@ export function followLive(href: string, { onMessage, onState }: Follower): () =
   }
 }
 
-/** `onLive`: it is live, after a time in which messages may have been missed. */
+/** Follows the live messages of a merchant, or of all. `onLive` is called on every connect, because messages may have been missed before it. */
 export function useLive(
   merchantId: string | undefined,
   handlers: { onMessage(message: LiveMessage): void; onLive?(): void },

@@ -1,24 +1,25 @@
 import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ApiError } from './api-error'
 
-interface ActionOptions<Value, Answer> {
-  readonly run: (value: Value) => Promise<Answer>
-  readonly done?: (answer: Answer, value: Value) => void
-  /** What to fetch again, also when nobody knows whether it was done. */
+interface ActionOptions<Value, Result> {
+  readonly run: (value: Value) => Promise<Result>
+  readonly onSuccess?: (result: Result, value: Value) => void
+  /** The queries to fetch again after a success, and after a failure with an unknown outcome. */
   readonly refresh?: readonly QueryKey[]
 }
 
-/** Something the user does: a change that is sent once. Its error is shown where the action is (Form, Problem, Confirm). */
-export function useAction<Value = void, Answer = unknown>({ run, done, refresh = [] }: ActionOptions<Value, Answer>) {
+/** Sends a change of the user exactly once. The component that starts it shows its error (Form, Problem, Confirm). */
+export function useAction<Value = void, Result = unknown>(options: ActionOptions<Value, Result>) {
+  const { run, onSuccess, refresh = [] } = options
   const client = useQueryClient()
   const fetchAgain = () => {
     for (const queryKey of refresh) void client.invalidateQueries({ queryKey })
   }
-  const mutation = useMutation<Answer, ApiError, Value>({
+  const mutation = useMutation<Result, ApiError, Value>({
     mutationFn: run,
-    onSuccess: (answer, value) => {
+    onSuccess: (result, value) => {
       fetchAgain()
-      done?.(answer, value)
+      onSuccess?.(result, value)
     },
     onError: ({ outcome }) => {
       if (outcome === 'unknown') fetchAgain()

@@ -8,7 +8,7 @@ interface Paged<Item> {
   readonly nextCursor: string | null
 }
 
-/** A list that is fetched page by page. `more` is undefined at its end. */
+/** Fetches a list page by page. `more` is `undefined` after the last page. */
 export function usePages<Item>(queryKey: QueryKey, path: string, search: Search) {
   const query = useInfiniteQuery<Paged<Item>, ApiError, readonly Item[], QueryKey, string | undefined>({
     queryKey,
@@ -16,7 +16,7 @@ export function usePages<Item>(queryKey: QueryKey, path: string, search: Search)
     queryFn: ({ pageParam, signal }) => api.get<Paged<Item>>(path, { ...search, cursor: pageParam }, signal),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     select: itemsOf,
-    // Whoever comes back to the window finds the rows where they were.
+    // Otherwise the rows would move when the user returns to the window.
     refetchOnWindowFocus: false,
   })
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 
-/** Runs the latest `run` once for all calls within a time, at its end: however often something happens, this is done now and then. */
-export function useSoon(run: () => void, afterMs: number): () => void {
+/** Returns a function that calls the latest `run` at most once per `afterMs`, at the end of that time. */
+export function useThrottled(run: () => void, afterMs: number): () => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const latest = useRef(run)
   useEffect(() => {

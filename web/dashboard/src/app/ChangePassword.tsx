@@ -8,32 +8,32 @@ import { setSession, useSession } from './current-session'
 import { useText } from './texts'
 
 interface ChangePasswordProps {
-  /** What the present password is called: at first it is the one that was given. */
+  /** The label of the current password, which is a temporary one at first. */
   readonly currentLabel: string
-  readonly done?: () => void
+  readonly onChanged?: () => void
 }
 
-export function ChangePassword({ currentLabel, done }: ChangePasswordProps) {
+export function ChangePassword({ currentLabel, onChanged }: ChangePasswordProps) {
   const text = useText()
   const { user } = useSession()
   const [next, setNext] = useState('')
   const [round, setRound] = useState(0)
   const { start, pending, error } = useAction({
     run: (request: ChangePasswordRequest) => api.send<Session>('PUT', '/session/password', request),
-    done: (session) => {
+    onSuccess: (session) => {
       setSession(session)
       setNext('')
       setRound(round + 1)
-      done?.()
+      onChanged?.()
     },
   })
   const submit = (data: FormData) => start({ current: String(data.get('current')), next: String(data.get('next')) })
   return (
     <Form key={round} onSubmit={submit} error={error} submit={text('shell.changePassword')} pending={pending}>
-      {/* For password managers: whose password it is. */}
+      {/* Tells password managers which account the password belongs to. */}
       <input
         type="email"
-        className="unseen"
+        className="visually-hidden"
         autoComplete="username"
         value={user.email}
         readOnly

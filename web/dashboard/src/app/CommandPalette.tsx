@@ -27,7 +27,7 @@ interface CommandPaletteProps {
   readonly onOpenChange: (open: boolean) => void
 }
 
-/** Ctrl-K, or Cmd-K: to any page, and to anything by its reference. */
+/** Opens with Ctrl+K or Cmd+K. Finds pages, actions, transfers, merchants and users. */
 export function CommandPalette({ open, onOpenChange }: CommandPaletteProps) {
   const text = useText()
   useEffect(() => {
@@ -57,27 +57,28 @@ interface Entry {
   readonly run: () => void
 }
 
-const settleMs = 150
+const debounceMs = 150
+const minSearchLength = 2
 
 function Palette({ close }: { readonly close: () => void }) {
   const text = useText()
   const [typed, setTyped] = useState('')
-  const wanted = useSettled(typed.trim())
+  const query = useDebounced(typed.trim())
   const found = useQuery({
-    queryKey: ['search', wanted],
-    queryFn: ({ signal }) => api.get<SearchAnswer>('/search', { text: wanted }, signal),
-    enabled: wanted.length >= 2,
+    queryKey: ['search', query],
+    queryFn: ({ signal }) => api.get<SearchAnswer>('/search', { text: query }, signal),
+    enabled: query.length >= minSearchLength,
   })
   const pages = matching(usePageEntries(), typed)
   const actions = matching(useActionEntries(), typed)
-  const results = useResultEntries(wanted.length >= 2 ? (found.data?.items ?? []) : [])
+  const results = useResultEntries(query.length >= minSearchLength ? (found.data?.items ?? []) : [])
   const sections = [
-    { title: text('shell.paletteFound'), entries: results },
+    { title: text('shell.paletteResults'), entries: results },
     { title: text('shell.palettePages'), entries: pages },
-    { title: text('shell.paletteActions'), entries: actions },
+    { title: text('common.actions'), entries: actions },
   ].filter(({ entries }) => entries.length > 0)
   const run = new Map(sections.flatMap(({ entries }) => entries.map((entry) => [entry.id, entry.run] as const)))
-  const isSettled = wanted === typed.trim() && !found.isFetching
+  const isSettled = query === typed.trim() && !found.isFetching
   const note = found.error
     ? text('shell.paletteFailed')
     : isSettled && sections.length === 0
@@ -102,9 +103,9 @@ function Palette({ close }: { readonly close: () => void }) {
         {sections.map(({ title, entries }) => (
           <MenuSection key={title}>
             <Header className="Options-title">{title}</Header>
-            {entries.map(({ id, title: words, subtitle }) => (
-              <MenuItem key={id} id={id} textValue={words} className="Option">
-                <span>{words}</span>
+            {entries.map(({ id, title: label, subtitle }) => (
+              <MenuItem key={id} id={id} textValue={label} className="Option">
+                <span>{label}</span>
                 {subtitle && <span className="muted small">{subtitle}</span>}
               </MenuItem>
             ))}
@@ -115,19 +116,19 @@ function Palette({ close }: { readonly close: () => void }) {
   )
 }
 
-/** What was typed, once typing pauses. */
-function useSettled(typed: string): string {
+/** Returns the typed text once typing pauses. */
+function useDebounced(typed: string): string {
   const [settled, setSettled] = useState(typed)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(typed), settleMs)
+    const timer = setTimeout(() => setSettled(typed), debounceMs)
     return () => clearTimeout(timer)
   }, [typed])
   return settled
 }
 
 function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
-  const words = typed.trim().toLocaleLowerCase()
-  return entries.filter(({ title }) => title.toLocaleLowerCase().includes(words))
+  const text = typed.trim().toLocaleLowerCase()
+  return entries.filter(({ title }) => title.toLocaleLowerCase().includes(text))
 }
 
 function usePageEntries(): readonly Entry[] {

@@ -3,7 +3,7 @@ import { LanguageChoice } from './LanguageChoice'
 import { useText } from './texts'
 import './EntryLayout.css'
 
-/** What is seen before the pages: signing in, and choosing the first password. */
+/** The layout before the pages: sign-in and the choice of the first password. */
 export function EntryLayout({ children }: { readonly children: ReactNode }) {
   const text = useText()
   return (

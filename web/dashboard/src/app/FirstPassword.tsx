@@ -4,17 +4,17 @@ import { EntryLayout } from './EntryLayout'
 import { SignOut } from './SignOut'
 import { useText } from './texts'
 
-/** The password that an administrator gave is good for this alone. */
+/** Shown after a sign-in with a temporary password, which allows only choosing a new one. */
 export function FirstPassword() {
   const text = useText()
   useEffect(() => {
-    document.title = text('shell.titleOf', { page: text('shell.firstPassword') })
+    document.title = text('shell.titleOf', { page: text('shell.choosePassword') })
   }, [text])
   return (
     <EntryLayout>
-      <h1>{text('shell.firstPassword')}</h1>
-      <p>{text('shell.firstPasswordHelp')}</p>
-      <ChangePassword currentLabel={text('shell.givenPassword')} />
+      <h1>{text('shell.choosePassword')}</h1>
+      <p>{text('shell.choosePasswordHelp')}</p>
+      <ChangePassword currentLabel={text('shell.temporaryPassword')} />
       <SignOut />
     </EntryLayout>
   )

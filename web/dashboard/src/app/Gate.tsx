@@ -7,16 +7,16 @@ import { SessionContext, sessionQuery } from './current-session'
 import { EntryLayout } from './EntryLayout'
 import { FirstPassword } from './FirstPassword'
 import { ConfirmSignIn, SignIn } from './SignIn'
-import { linkedSession } from './session-link'
+import { linkCurrentSession } from './session-link'
 
-linkedSession()
+linkCurrentSession()
 
-/** In front of every page. Whoever is not signed in signs in at the address they asked for, and is there. */
+/** Shows the sign-in instead of the page until the user has signed in. The address stays the same. */
 export function Gate({ children }: { readonly children: ReactNode }) {
   const { data: session, error, refetch } = useQuery(sessionQuery)
   const [hadSession, setHadSession] = useState(false)
   if (session && !hadSession) setHadSession(true)
-  const inside = () => {
+  const content = () => {
     if (session === undefined)
       return error ? <EntryLayout>{<Problem error={error} retry={() => void refetch()} />}</EntryLayout> : <Loading />
     if (session === null) return <SignIn wasSignedOut={hadSession} />
@@ -29,7 +29,7 @@ export function Gate({ children }: { readonly children: ReactNode }) {
   }
   return (
     <>
-      {inside()}
+      {content()}
       <Toasts />
     </>
   )

@@ -11,7 +11,7 @@ import './Layout.css'
 export function Layout({ children }: { readonly children: ReactNode }) {
   const text = useText()
   const path = useLocation({ select: ({ pathname }) => pathname })
-  // Open for the page it was opened on: going somewhere closes it.
+  // The navigation is open for one page only, so that opening another page closes it.
   const [openFor, setOpenFor] = useState<string>()
   const isOpen = openFor === path
   const [isSearching, setSearching] = useState(false)

@@ -2,7 +2,7 @@ import { Button } from '../components/Button'
 import { Empty } from '../components/Empty'
 import { useText } from './texts'
 
-/** A fault in a page, or a part of it that can no longer be fetched since a new version is served. */
+/** Shown when a page throws, or when a part of it can no longer be loaded because a new version is served. */
 export function PageError() {
   const text = useText()
   return (

@@ -6,7 +6,7 @@ import { Page } from '../components/Page'
 import { useSession } from './current-session'
 import { useText } from './texts'
 
-/** A page for those who may see it, as its route says. The server decides again; this only says it in words. */
+/** Shows the page only to users with the permission that its route requires. The server checks the permission again. */
 export function RequirePermission({ children }: { readonly children: ReactNode }) {
   const text = useText()
   const { user, permissions } = useSession()

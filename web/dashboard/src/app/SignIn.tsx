@@ -14,13 +14,13 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
   const text = useText()
   const { start, pending, error } = useAction({
     run: (request: SignInRequest) => api.send<Session>('POST', '/session', request),
-    done: setSession,
+    onSuccess: setSession,
   })
-  const asksForCode = useStays(error?.refusal === 'second-factor-needed')
+  const asksForCode = useLatch(error?.refusal === 'second-factor-needed')
   useEffect(() => {
     document.title = text('shell.titleOf', { page: text('shell.signIn') })
   }, [text])
-  const submit = (data: FormData) => start({ email: textOf(data, 'email'), ...proofOf(data) })
+  const submit = (data: FormData) => start({ email: String(data.get('email')), ...credentialsOf(data) })
   return (
     <EntryLayout>
       <h1>{text('shell.signIn')}</h1>
@@ -29,7 +29,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
         <TextField
           name="email"
           type="email"
-          label={text('shell.email')}
+          label={text('fields.email')}
           autoComplete="username"
           required
           maxLength={254}
@@ -38,7 +38,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
         <TextField
           name="password"
           type="password"
-          label={text('shell.password')}
+          label={text('fields.password')}
           autoComplete="current-password"
           required
           maxLength={256}
@@ -49,8 +49,8 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
   )
 }
 
-/** Once asked for, the code stays asked for. */
-function useStays(isOn: boolean): boolean {
+/** Returns true from the first time the value is true. */
+function useLatch(isOn: boolean): boolean {
   const [wasOn, setWasOn] = useState(isOn)
   if (isOn && !wasOn) setWasOn(true)
   return isOn || wasOn
@@ -73,29 +73,24 @@ function CodeField({ autoFocus = false }: { readonly autoFocus?: boolean }) {
   )
 }
 
-function textOf(data: FormData, name: string): string {
-  const value = data.get(name)
-  return typeof value === 'string' ? value : ''
+function credentialsOf(data: FormData): ConfirmRequest {
+  const code = String(data.get('code') ?? '')
+  return { password: String(data.get('password')), ...(code === '' ? {} : { code }) }
 }
 
-function proofOf(data: FormData): ConfirmRequest {
-  const code = textOf(data, 'code')
-  return { password: textOf(data, 'password'), ...(code === '' ? {} : { code }) }
-}
-
-/** Asks for the password again when the server wants a recent sign-in, and lets what was asked for go on. */
+/** Asks for the password again when the server requires a recent sign-in. The rejected request is then repeated. */
 export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: boolean }) {
   const text = useText()
   const [isOpen, setOpen] = useState(false)
-  const answer = useRef<(isConfirmed: boolean) => void>(undefined)
+  const respond = useRef<(isConfirmed: boolean) => void>(undefined)
   const finish = (isConfirmed: boolean) => {
     setOpen(false)
-    answer.current?.(isConfirmed)
-    answer.current = undefined
+    respond.current?.(isConfirmed)
+    respond.current = undefined
   }
   const { start, pending, error, reset } = useAction({
     run: (request: ConfirmRequest) => api.send<Session>('POST', '/session/confirm', request),
-    done: (session) => {
+    onSuccess: (session) => {
       setSession(session)
       finish(true)
     },
@@ -104,13 +99,13 @@ export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: b
     onConfirmationNeeded(() => {
       reset()
       setOpen(true)
-      answer.current?.(false)
+      respond.current?.(false)
       return new Promise((resolve) => {
-        answer.current = resolve
+        respond.current = resolve
       })
     })
     return () => {
-      answer.current?.(false)
+      respond.current?.(false)
       onConfirmationNeeded(undefined)
     }
   }, [reset])
@@ -118,7 +113,7 @@ export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: b
     <Dialog title={text('shell.confirmTitle')} open={isOpen} onClose={() => finish(false)}>
       <p>{text('shell.confirmHelp')}</p>
       <Form
-        onSubmit={(data) => start(proofOf(data))}
+        onSubmit={(data) => start(credentialsOf(data))}
         error={error}
         submit={text('shell.confirm')}
         pending={pending}
@@ -127,7 +122,7 @@ export function ConfirmSignIn({ hasSecondFactor }: { readonly hasSecondFactor: b
         <TextField
           name="password"
           type="password"
-          label={text('shell.password')}
+          label={text('fields.password')}
           autoComplete="current-password"
           required
           autoFocus

@@ -13,7 +13,7 @@ export function useSignOut() {
         notify(text('errors.unknown'), 'bad')
         throw error
       }),
-    done: () => setSession(null),
+    onSuccess: () => setSession(null),
   })
   return { signOut: () => start(), pending }
 }

@@ -9,8 +9,8 @@ import { useText } from './texts'
 import { UserMenu } from './UserMenu'
 import './TopBar.css'
 
-/** Where a list to look through is quicker than one to type into. */
-const fewMerchants = 8
+/** Up to this number a list is quicker to use than a search field. */
+const maxListedMerchants = 8
 
 export function TopBar({ onSearch }: { readonly onSearch: () => void }) {
   const text = useText()
@@ -20,14 +20,14 @@ export function TopBar({ onSearch }: { readonly onSearch: () => void }) {
       <span className="TopBar-name">{text('shell.product')}</span>
       {sandbox && (
         <span title={text('shell.sandboxHelp')}>
-          <Badge tone="wait">{text('shell.sandbox')}</Badge>
+          <Badge tone="wait">{text('merchants.sandbox')}</Badge>
         </span>
       )}
       {merchants.length > 1 && <MerchantSwitch />}
       <span className="TopBar-space" />
       <Button className="TopBar-search" onPress={onSearch} aria-keyshortcuts="Control+K">
         <span aria-hidden="true">⌕</span>
-        <span className="TopBar-words">{text('shell.search')}</span>
+        <span className="TopBar-text">{text('shell.search')}</span>
         <kbd>{text('shell.searchKeys')}</kbd>
       </Button>
       <UserMenu />
@@ -41,17 +41,17 @@ function MerchantSwitch() {
   const chosen = useMerchant()
   const navigate = useNavigate()
   const options = [
-    { value: 'all', label: text('shell.allMerchants') },
+    { value: 'all', label: text('common.allMerchants') },
     ...merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name })),
   ]
   const change = (value: string) => {
     if (value === '') return
     void navigate({ to: '.', search: (search) => ({ ...search, merchantId: value === 'all' ? undefined : value }) })
   }
-  const common = { label: text('shell.merchantSwitch'), unseenLabel: true, options, onChange: change }
+  const common = { label: text('fields.merchantId'), hiddenLabel: true, options, onChange: change }
   return (
     <div className="TopBar-merchant">
-      {merchants.length > fewMerchants ? (
+      {merchants.length > maxListedMerchants ? (
         <ComboBox {...common} value={chosen ?? 'all'} />
       ) : (
         <Select {...common} value={chosen ?? 'all'} />

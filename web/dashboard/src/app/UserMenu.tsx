@@ -24,14 +24,14 @@ export function UserMenu() {
         <span aria-hidden="true" className="TopBar-initial">
           {[...user.name][0]}
         </span>
-        <span className="TopBar-words">{user.name}</span>
+        <span className="TopBar-text">{user.name}</span>
         <span aria-hidden="true">▾</span>
       </Button>
       <Popover className="Popover">
         <Menu className="Options" onAction={act}>
-          <MenuItem id="account" textValue={text('shell.account')} className="Option">
+          <MenuItem id="account" textValue={text('account.title')} className="Option">
             <span>
-              {text('shell.account')}
+              {text('account.title')}
               <br />
               <span className="muted small">{`${user.email} · ${text(`common.role.${user.role}`)}`}</span>
             </span>

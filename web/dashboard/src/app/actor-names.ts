@@ -1,7 +1,7 @@
 import { useMerchantName } from './merchant-names'
 import { useText } from './texts'
 
-/** Who did it, in words; a name stays what it is. */
+/** Returns the display name of an actor such as `merchant:<id>`. Names of people are returned unchanged. */
 export function useActorName(): (actor: string) => string {
   const text = useText()
   const merchantName = useMerchantName()
@@ -9,15 +9,15 @@ export function useActorName(): (actor: string) => string {
     const [, role, name = ''] = /^([a-z]+)(?::(.*))?$/s.exec(actor) ?? []
     switch (role) {
       case 'customer':
-        return text('transfer.actor.customer')
+        return text('common.actor.customer')
       case 'operator':
-        return text('transfer.actor.operator')
+        return text('common.actor.operator')
       case 'merchant':
-        return text('transfer.actor.merchant', { name: merchantName(name) })
+        return text('common.actor.merchant', { name: merchantName(name) })
       case 'system':
-        return text('transfer.actor.system', { part: name })
+        return text('common.actor.system', { part: name })
       case 'cli':
-        return text('transfer.actor.cli', { name })
+        return text('common.actor.cli', { name })
       default:
         return actor
     }

@@ -8,7 +8,7 @@ export const sessionQuery = {
   queryKey: ['session'],
   staleTime: Number.POSITIVE_INFINITY,
   gcTime: Number.POSITIVE_INFINITY,
-  /** Null when nobody is signed in. */
+  /** Returns null if no one is signed in. */
   queryFn: async (): Promise<Session | null> => {
     try {
       return await api.get<Session>('/session')
@@ -19,7 +19,7 @@ export const sessionQuery = {
   },
 }
 
-/** What was fetched was somebody's: with them it goes. */
+/** Replaces the session. Cached data of another user is dropped. */
 export function setSession(session: Session | null): void {
   if (session === null || currentSession()?.user.userId !== session.user.userId) {
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
@@ -33,13 +33,13 @@ export function currentSession(): Session | null {
 
 export const SessionContext = createContext<Session | null>(null)
 
-/** Who is signed in: pages are shown to nobody else. */
+/** Returns the session of the signed-in user. Pages are shown only while there is one. */
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (!session) throw new Error('a page is shown without a session')
+  if (!session) throw new Error('useSession was called outside of a session')
   return session
 }
 
-export function useMay(permission: Permission): boolean {
+export function usePermission(permission: Permission): boolean {
   return useSession().permissions.includes(permission)
 }

@@ -1,16 +1,7 @@
-import { useCallback } from 'react'
 import { useKnownText } from './texts'
 
-/** Where events have words: those of transfers, of merchants and people, and of the rest. */
-const areas = ['transfer', 'users', 'audit'] as const
-
-export const eventTextForm = new RegExp(`^(?:${areas.join('|')})\\.event\\.(.+)$`)
-
-/** What an event says in words; its type where there are none yet. */
+/** Returns the display name of an event type, or the type itself if the texts do not know it yet. */
 export function useEventName(): (type: string) => string {
   const known = useKnownText()
-  return useCallback(
-    (type) => areas.map((area) => known(`${area}.event.${type}`)).find((words) => words !== undefined) ?? type,
-    [known],
-  )
+  return (type) => known(`events.${type}`) ?? type
 }

@@ -15,29 +15,29 @@ interface Chosen {
 const LanguageContext = createContext<Chosen | undefined>(undefined)
 
 function initialLanguage(): Language {
-  const wanted = [preference('language'), ...navigator.languages.map((tag) => tag.split('-')[0])]
-  return wanted.find((each): each is Language => each === 'en' || each === 'tr') ?? 'en'
+  const preferred = [preference('language'), ...navigator.languages.map((tag) => tag.split('-')[0])]
+  return preferred.find((each): each is Language => each === 'en' || each === 'tr') ?? 'en'
 }
 
-/** With the viewer's own region where they have one: it decides how dates are written. */
+/** Returns the locale with the viewer's region, if the browser states one, because the region decides how dates are written. */
 function localeOf(language: Language): string {
   const own = navigator.languages.find((tag) => tag.startsWith(`${language}-`))
   return own ?? (language === 'en' ? 'en-GB' : 'tr-TR')
 }
 
-/** Shows nothing until the texts are there. */
+/** Provides the language and its texts. Shows nothing until the texts are loaded. */
 export function LanguageProvider({ children }: { readonly children: ReactNode }) {
   const [language, setLanguage] = useState(initialLanguage)
   const [loaded, setLoaded] = useState<{ readonly language: Language; readonly messages: Messages }>()
   useEffect(() => {
-    let isWanted = true
+    let isCurrent = true
     void loadTexts(language).then((messages) => {
-      if (!isWanted) return
+      if (!isCurrent) return
       document.documentElement.lang = language
       setLoaded({ language, messages })
     })
     return () => {
-      isWanted = false
+      isCurrent = false
     }
   }, [language])
   const chosen = useMemo(() => {
@@ -62,7 +62,7 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
 
 export function useChosenLanguage(): Chosen {
   const chosen = useContext(LanguageContext)
-  if (!chosen) throw new Error('no language around this component')
+  if (!chosen) throw new Error('useChosenLanguage was called outside of a LanguageProvider')
   return chosen
 }
 

@@ -1,23 +1,23 @@
 import { useRouter } from '@tanstack/react-router'
 import { useSession } from './current-session'
 
-/** What people get to by the navigation and the command palette, in this order. */
+/** The pages in the navigation and the command palette, in this order. */
 const destinations = [
-  { to: '/', label: 'shell.overview' },
-  { to: '/deposits', label: 'shell.deposits' },
-  { to: '/withdrawals', label: 'shell.withdrawals' },
-  { to: '/pay', label: 'shell.pay' },
-  { to: '/callbacks', label: 'shell.callbacks' },
-  { to: '/merchants', label: 'shell.merchants' },
-  { to: '/users', label: 'shell.people' },
-  { to: '/statement', label: 'shell.statement' },
-  { to: '/operations', label: 'shell.operations' },
-  { to: '/audit', label: 'shell.audit' },
-  { to: '/privacy', label: 'shell.privacy' },
-  { to: '/account', label: 'shell.account' },
+  { to: '/', label: 'overview.title' },
+  { to: '/deposits', label: 'transfers.deposits' },
+  { to: '/withdrawals', label: 'transfers.withdrawals' },
+  { to: '/pay', label: 'paying.title' },
+  { to: '/callbacks', label: 'callbacks.title' },
+  { to: '/merchants', label: 'merchants.title' },
+  { to: '/users', label: 'users.title' },
+  { to: '/statement', label: 'statement.title' },
+  { to: '/operations', label: 'operations.title' },
+  { to: '/audit', label: 'audit.title' },
+  { to: '/privacy', label: 'privacy.title' },
+  { to: '/account', label: 'account.title' },
 ] as const
 
-/** Those that the user may see. */
+/** Returns the pages that the user has access to. */
 export function useDestinations() {
   const { routesByPath } = useRouter()
   const { permissions } = useSession()

@@ -8,7 +8,7 @@ export const payoutsQuery = {
   refetchInterval: 30_000,
 }
 
-/** Whether nothing is paid out, since the log does not verify. False while it is not known. */
+/** Returns whether payouts are stopped because the log failed verification. Returns false until the state is known. */
 export function usePayoutsStopped(): boolean {
   return useQuery(payoutsQuery).data?.stopped ?? false
 }

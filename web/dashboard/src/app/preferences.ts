@@ -1,4 +1,4 @@
-/** What this browser keeps; nothing where it keeps nothing (a private window may refuse). */
+/** Returns a preference stored in this browser. Private windows may refuse storage, in which case there is none. */
 export function preference(name: string): string | undefined {
   try {
     return localStorage.getItem(`transferd.${name}`) ?? undefined
@@ -11,6 +11,6 @@ export function setPreference(name: string, value: string): void {
   try {
     localStorage.setItem(`transferd.${name}`, value)
   } catch {
-    // It holds until the page is closed.
+    // Without storage the preference lasts until the page is closed.
   }
 }

@@ -2,8 +2,8 @@ import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from '../api/api-error'
 
 /**
- * `networkMode: always`: otherwise a change made while the browser believes it is offline would wait and be sent later, unseen. No
- * change is ever sent twice by itself.
+ * Changes are never retried automatically. `networkMode: always` prevents a change made while the browser is offline from being queued
+ * and sent later, unnoticed.
  */
 export const queryClient = new QueryClient({
   defaultOptions: {

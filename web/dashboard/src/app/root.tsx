@@ -5,7 +5,7 @@ import { Layout } from './Layout'
 import { NotFound } from './NotFound'
 import { PageError } from './PageError'
 import { RequirePermission } from './RequirePermission'
-import { picked } from './search-params'
+import { pickSearch } from './search-params'
 
 export interface PagesSearch {
   readonly merchantId?: string | undefined
@@ -13,7 +13,7 @@ export interface PagesSearch {
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
-    /** Of whoever may see the page; null where it is no page. The compiler lets no route forget it. */
+    /** The permission that the page requires; null if the route is not a page. Required, so that no route omits it. */
     readonly needs: Permission | null
   }
 }
@@ -31,12 +31,12 @@ export const rootRoute = createRootRoute({
   errorComponent: PageError,
 })
 
-/** Above every page: the chosen merchant goes along from one to the next. */
+/** The parent of every page. It keeps the chosen merchant in the address when the user moves between pages. */
 export const pagesRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'pages',
   staticData: { needs: null },
-  validateSearch: (search: Record<string, unknown>): PagesSearch => picked(search, ['merchantId']),
+  validateSearch: (search: Record<string, unknown>): PagesSearch => pickSearch(search, ['merchantId']),
   search: { middlewares: [retainSearchParams<PagesSearch>(['merchantId'])] },
   component: () => (
     <RequirePermission>

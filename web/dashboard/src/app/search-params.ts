@@ -1,4 +1,4 @@
-/** What an address says after `?`: text only, so that a reference such as 0012 or 1e5 stays what it is. */
+/** Parses a query string. All values stay text, so that references such as 0012 and 1e5 are not turned into numbers. */
 export function parseSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search))
 }
@@ -9,8 +9,8 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return query && `?${query}`
 }
 
-/** Those of the named parameters that are there. */
-export function picked<const Name extends string>(
+/** Returns the named parameters that are non-empty text. */
+export function pickSearch<const Name extends string>(
   search: Record<string, unknown>,
   names: readonly Name[],
 ): { [name in Name]?: string | undefined } {

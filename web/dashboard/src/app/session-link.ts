@@ -2,25 +2,25 @@ import { linkSession } from '../api/api-client'
 import { currentSession, sessionQuery, setSession } from './current-session'
 import { queryClient } from './query-client'
 
-let ask: (() => Promise<boolean>) | undefined
+let confirm: (() => Promise<boolean>) | undefined
 
-/** Who shows the question whether it is still the same person. */
+/** Sets the function that asks the user for the password again and returns whether it was confirmed. */
 export function onConfirmationNeeded(handler: (() => Promise<boolean>) | undefined): void {
-  ask = handler
+  confirm = handler
 }
 
-/** Tells requests of the session, and the session of what requests find out. */
-export function linkedSession(): void {
+/** Connects requests to the session: they use its CSRF token, and end or refresh it when the server requires it. */
+export function linkCurrentSession(): void {
   linkSession({
     csrfToken: () => currentSession()?.csrfToken,
-    ended: () => {
+    onEnded: () => {
       if (currentSession()) setSession(null)
     },
     refresh: async () => {
-      const before = currentSession()?.user.userId
+      const userId = currentSession()?.user.userId
       const session = await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 }).catch(() => undefined)
-      return session !== undefined && session !== null && session.user.userId === before
+      return session !== undefined && session !== null && session.user.userId === userId
     },
-    confirm: async () => ask?.() ?? false,
+    confirm: async () => confirm?.() ?? false,
   })
 }

@@ -5,7 +5,8 @@ import type audit from '../../texts/audit.en.json'
 import type callbacks from '../../texts/callbacks.en.json'
 import type common from '../../texts/common.en.json'
 import type errors from '../../texts/errors.en.json'
-import type live from '../../texts/live.en.json'
+import type events from '../../texts/events.en.json'
+import type fields from '../../texts/fields.en.json'
 import type merchants from '../../texts/merchants.en.json'
 import type operations from '../../texts/operations.en.json'
 import type overview from '../../texts/overview.en.json'
@@ -23,7 +24,8 @@ interface Areas {
   readonly callbacks: typeof callbacks
   readonly common: typeof common
   readonly errors: typeof errors
-  readonly live: typeof live
+  readonly events: typeof events
+  readonly fields: typeof fields
   readonly merchants: typeof merchants
   readonly operations: typeof operations
   readonly overview: typeof overview
@@ -36,12 +38,12 @@ interface Areas {
   readonly transfers: typeof transfers
 }
 
-/** A file's name and a key in it. */
+/** A text, as the name of its file and its key, such as `common.close`. */
 export type TextId = { [Area in keyof Areas]: `${Area}.${keyof Areas[Area] & string}` }[keyof Areas]
 export type TextValues = Readonly<Record<string, string | number | bigint | Date | null | undefined>>
 export type Messages = Record<string, string>
 
-/** All of a language in one request. */
+/** Loads all texts of a language in one request. */
 export async function loadTexts(language: 'en' | 'tr'): Promise<Messages> {
   const { files } = language === 'en' ? await import('./texts-en') : await import('./texts-tr')
   const messages: Messages = {}
@@ -57,7 +59,7 @@ export function useText(): (id: TextId, values?: TextValues) => string {
   return useCallback((id, values) => intl.formatMessage({ id }, values), [intl])
 }
 
-/** For names that come from the server, of which a newer one may have more than the texts know. */
+/** Like useText, for ids built from names that the server sends. Returns `undefined` if there is no such text. */
 export function useKnownText(): (id: string, values?: TextValues) => string | undefined {
   const intl = useIntl()
   return useCallback((id, values) => (id in intl.messages ? intl.formatMessage({ id }, values) : undefined), [intl])

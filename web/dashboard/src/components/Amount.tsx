@@ -4,9 +4,9 @@ import './Amount.css'
 interface AmountProps {
   /** Whole minor units of the service's currency. */
   readonly minor: number | bigint
-  /** `differs`: not what was asked for. */
+  /** `differs`: the amount differs from the requested one. */
   readonly tone?: 'differs' | undefined
-  /** Without the currency, where a heading names it. */
+  /** Omits the currency, for tables whose heading states it. */
   readonly plain?: boolean
 }
 

@@ -1,22 +1,22 @@
 import { useState } from 'react'
 import { TextField as AriaTextField, Input } from 'react-aria-components'
 import { useText } from '../app/texts'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 import { useAmounts } from './use-amounts'
 
-interface AmountFieldProps extends FieldWords {
+interface AmountFieldProps extends FieldTexts {
   readonly name: string
   readonly defaultMinor?: number | null | undefined
   readonly autoFocus?: boolean
-  /** Minor units; undefined while what is typed is no amount. */
+  /** Receives minor units, or `undefined` while the typed text is not a valid amount. */
   readonly onChange?: (minor: number | undefined) => void
 }
 
-/** Typed as the viewer writes amounts; Form gives minor units. */
-export function AmountField({ name, defaultMinor, autoFocus = false, onChange, ...words }: AmountFieldProps) {
+/** A field for an amount in the viewer's notation. Form submits its value in minor units. */
+export function AmountField({ name, defaultMinor, autoFocus = false, onChange, ...texts }: AmountFieldProps) {
   const text = useText()
   const { code, parse, formatField } = useAmounts()
-  const { label, description, required = false } = words
+  const { label, description, required = false } = texts
   const [typed, setTyped] = useState(
     defaultMinor === undefined || defaultMinor === null ? '' : formatField(defaultMinor),
   )
@@ -25,7 +25,7 @@ export function AmountField({ name, defaultMinor, autoFocus = false, onChange, .
     onChange?.(parse(value))
   }
   const validate = (value: string) =>
-    value === '' || parse(value) !== undefined ? null : text('common.wrongAmount', { example: formatField(123_450) })
+    value === '' || parse(value) !== undefined ? null : text('common.invalidAmount', { example: formatField(123_450) })
   return (
     <AriaTextField
       className="Field"
@@ -38,7 +38,7 @@ export function AmountField({ name, defaultMinor, autoFocus = false, onChange, .
       autoFocus={autoFocus}
       validate={validate}
     >
-      <FieldLabel {...words} label={`${label} (${code})`} required={required} />
+      <FieldLabel {...texts} label={`${label} (${code})`} required={required} />
       <Input className="Field-input" data-minor={parse(typed) ?? ''} />
       <FieldHelp description={description} />
     </AriaTextField>

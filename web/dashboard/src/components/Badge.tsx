@@ -3,7 +3,7 @@ import type { Status } from '../api/contract'
 import { useText } from '../app/texts'
 import './Badge.css'
 
-/** A colour is never alone: each has its sign as well. */
+/** Each colour has a sign, because meaning must not depend on colour alone. */
 const signs = { good: '✓', wait: '◔', check: '!', bad: '✕', off: '–', info: 'i' } as const
 export type Tone = keyof typeof signs
 

@@ -1,4 +1,4 @@
-/** In this order: each also says the names of those below it. */
+/** In this order, because a user agent also contains the names of the browsers below it. */
 const browsers = { Edg: 'Edge', OPR: 'Opera', Firefox: 'Firefox', Chrome: 'Chrome', Safari: 'Safari' }
 const systems = {
   Android: 'Android',
@@ -10,12 +10,12 @@ const systems = {
   Linux: 'Linux',
 }
 
-function found(names: Readonly<Record<string, string>>, userAgent: string): string | undefined {
+function findName(names: Readonly<Record<string, string>>, userAgent: string): string | undefined {
   return Object.entries(names).find(([sign]) => userAgent.includes(sign))?.[1]
 }
 
-/** What a user agent says of itself; all of it when that is no browser that is known. */
+/** Shows the browser and the system of a user agent, or the whole user agent if either is unknown. */
 export function BrowserName({ userAgent }: { readonly userAgent: string }) {
-  const names = [found(browsers, userAgent), found(systems, userAgent)].filter((name) => name !== undefined)
+  const names = [findName(browsers, userAgent), findName(systems, userAgent)].filter((name) => name !== undefined)
   return <bdi title={userAgent}>{names.length === 2 ? names.join(' · ') : userAgent}</bdi>
 }

@@ -7,12 +7,12 @@ export type Look = 'primary' | 'plain' | 'danger' | 'quiet'
 
 export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'isPending'> {
   readonly look?: Look | undefined
-  /** Being carried out: a second press does nothing. */
+  /** The action is in progress, and further presses are ignored. */
   readonly pending?: boolean | undefined
   readonly className?: string
 }
 
-/** React Aria's own `isPending` has screen readers told of an element that is gone when the button is. */
+/** Does not use React Aria's `isPending`, whose announcement refers to an element that is removed together with the button. */
 export function Button({ look = 'plain', pending = false, className = '', onPress, ...props }: ButtonProps) {
   const classes = `Button Button-${look} ${pending ? 'Button-pending' : ''} ${className}`
   return (
@@ -25,12 +25,12 @@ export function Button({ look = 'plain', pending = false, className = '', onPres
   )
 }
 
-interface LookingLinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+interface ButtonLinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   readonly look?: Look
 }
 
-/** A link to a page that looks like a button. */
-export const ButtonLink = createLink(({ look = 'plain', children, ...props }: LookingLinkProps) => (
+/** A link to a page, styled as a button. */
+export const ButtonLink = createLink(({ look = 'plain', children, ...props }: ButtonLinkProps) => (
   <a {...props} className={`Button Button-${look}`}>
     {children}
   </a>

@@ -4,7 +4,7 @@ import {
   type CheckboxGroupProps as AriaGroupProps,
   type CheckboxProps as AriaProps,
 } from 'react-aria-components'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 
 interface CheckboxProps
   extends Pick<AriaProps, 'name' | 'value' | 'defaultSelected' | 'isSelected' | 'onChange' | 'isDisabled'> {
@@ -20,7 +20,7 @@ export function Checkbox({ label, ...props }: CheckboxProps) {
   )
 }
 
-interface CheckboxGroupProps extends FieldWords, Pick<AriaGroupProps, 'name' | 'value' | 'defaultValue' | 'onChange'> {
+interface CheckboxGroupProps extends FieldTexts, Pick<AriaGroupProps, 'name' | 'value' | 'defaultValue' | 'onChange'> {
   readonly options: readonly { readonly value: string; readonly label: string }[]
 }
 

@@ -13,12 +13,12 @@ interface Choosable {
 
 type Visible = Record<string, boolean>
 
-/** The columns' own choice, and over it what this browser has kept under the key. */
+/** Returns which columns are visible: the choice stored in this browser under the key, or else all that are not optional. */
 export function useColumnChoice(columns: readonly Choosable[], key: string | undefined) {
   const name = `columns.${key}`
   const [chosen, setChosen] = useState<readonly string[] | undefined>(() => {
-    const kept = key === undefined ? undefined : preference(name)
-    return kept?.split(',')
+    const stored = key === undefined ? undefined : preference(name)
+    return stored?.split(',')
   })
   const choose = (ids: readonly string[]) => {
     setPreference(name, ids.join(','))

@@ -1,9 +1,9 @@
 import { ComboBox as AriaComboBox, Button, Input, type Key, Popover } from 'react-aria-components'
 import { useText } from '../app/texts'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 import { type Option, Options } from './Select'
 
-interface ComboBoxProps extends FieldWords {
+interface ComboBoxProps extends FieldTexts {
   readonly options: readonly Option[]
   readonly name?: string
   readonly value?: string
@@ -11,10 +11,10 @@ interface ComboBoxProps extends FieldWords {
   readonly onChange?: (value: string) => void
 }
 
-/** A choice among many, found by typing. */
-export function ComboBox({ options, name, value, defaultValue, onChange, ...words }: ComboBoxProps) {
+/** A choice from a long list, with a search field. */
+export function ComboBox({ options, name, value, defaultValue, onChange, ...texts }: ComboBoxProps) {
   const text = useText()
-  const { required = true, description } = words
+  const { required = true, description } = texts
   const chosen = {
     ...(value === undefined ? {} : { value }),
     ...(defaultValue === undefined ? {} : { defaultValue }),
@@ -30,7 +30,7 @@ export function ComboBox({ options, name, value, defaultValue, onChange, ...word
       isRequired={required}
       className="Field"
     >
-      <FieldLabel {...words} required={required} />
+      <FieldLabel {...texts} required={required} />
       <div className="ComboBox-box">
         <Input className="Field-input" />
         <Button className="ComboBox-button" aria-label={text('common.showOptions')}>

@@ -9,7 +9,7 @@ interface ConfirmProps {
   readonly open: boolean
   readonly onClose: () => void
   readonly onConfirm: () => void
-  /** The button's words. */
+  /** The label of the confirming button. */
   readonly confirm: string
   readonly danger?: boolean
   readonly pending?: boolean

@@ -6,7 +6,7 @@ import './Copyable.css'
 
 interface CopyProps {
   readonly value: string
-  /** What it is. */
+  /** The name of the value, for screen readers. */
   readonly label: string
 }
 
@@ -14,12 +14,12 @@ export function CopyButton({ value, label }: CopyProps) {
   const text = useText()
   const copy = () => {
     navigator.clipboard.writeText(value).then(
-      () => notify(text('common.copied')),
+      () => notify(text('common.copied', { label })),
       () => notify(text('common.copyFailed'), 'bad'),
     )
   }
   return (
-    <Button look="quiet" className="CopyButton" aria-label={text('common.copyIt', { label })} onPress={copy}>
+    <Button look="quiet" className="CopyButton" aria-label={text('common.copyValue', { label })} onPress={copy}>
       <svg viewBox="0 0 16 16" aria-hidden="true">
         <path d="M5.5 3.5v-2h9v9h-2M1.5 5.5h9v9h-9z" />
       </svg>
@@ -28,7 +28,7 @@ export function CopyButton({ value, label }: CopyProps) {
 }
 
 interface CopyableIdProps extends CopyProps {
-  /** What is shown instead, such as digits in groups; the value itself is copied. */
+  /** Shown in place of the value, which is still what is copied. */
   readonly shown?: ReactNode
 }
 
@@ -41,7 +41,7 @@ export function CopyableId({ value, shown, label }: CopyableIdProps) {
   )
 }
 
-/** A secret that the server gives once and never again. */
+/** Shows a secret that the server returns only once. */
 export function SecretOnce({ value, label }: CopyProps) {
   const text = useText()
   return (

@@ -11,30 +11,30 @@ export interface Column<Row> {
   readonly header: string
   readonly cell: (row: Row) => ReactNode
   readonly align?: 'end'
-  /** Not shown until it is chosen. */
+  /** Hidden until the user chooses it. */
   readonly optional?: boolean
-  /** The values of `sort` that it stands for; smallest or oldest first, and the other way. */
+  /** The values of `sort` for this column: `up` is lowest or oldest first. */
   readonly sort?: { readonly up: string; readonly down: string }
-  /** May wrap; the others stay on a line. */
+  /** May wrap. Other columns stay on one line. */
   readonly wide?: boolean
 }
 
 interface DataTableProps<Row> {
-  /** What the table lists, for screen readers. */
+  /** The name of the table, for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowId: (row: Row) => string
-  /** Enter, or a click. */
+  /** Called on Enter and on a click. */
   readonly onOpen?: (row: Row) => void
   readonly selection?: { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
-  /** Any other key on a row, such as a letter. True: it was used. */
+  /** Handles any other key on a row, such as a letter. Returns whether it did anything. */
   readonly onKey?: (key: string, row: Row) => boolean
   readonly sort?: string | undefined
   readonly onSort?: (sort: string) => void
-  /** The next page; absent at the end. */
+  /** Loads the next page; omitted after the last page. */
   readonly more?: { readonly onMore: () => void; readonly pending: boolean } | undefined
-  /** Under which this browser keeps the choice of columns; without, there is none. */
+  /** The key under which this browser stores the choice of columns. Without it, columns cannot be chosen. */
   readonly columnsKey?: string
   /** Shown instead when there are no rows. */
   readonly empty: ReactNode
@@ -68,10 +68,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (rows.length === 0) return empty
   const openClicked = (event: MouseEvent<HTMLElement>, row: Row) => {
     const { target } = event
-    const isOther = target instanceof Element && target.closest(interactive) !== null
-    if (!isOther && !window.getSelection()?.toString()) onOpen?.(row)
+    const isInteractive = target instanceof Element && target.closest(interactive) !== null
+    if (!isInteractive && !window.getSelection()?.toString()) onOpen?.(row)
   }
-  // A table whose rows are moved through with the keyboard is a grid to screen readers.
+  // The role tells screen readers that the keyboard moves through rows.
   const grid = { role: 'grid', 'aria-label': label, 'aria-multiselectable': selection ? true : undefined }
   const allSelected = selection !== undefined && ids.every((id) => selection.ids.has(id))
   return (

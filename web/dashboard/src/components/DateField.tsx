@@ -17,15 +17,15 @@ import {
   Popover,
 } from 'react-aria-components'
 import { useText } from '../app/texts'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 import './DateField.css'
 
-interface DateFieldProps extends FieldWords {
+interface DateFieldProps extends FieldTexts {
   readonly name?: string
-  /** 2026-11-21, or 2026-11-21T14:05 where it is more precise than a day; '' for none. */
+  /** Such as 2026-11-21, or 2026-11-21T14:05 if the precision is finer than a day; '' if empty. */
   readonly value?: string
   readonly defaultValue?: string
-  /** Never a year that is still being typed. */
+  /** Not called while the year is still being typed. */
   readonly onChange?: (value: string) => void
   readonly min?: string | undefined
   readonly max?: string | undefined
@@ -34,8 +34,8 @@ interface DateFieldProps extends FieldWords {
 
 const firstYear = 2000
 
-/** Null for what is no date: the address may say anything. */
-function read(value: string | undefined, precision = 'day'): DateValue | null {
+/** Returns null if the text is not a date, because values from the address can be anything. */
+function parseValue(value: string | undefined, precision = 'day'): DateValue | null {
   if (!value) return null
   try {
     return precision === 'day' ? parseDate(value) : parseDateTime(value)
@@ -44,22 +44,22 @@ function read(value: string | undefined, precision = 'day'): DateValue | null {
   }
 }
 
-/** Written as the chosen language writes dates; a browser's own field follows the browser's. */
+/** A date field in the chosen language. A native field would follow the language of the browser. */
 export function DateField(props: DateFieldProps) {
-  const { name, value, defaultValue = '', onChange, min, max, precision = 'day', ...words } = props
-  const { required = false, description } = words
-  const [typed, setTyped] = useState(() => read(value ?? defaultValue, precision))
+  const { name, value, defaultValue = '', onChange, min, max, precision = 'day', ...texts } = props
+  const { required = false, description } = texts
+  const [typed, setTyped] = useState(() => parseValue(value ?? defaultValue, precision))
   const [seen, setSeen] = useState(value)
   if (value !== seen) {
     setSeen(value)
-    setTyped(read(value, precision))
+    setTyped(parseValue(value, precision))
   }
   const change = (next: DateValue | null) => {
     setTyped(next)
     if (next && next.year < firstYear) return
-    const written = next?.toString() ?? ''
-    setSeen(value === undefined ? undefined : written)
-    onChange?.(written)
+    const nextValue = next?.toString() ?? ''
+    setSeen(value === undefined ? undefined : nextValue)
+    onChange?.(nextValue)
   }
   return (
     <DatePicker
@@ -72,27 +72,27 @@ export function DateField(props: DateFieldProps) {
       placeholderValue={typed ?? today(precision)}
       isRequired={required}
       {...(name !== undefined && { name })}
-      minValue={read(min)}
-      maxValue={read(max)}
+      minValue={parseValue(min)}
+      maxValue={parseValue(max)}
     >
-      <FieldLabel {...words} required={required} />
-      <Picked />
+      <FieldLabel {...texts} required={required} />
+      <DateInputBox />
       <FieldHelp description={description} />
       <Popover className="Popover DateField-popover">
-        <Days />
+        <CalendarDialog />
       </Popover>
     </DatePicker>
   )
 }
 
-/** What an empty field begins with; for a time of day, midnight. */
+/** Returns the value that an empty field starts with. For a time, that is midnight. */
 function today(precision: string): DateValue {
   const now = new Date()
   const day = new CalendarDate(now.getFullYear(), now.getMonth() + 1, now.getDate())
   return precision === 'day' ? day : toCalendarDateTime(day)
 }
 
-function Picked() {
+function DateInputBox() {
   return (
     <Group className="Field-input DateField-box">
       <DateInput className="DateField-input">
@@ -105,7 +105,7 @@ function Picked() {
   )
 }
 
-function Days() {
+function CalendarDialog() {
   const text = useText()
   return (
     <Dialog className="DateField-dialog">

@@ -7,7 +7,7 @@ import './DateRange.css'
 interface DateRangeProps {
   /** ISO 8601, UTC. */
   readonly from?: string | undefined
-  /** Exclusive: the day that is shown is the one before. */
+  /** Exclusive, so the field shows the day before. */
   readonly to?: string | undefined
   readonly onChange: (period: Partial<Period>) => void
   readonly presets?: boolean
@@ -29,7 +29,7 @@ export function DateRange({ from, to, onChange, presets = true }: DateRangeProps
   ] as const
   return (
     <fieldset className="DateRange">
-      <legend className="unseen">{text('common.dateRange')}</legend>
+      <legend className="visually-hidden">{text('common.dateRange')}</legend>
       <DateField
         label={text('common.from')}
         required

@@ -10,11 +10,11 @@ interface DialogProps {
   readonly onClose: () => void
   readonly children: ReactNode
   readonly wide?: boolean
-  /** `alertdialog`: it asks before something is done. */
+  /** `alertdialog`: asks the user to confirm an action. */
   readonly role?: 'dialog' | 'alertdialog'
 }
 
-/** Not closed by a press outside: what was typed would be lost. */
+/** Stays open when the user presses outside of it, so that typed text is not lost. */
 export function Dialog({ title, open, onClose, children, wide = false, role = 'dialog' }: DialogProps) {
   const text = useText()
   return (

@@ -5,7 +5,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** Two units at most: "3 min 20 s". A dash when it is not known. */
+/** Shows a duration in at most two units, such as "3 min 20 s", or a dash if it is unknown. */
 export function Duration({ ms }: { readonly ms: number | null }) {
   return <span className="nowrap">{useDuration()(ms)}</span>
 }

@@ -3,7 +3,7 @@ import './Empty.css'
 
 interface EmptyProps {
   readonly title: string
-  /** What to do now. */
+  /** What the user can do next. */
   readonly children?: ReactNode
 }
 

@@ -5,7 +5,7 @@ import { Duration } from './Duration'
 import { ReceiptLink } from './ReceiptLink'
 import { Time } from './Time'
 
-/** By what the field's name says of its unit. */
+/** Shows the value of an event field. The end of the field's name states the unit, such as `Minor` or `Ms`. */
 export function EventValue({ name, value }: { readonly name: string; readonly value: unknown }): ReactNode {
   const text = useText()
   if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')

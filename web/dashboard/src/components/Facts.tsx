@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import './Facts.css'
 
 interface FactsProps {
-  /** One without a value is left out. */
+  /** Items without a value are omitted. */
   readonly items: readonly { readonly label: string; readonly value: ReactNode }[]
 }
 

@@ -3,26 +3,26 @@ import { FieldError, Label, Text } from 'react-aria-components'
 import { useText } from '../app/texts'
 import './Field.css'
 
-/** What every field says of itself. Inside React Aria's fields they are tied to the input. */
-export interface FieldWords {
+/** The texts of a field. React Aria associates them with the input. */
+export interface FieldTexts {
   readonly label: string
   readonly description?: ReactNode
   readonly required?: boolean
-  /** The label is for screen readers only. */
-  readonly unseenLabel?: boolean
+  /** Shows the label to screen readers only. */
+  readonly hiddenLabel?: boolean
 }
 
-export function FieldLabel({ label, required = true, unseenLabel = false }: FieldWords) {
+export function FieldLabel({ label, required = true, hiddenLabel = false }: FieldTexts) {
   const text = useText()
   return (
-    <Label className={unseenLabel ? 'unseen' : 'Field-label'}>
+    <Label className={hiddenLabel ? 'visually-hidden' : 'Field-label'}>
       {label}
       {!required && <span className="muted"> ({text('common.optional')})</span>}
     </Label>
   )
 }
 
-export function FieldHelp({ description }: Pick<FieldWords, 'description'>) {
+export function FieldHelp({ description }: Pick<FieldTexts, 'description'>) {
   const text = useText()
   return (
     <>
@@ -33,7 +33,7 @@ export function FieldHelp({ description }: Pick<FieldWords, 'description'>) {
       )}
       <FieldError className="Field-error">
         {({ validationDetails, validationErrors }) =>
-          validationDetails.valueMissing ? text('common.needed') : validationErrors.join(' ')
+          validationDetails.valueMissing ? text('common.required') : validationErrors.join(' ')
         }
       </FieldError>
     </>

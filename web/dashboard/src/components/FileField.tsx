@@ -10,7 +10,7 @@ interface FileFieldProps {
   readonly required?: boolean
 }
 
-/** In the form's data: a File, whose size is 0 when none was chosen. */
+/** A file input. The form data contains a File, whose size is 0 if none was chosen. */
 export function FileField({ name, label, accept, description, required = false }: FileFieldProps) {
   const text = useText()
   const id = useId()
@@ -33,7 +33,7 @@ export function FileField({ name, label, accept, description, required = false }
         aria-invalid={isMissing}
         aria-describedby={described || undefined}
         onInvalid={(event) => {
-          // The browser would say it in words, and perhaps a language, of its own.
+          // The browser's own message may be in a different language.
           event.preventDefault()
           setMissing(true)
         }}
@@ -46,7 +46,7 @@ export function FileField({ name, label, accept, description, required = false }
       )}
       {isMissing && (
         <span id={`${id}-error`} className="Field-error">
-          {text('common.needed')}
+          {text('common.required')}
         </span>
       )}
     </div>

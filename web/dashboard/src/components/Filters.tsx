@@ -15,26 +15,26 @@ export type FilterField =
       readonly label: string
       readonly options: readonly { readonly value: string; readonly label: string }[]
     }
-  /** Two parameters: created from, and before. */
+  /** A period, in two parameters: from, and before. */
   | { readonly type: 'dates'; readonly from: string; readonly to: string }
 
 type Values = Readonly<Record<string, string | undefined>>
 
 interface FiltersProps {
-  /** The address's search parameters. */
+  /** The search parameters of the address. */
   readonly values: Values
-  /** Those of the fields alone: what else the address says stays with whoever navigates. */
+  /** Receives the values of these fields only. The caller keeps other parameters of the address. */
   readonly onChange: (values: Values) => void
   readonly fields: readonly FilterField[]
 }
 
-const settleMs = 350
+const debounceMs = 350
 
 function namesOf(field: FilterField): readonly string[] {
   return field.type === 'dates' ? [field.from, field.to] : [field.name]
 }
 
-/** Each change is in the address at once, text when typing pauses. */
+/** Filters whose values are kept in the address. Text is applied when typing pauses, everything else immediately. */
 export function Filters({ values, onChange, fields }: FiltersProps) {
   const text = useText()
   const [isOpen, setOpen] = useState(false)
@@ -45,7 +45,7 @@ export function Filters({ values, onChange, fields }: FiltersProps) {
   return (
     <search className={isOpen ? 'Filters Filters-open' : 'Filters'}>
       <Button className="Filters-toggle" aria-expanded={isOpen} onPress={() => setOpen(!isOpen)}>
-        {text('common.filtersActive', { count: active })}
+        {text('common.filters', { count: active })}
       </Button>
       <div className="Filters-fields">
         {fields.map((field) => (
@@ -96,9 +96,9 @@ function Filter({ field, values, set }: FilterProps) {
           {...field}
           label={`${field.label} (${amounts.code})`}
           value={values[field.name]}
-          write={(minor) => (/^\d{1,15}$/.test(minor) ? amounts.formatField(BigInt(minor)) : '')}
-          read={(typed) => amounts.parse(typed)?.toString()}
-          tell={(minor) => set({ [field.name]: minor })}
+          format={(minor) => (/^\d{1,15}$/.test(minor) ? amounts.formatField(BigInt(minor)) : '')}
+          parse={(typed) => amounts.parse(typed)?.toString()}
+          onChange={(minor) => set({ [field.name]: minor })}
         />
       )
     case 'text':
@@ -106,9 +106,9 @@ function Filter({ field, values, set }: FilterProps) {
         <TypedFilter
           {...field}
           value={values[field.name]}
-          write={(words) => words}
-          read={(typed) => typed.trim()}
-          tell={(words) => set({ [field.name]: words })}
+          format={(value) => value}
+          parse={(typed) => typed.trim()}
+          onChange={(value) => set({ [field.name]: value })}
         />
       )
     default:
@@ -120,36 +120,36 @@ interface TypedFilterProps {
   readonly label: string
   readonly description?: string
   readonly type: 'text' | 'amount'
-  /** As the address has it. */
+  /** The value in the address. */
   readonly value: string | undefined
-  /** How such a value is typed. */
-  readonly write: (value: string) => string
-  /** The value that was typed; undefined when it is none, and nothing is told. */
-  readonly read: (typed: string) => string | undefined
-  readonly tell: (value: string | undefined) => void
+  /** Returns a value as the user types it. */
+  readonly format: (value: string) => string
+  /** Returns the value of the typed text, or `undefined` if it is invalid. Invalid text changes nothing. */
+  readonly parse: (typed: string) => string | undefined
+  readonly onChange: (value: string | undefined) => void
 }
 
-/** What is being typed is never overwritten by what was told of it before; the address's own changes (back, cleared) are. */
-function TypedFilter({ label, description, type, value, write, read, tell }: TypedFilterProps) {
-  const [typed, setTyped] = useState(() => write(value ?? ''))
+/** Keeps the typed text while its own earlier value arrives in the address. Other changes of the address, such as Back, replace it. */
+function TypedFilter({ label, description, type, value, format, parse, onChange }: TypedFilterProps) {
+  const [typed, setTyped] = useState(() => format(value ?? ''))
   const [seen, setSeen] = useState(value)
-  const [told, setTold] = useState(value)
+  const [applied, setApplied] = useState(value)
   if (value !== seen) {
     setSeen(value)
-    if (value !== told) {
-      setTold(value)
-      setTyped(write(value ?? ''))
+    if (value !== applied) {
+      setApplied(value)
+      setTyped(format(value ?? ''))
     }
   }
-  const settle = useEffectEvent((words: string) => {
-    const next = words === '' ? '' : read(words)
-    if (next === undefined || next === (told ?? '')) return
-    setTold(next || undefined)
-    tell(next || undefined)
+  const apply = useEffectEvent((text: string) => {
+    const next = text === '' ? '' : parse(text)
+    if (next === undefined || next === (applied ?? '')) return
+    setApplied(next || undefined)
+    onChange(next || undefined)
   })
-  // Only typing starts the wait anew: what is around it changes twice a second while the page is live.
+  // Only typing restarts the timer: live pages render this component twice a second.
   useEffect(() => {
-    const timer = setTimeout(settle, settleMs, typed)
+    const timer = setTimeout(apply, debounceMs, typed)
     return () => clearTimeout(timer)
   }, [typed])
   return (

@@ -9,9 +9,9 @@ import './Form.css'
 
 interface FormProps {
   readonly onSubmit: (data: FormData) => void
-  /** What the server said: at the fields that it names, and above the buttons. */
+  /** Shown at the fields that the server names, and above the buttons. */
   readonly error: Error | null
-  /** The button's words. */
+  /** The label of the submit button. */
   readonly submit: string
   readonly pending: boolean
   readonly cancel?: (() => void) | undefined
@@ -24,8 +24,8 @@ const noFields = {}
 export function Form({ onSubmit, error, submit, pending, cancel, danger = false, children }: FormProps) {
   const text = useText()
   const serverWords = useServerWords()
-  // A refused field holds the form back. What was wrong with it may be mended in another, so any change takes the refusal back.
-  const [answered, setAnswered] = useState<Error | null>(null)
+  // A field with a server error blocks the form. The fix may be in a different field, so any input clears all server errors.
+  const [dismissed, setDismissed] = useState<Error | null>(null)
   const [names, setNames] = useState<readonly string[]>([])
   const handle = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
@@ -42,12 +42,12 @@ export function Form({ onSubmit, error, submit, pending, cancel, danger = false,
     if (error) ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [error])
   const fields = useMemo(() => {
-    if (!(error instanceof ApiError) || error === answered) return noFields
-    return Object.fromEntries(Object.entries(error.fields).map(([name, said]) => [name, serverWords.field(said)]))
-  }, [error, answered, serverWords])
+    if (!(error instanceof ApiError) || error === dismissed) return noFields
+    return Object.fromEntries(Object.entries(error.fields).map(([name, message]) => [name, serverWords.field(message)]))
+  }, [error, dismissed, serverWords])
   return (
     <AriaForm ref={ref} className="Form" onSubmit={handle} validationErrors={fields}>
-      <div className="Form-fields" onInput={() => setAnswered(error)}>
+      <div className="Form-fields" onInput={() => setDismissed(error)}>
         {children}
       </div>
       {error && <Problem error={error} shownFields={names} />}

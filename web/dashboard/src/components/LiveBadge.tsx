@@ -4,12 +4,12 @@ import { Badge, type Tone } from './Badge'
 
 const tones: { readonly [state in LiveState]: Tone } = { connecting: 'wait', live: 'good', paused: 'off', lost: 'bad' }
 
-/** Whether what is shown follows what happens. */
+/** Shows whether the page updates automatically. */
 export function LiveBadge({ state }: { readonly state: LiveState }) {
   const text = useText()
   return (
     <output className="screen-only">
-      <Badge tone={tones[state]}>{text(`live.${state}`)}</Badge>
+      <Badge tone={tones[state]}>{text(`common.live.${state}`)}</Badge>
     </output>
   )
 }

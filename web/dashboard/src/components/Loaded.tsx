@@ -4,7 +4,7 @@ import { Problem } from './Problem'
 import './Loaded.css'
 
 interface LoadedProps<Data> {
-  /** Of useQuery. */
+  /** The result of useQuery. */
   readonly query: {
     readonly data: Data | undefined
     readonly error: Error | null
@@ -13,7 +13,7 @@ interface LoadedProps<Data> {
   readonly children: (data: NonNullable<Data>) => ReactNode
 }
 
-/** What was fetched before stays while it cannot be fetched again, and says that it may be old by the problem above it. */
+/** Shows the data of a query. If fetching it again fails, the earlier data stays below the error. */
 export function Loaded<Data>({ query: { data, error, refetch }, children }: LoadedProps<Data>) {
   return (
     <>

@@ -12,11 +12,11 @@ export interface MenuEntry {
 }
 
 interface MenuProps {
-  /** Of the button. */
+  /** The label of the button. */
   readonly label: ReactNode
   readonly items: readonly MenuEntry[]
   readonly look?: Look
-  /** For a button whose label is a sign. */
+  /** The accessible name of the button, if its label alone is not enough. */
   readonly name?: string
 }
 
@@ -29,9 +29,9 @@ export function Menu({ label, items, look = 'plain', name }: MenuProps) {
       </Button>
       <Popover className="Popover">
         <AriaMenu className="Options" disabledKeys={items.filter(({ disabled }) => disabled).map(({ id }) => id)}>
-          {items.map(({ id, label: words, onAction, tone }) => (
+          {items.map(({ id, label: itemLabel, onAction, tone }) => (
             <MenuItem key={id} id={id} onAction={onAction} className={tone ? `Option Option-${tone}` : 'Option'}>
-              {words}
+              {itemLabel}
             </MenuItem>
           ))}
         </AriaMenu>

@@ -5,19 +5,19 @@ import './Page.css'
 
 interface PageProps {
   readonly title: string
-  /** Beside the heading, such as the mark of a status. */
-  readonly mark?: ReactNode
+  /** Shown next to the heading, such as a live badge. */
+  readonly badge?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
 }
 
-/** The path that was shown last: whoever comes from elsewhere in the pages is told where they are, by the focus on the heading. */
+/** The path shown last. When another page opens, the focus moves to its heading, so that screen readers announce it. */
 let shownPath: string | undefined
 
-export function Page({ title, mark, actions, children }: PageProps) {
+export function Page({ title, badge, actions, children }: PageProps) {
   const text = useText()
   const heading = useRef<HTMLHeadingElement>(null)
-  // The address where the pages have arrived: while the next page is fetched, the one before is still here.
+  // The resolved location: while the next page is being fetched, the previous page is still shown.
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   const documentTitle = text('shell.titleOf', { page: title })
   useEffect(() => {
@@ -35,7 +35,7 @@ export function Page({ title, mark, actions, children }: PageProps) {
           <h1 ref={heading} tabIndex={-1}>
             {title}
           </h1>
-          {mark}
+          {badge}
         </div>
         {actions && <div className="Page-actions">{actions}</div>}
       </div>

@@ -7,16 +7,16 @@ import './Problem.css'
 interface ProblemProps {
   readonly error: Error | null
   readonly retry?: (() => void) | undefined
-  /** Fields whose messages stand somewhere else. */
+  /** The fields whose messages are shown elsewhere. */
   readonly shownFields?: readonly string[]
-  /** Something was asked for, and nothing to be done. */
+  /** The failed request was a read, not a change. */
   readonly reading?: boolean
 }
 
-/** What went wrong, whether anything was done, and what to do now. */
+/** Shows what went wrong, whether anything was changed, and what to do next. */
 export function Problem({ error, retry, shownFields = [], reading = false }: ProblemProps) {
   const text = useText()
-  const { title, help } = useWords(error, reading)
+  const { title, help } = useErrorTexts(error, reading)
   const serverWords = useServerWords()
   if (!error) return null
   const { details, fields } = error instanceof ApiError ? error : { details: null, fields: {} }
@@ -38,16 +38,16 @@ export function Problem({ error, retry, shownFields = [], reading = false }: Pro
   )
 }
 
-function useWords(error: Error | null, reading: boolean): { readonly title: string; readonly help: string } {
+function useErrorTexts(error: Error | null, reading: boolean): { readonly title: string; readonly help: string } {
   const text = useText()
   const known = useKnownText()
   if (!(error instanceof ApiError)) return { title: text('errors.crashed'), help: text('errors.crashedHelp') }
   const { outcome, refusal, message } = error
   if (outcome === 'unknown') return { title: text('errors.unknown'), help: text('errors.unknownHelp') }
-  const said = refusal === undefined ? undefined : (known(`errors.name.${refusal}`) ?? message)
+  const reason = refusal === undefined ? undefined : (known(`errors.name.${refusal}`) ?? message)
   if (outcome === 'unreachable') {
-    return { title: text('errors.unreachable'), help: said ?? text('errors.unreachableHelp') }
+    return { title: text('errors.unreachable'), help: reason ?? text('errors.unreachableHelp') }
   }
   const title = refusal === undefined ? undefined : known(`errors.title.${refusal}`)
-  return { title: title ?? text(reading ? 'errors.notShown' : 'errors.refused'), help: said ?? message }
+  return { title: title ?? text(reading ? 'errors.notShown' : 'errors.refused'), help: reason ?? message }
 }

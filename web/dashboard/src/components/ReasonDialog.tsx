@@ -6,27 +6,27 @@ import { Dialog } from './Dialog'
 import { Form } from './Form'
 import { TextField } from './TextField'
 
-interface ReasonDialogProps<Answer> {
+interface ReasonDialogProps<Result> {
   readonly title: string
   readonly submit: string
-  /** What kind of reason, and who reads it. */
+  /** The help text of the reason: where it is kept, and who reads it. */
   readonly reasonHelp: string
-  readonly run: (reason: string) => Promise<Answer>
+  readonly run: (reason: string) => Promise<Result>
   readonly refresh: readonly QueryKey[]
-  readonly done: (answer: Answer) => void
+  readonly onSuccess: (result: Result) => void
   readonly onClose: () => void
-  /** What it is about and what follows; also what has to be typed before the reason. */
+  /** The consequences of the decision, and fields that come before the reason. */
   readonly children: ReactNode
 }
 
-/** For what is decided with a reason that stays in the log, and is not taken back. */
-export function ReasonDialog<Answer>(props: ReasonDialogProps<Answer>) {
-  const { title, submit, reasonHelp, run, refresh, done, onClose, children } = props
+/** Asks for the reason of a permanent decision. The reason is kept in the log. */
+export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
+  const { title, submit, reasonHelp, run, refresh, onSuccess, onClose, children } = props
   const text = useText()
   const action = useAction({
     run: (data: FormData) => run(String(data.get('reason')).trim()),
     refresh,
-    done,
+    onSuccess,
   })
   return (
     <Dialog title={title} open onClose={onClose}>
@@ -41,7 +41,7 @@ export function ReasonDialog<Answer>(props: ReasonDialogProps<Answer>) {
         {children}
         <TextField
           name="reason"
-          label={text('operations.reason')}
+          label={text('fields.reason')}
           description={reasonHelp}
           maxLength={500}
           multiline

@@ -3,14 +3,14 @@ import './Segments.css'
 import type { Option } from './Select'
 
 interface SegmentsProps {
-  /** For screen readers. */
+  /** The name of the choice, for screen readers. */
   readonly label: string
   readonly options: readonly Option[]
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-/** One of two or three, all of them in sight. */
+/** A choice of two or three options that are all visible. */
 export function Segments({ label, options, value, onChange }: SegmentsProps) {
   const change = ([chosen]: Iterable<Key>) => chosen !== undefined && onChange(String(chosen))
   return (

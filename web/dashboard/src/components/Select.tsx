@@ -7,7 +7,7 @@ import {
   Popover,
   SelectValue,
 } from 'react-aria-components'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 import './Select.css'
 
 export interface Option {
@@ -15,7 +15,7 @@ export interface Option {
   readonly label: string
 }
 
-interface SelectProps extends FieldWords {
+interface SelectProps extends FieldTexts {
   readonly options: readonly Option[]
   readonly name?: string
   readonly value?: string
@@ -24,8 +24,8 @@ interface SelectProps extends FieldWords {
   readonly placeholder?: string
 }
 
-export function Select({ options, name, value, defaultValue, onChange, placeholder, ...words }: SelectProps) {
-  const { required = true, description } = words
+export function Select({ options, name, value, defaultValue, onChange, placeholder, ...texts }: SelectProps) {
+  const { required = true, description } = texts
   const chosen = {
     ...(value === undefined ? {} : { value }),
     ...(defaultValue === undefined ? {} : { defaultValue }),
@@ -35,7 +35,7 @@ export function Select({ options, name, value, defaultValue, onChange, placehold
   const change = (key: Key | null) => onChange?.(String(key ?? ''))
   return (
     <AriaSelect {...chosen} onChange={change} isRequired={required && name !== undefined} className="Field Select">
-      <FieldLabel {...words} required={required} />
+      <FieldLabel {...texts} required={required} />
       <Button className="Field-input Select-button">
         <SelectValue className="Select-value" />
         <span aria-hidden="true">▾</span>

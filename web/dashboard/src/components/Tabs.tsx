@@ -5,7 +5,7 @@ import './Tabs.css'
 interface TabsProps {
   readonly label: string
   readonly items: readonly { readonly id: string; readonly label: string; readonly content: ReactNode }[]
-  /** Where the address says which is shown. */
+  /** The shown tab, if the address determines it. */
   readonly selected?: string
   readonly onSelect?: (id: string) => void
 }
@@ -33,7 +33,7 @@ export function Tabs({ label, items, selected, onSelect }: TabsProps) {
   )
 }
 
-/** A phone has no room for all of them. */
+/** Scrolls to the selected tab, because not all tabs fit on a phone. */
 function intoView(tab: HTMLDivElement | null): void {
   tab?.scrollIntoView({ inline: 'center', block: 'nearest' })
 }

@@ -1,8 +1,8 @@
 import { type TextFieldProps as AriaProps, TextField as AriaTextField, Input, TextArea } from 'react-aria-components'
-import { FieldHelp, FieldLabel, type FieldWords } from './Field'
+import { FieldHelp, FieldLabel, type FieldTexts } from './Field'
 
 interface TextFieldProps
-  extends FieldWords,
+  extends FieldTexts,
     Pick<
       AriaProps,
       | 'name'
@@ -30,7 +30,7 @@ export function TextField(props: TextFieldProps) {
     label,
     description,
     required = false,
-    unseenLabel = false,
+    hiddenLabel = false,
     multiline = false,
     placeholder = '',
     spellCheck = multiline,
@@ -38,7 +38,7 @@ export function TextField(props: TextFieldProps) {
   } = props
   return (
     <AriaTextField {...field} spellCheck={spellCheck ? 'true' : 'false'} isRequired={required} className="Field">
-      <FieldLabel label={label} required={required} unseenLabel={unseenLabel} />
+      <FieldLabel label={label} required={required} hiddenLabel={hiddenLabel} />
       {multiline ? (
         <TextArea className="Field-input" placeholder={placeholder} />
       ) : (

@@ -27,7 +27,7 @@ function subscribe(listener: () => void) {
   }
 }
 
-/** Milliseconds, new every ten seconds; one timer for all that look. */
+/** Returns the time in milliseconds, updated every ten seconds by one timer for all components. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
@@ -35,11 +35,11 @@ export function useNow(): number {
 interface TimeProps {
   /** ISO 8601. */
   readonly at: string
-  /** Day and time instead of "5 minutes ago". */
+  /** Shows the date and time instead of "5 minutes ago". */
   readonly exact?: boolean
 }
 
-/** In the viewer's zone; the other way of saying it is in the title. */
+/** Shows a time in the viewer's zone. The tooltip shows it in the other form, relative or exact. */
 export function Time({ at, exact = false }: TimeProps) {
   const intl = useIntl()
   const clock = useNow()

@@ -32,7 +32,7 @@ function subscribe(listener: () => void) {
   return () => void listeners.delete(listener)
 }
 
-/** Told to everybody, screen readers too. What went wrong stays until it is dismissed. */
+/** Shows a message and announces it to screen readers. Messages about failures stay until they are dismissed. */
 export function notify(message: string, tone: ToastTone = 'good'): void {
   lastId += 1
   const id = lastId
@@ -40,7 +40,7 @@ export function notify(message: string, tone: ToastTone = 'good'): void {
   if (tone !== 'bad') setTimeout(() => dismiss(id), shownForMs)
 }
 
-/** Once, in the shell; there from the start, so that what comes into it is announced. */
+/** Rendered once, in the shell. It is always present, because screen readers announce only changes of an existing region. */
 export function Toasts() {
   const text = useText()
   const shown = useSyncExternalStore(subscribe, () => toasts)

@@ -3,7 +3,7 @@ interface Currency {
   readonly digits: number
 }
 
-/** How amounts of a currency are written in a locale, and read. */
+/** Returns functions that format and parse amounts of a currency as a locale writes them. */
 export function amountsIn(locale: string, { code, digits }: Currency) {
   const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits }
   const withCurrency = new Intl.NumberFormat(locale, { style: 'currency', currency: code, ...fraction })
@@ -15,21 +15,21 @@ export function amountsIn(locale: string, { code, digits }: Currency) {
     digits,
     format: (minor: number | bigint) => withCurrency.format(exact(minor)),
     formatPlain: (minor: number | bigint) => plain.format(exact(minor)),
-    /** As it stands in a field. */
+    /** Formats an amount for an input field, without grouping. */
     formatField: (minor: number | bigint) => ungrouped.format(exact(minor)),
-    /** Minor units of what was typed; undefined when it is no amount, or could be read in two ways. */
+    /** Returns the minor units of the typed amount, or `undefined` if it is invalid or ambiguous. */
     parse: (text: string) => parseAmount(text, separatorsOf(plain), digits),
   }
 }
 
-/** Minor units are hundredths whatever the currency: those without decimals have whole hundreds of them. */
+/** Minor units are hundredths in every currency. Amounts of a currency without decimals are multiples of 100. */
 const minorDigits = 2
 
-/** The decimal text, so that no amount passes through a floating-point number. */
+/** Returns the amount as decimal text, so that it never becomes a floating-point number. */
 function decimalOf(minor: bigint): Intl.StringNumericLiteral {
   const sign = minor < 0n ? '-' : ''
-  const figures = String(minor < 0n ? -minor : minor).padStart(minorDigits + 1, '0')
-  return `${sign}${figures.slice(0, -minorDigits)}.${figures.slice(-minorDigits)}` as Intl.StringNumericLiteral
+  const digits = String(minor < 0n ? -minor : minor).padStart(minorDigits + 1, '0')
+  return `${sign}${digits.slice(0, -minorDigits)}.${digits.slice(-minorDigits)}` as Intl.StringNumericLiteral
 }
 
 interface Separators {
@@ -43,7 +43,7 @@ function separatorsOf(format: Intl.NumberFormat): Separators {
   return { group: find('group') ?? ',', decimal: find('decimal') ?? '.' }
 }
 
-/** Groups are of three digits, so that 100.50 in Turkish is a hundred and a half and never ten thousand. */
+/** Accepts only groups of three digits, so that 100.50 in Turkish is one hundred and a half, never ten thousand. */
 function parseAmount(text: string, { group, decimal }: Separators, digits: number): number | undefined {
   const typed = text.replaceAll(/\s/g, '')
   const grouped = typed.split(group.trim() || ' ')

@@ -1,12 +1,12 @@
-/** Days of the viewer's zone, as date fields have them (2026-11-21), and the moments at which they begin (ISO 8601, UTC). */
+/** Days in the viewer's time zone, written like 2026-11-21, and the times at which they start (ISO 8601, UTC). */
 
 const twoDigits = (value: number) => String(value).padStart(2, '0')
 
-export function dayOf(moment: Date): string {
-  return `${moment.getFullYear()}-${twoDigits(moment.getMonth() + 1)}-${twoDigits(moment.getDate())}`
+export function dayOf(time: Date): string {
+  return `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`
 }
 
-/** Undefined when it is no day. */
+/** Returns `undefined` if the text is not a day. */
 export function startOf(day: string, offsetDays = 0): string | undefined {
   const [year, month, date] = day.split('-').map(Number)
   if (!year || !month || !date || year < 2000 || year > 9999) return undefined
@@ -19,7 +19,7 @@ export interface Period {
   readonly to: string
 }
 
-/** The last `days` days; the last of them is `endsBefore` days before today. */
+/** Returns a period of `days` days that ends `endsBefore` days before the end of today. */
 export function lastDays(days: number, endsBefore = 0): Period {
   const today = dayOf(new Date())
   return { from: startOf(today, 1 - days - endsBefore)!, to: startOf(today, 1 - endsBefore)! }

@@ -3,7 +3,7 @@ import { useIntl } from 'react-intl'
 import { useSession } from '../app/current-session'
 import { amountsIn } from './amount-format'
 
-/** How this viewer writes amounts of the service's currency. */
+/** Returns functions that format and parse amounts in the service's currency and the viewer's locale. */
 export function useAmounts() {
   const { locale } = useIntl()
   const { currency } = useSession()

@@ -6,11 +6,14 @@ interface RowKeysOptions {
   readonly selection:
     | { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
     | undefined
-  /** Any other key; true when it meant something. */
+  /** Handles any other key. Returns whether it did anything. */
   readonly press: (key: string, index: number) => boolean
 }
 
-/** Arrows or j and k, Home and End move; Enter opens; space selects, with Shift all from the last that was. */
+/**
+ * Moves through rows with the arrow keys, j, k, Home and End. Enter opens a row. Space selects it, and Shift+space selects the range from
+ * the row that was selected last.
+ */
 export function useRowKeys({ ids, open, selection, press }: RowKeysOptions) {
   const ref = useRef<HTMLTableSectionElement>(null)
   const [activeId, setActiveId] = useState<string>()
@@ -52,7 +55,7 @@ export function useRowKeys({ ids, open, selection, press }: RowKeysOptions) {
     return true
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // Of the row itself: keys in a button or a field of it are theirs.
+    // Buttons and fields inside a row handle their own keys.
     const isRow = event.target instanceof HTMLTableRowElement
     if (!isRow || event.ctrlKey || event.metaKey || event.altKey) return
     if (act(event)) event.preventDefault()

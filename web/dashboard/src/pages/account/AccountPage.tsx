@@ -16,14 +16,14 @@ export function AccountPage() {
     <Page title={text('account.title')}>
       <div className="AccountPage">
         <div className="stack">
-          <Who />
+          <Profile />
           <SecondFactor />
         </div>
-        <Card title={text('account.password')}>
+        <Card title={text('fields.password')}>
           <p className="muted">{text('account.passwordHelp')}</p>
           <ChangePassword
             currentLabel={text('account.currentPassword')}
-            done={() => notify(text('account.passwordChanged'))}
+            onChanged={() => notify(text('account.passwordChanged'))}
           />
         </Card>
       </div>
@@ -32,19 +32,19 @@ export function AccountPage() {
   )
 }
 
-function Who() {
+function Profile() {
   const text = useText()
   const { user } = useSession()
   const nameOf = useMerchantName()
-  const merchants = user.merchantIds?.map(nameOf).join(', ') ?? text('shell.allMerchants')
+  const merchants = user.merchantIds?.map(nameOf).join(', ') ?? text('common.allMerchants')
   return (
-    <Card title={text('account.who')}>
+    <Card title={text('account.profile')}>
       <Facts
         items={[
-          { label: text('account.name'), value: user.name },
-          { label: text('account.email'), value: user.email },
-          { label: text('account.role'), value: text(`common.role.${user.role}`) },
-          { label: text('account.merchants'), value: merchants },
+          { label: text('fields.name'), value: user.name },
+          { label: text('fields.email'), value: user.email },
+          { label: text('fields.role'), value: text(`common.role.${user.role}`) },
+          { label: text('fields.merchantIds'), value: merchants },
         ]}
       />
     </Card>

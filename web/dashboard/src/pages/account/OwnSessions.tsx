@@ -21,12 +21,12 @@ const queryKey = ['own-sessions']
 
 export function OwnSessions() {
   const text = useText()
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const query = useQuery({ queryKey, queryFn: ({ signal }) => api.get<SessionsAnswer>('/sessions', {}, signal) })
-  const everywhere = useAction({ run: () => api.send('DELETE', '/sessions'), done: () => setSession(null) })
+  const everywhere = useAction({ run: () => api.send('DELETE', '/sessions'), onSuccess: () => setSession(null) })
   const end = useAction({
     run: (sessionId: string) => api.send('DELETE', `/sessions/${sessionId}`),
-    done: () => notify(text('account.ended')),
+    onSuccess: () => notify(text('account.ended')),
     refresh: [queryKey],
   })
   const columns = useColumns(end.start)
@@ -34,7 +34,7 @@ export function OwnSessions() {
     <Card
       title={text('account.sessions')}
       actions={
-        <Button look="danger" onPress={() => setAsking(true)}>
+        <Button look="danger" onPress={() => setConfirming(true)}>
           {text('account.everywhere')}
         </Button>
       }
@@ -47,8 +47,8 @@ export function OwnSessions() {
       </Loaded>
       <Confirm
         title={text('account.everywhereTitle')}
-        open={isAsking}
-        onClose={() => setAsking(false)}
+        open={isConfirming}
+        onClose={() => setConfirming(false)}
         onConfirm={() => everywhere.start()}
         confirm={text('account.everywhere')}
         pending={everywhere.pending}
@@ -69,11 +69,11 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
   const text = useText()
   const intl = useIntl()
   return [
-    { id: 'device', header: text('account.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
-    { id: 'address', header: text('account.address'), cell: ({ address }) => address },
-    { id: 'lastSeen', header: text('account.lastSeen'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-    { id: 'signedIn', header: text('account.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} exact /> },
-    { id: 'expires', header: text('account.expires'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'device', header: text('fields.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
+    { id: 'address', header: text('fields.address'), cell: ({ address }) => address },
+    { id: 'lastSeen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'signedIn', header: text('fields.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} exact /> },
+    { id: 'expires', header: text('fields.endsAt'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
     {
       id: 'end',
       header: text('common.actions'),
@@ -82,7 +82,7 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
           <Badge tone="info">{text('account.thisSession')}</Badge>
         ) : (
           <Button
-            aria-label={text('account.endIt', { address, when: exactTime(intl, createdAt) })}
+            aria-label={text('account.endSession', { address, when: exactTime(intl, createdAt) })}
             onPress={() => end(sessionId)}
           >
             {text('account.end')}

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { encode } from 'uqr'
 
-/** Black on white in both themes, as scanners want it. */
+/** Shows a QR code, black on white in both themes, because scanners expect that. */
 export function QrCode({ content, label }: { readonly content: string; readonly label: string }) {
   const { size, path } = useMemo(() => {
     const { size, data } = encode(content, { border: 3 })

@@ -23,45 +23,45 @@ export function SecondFactor() {
   const { hasSecondFactor } = useSession().user
   const [offer, setOffer] = useState<SecondFactorOffer>()
   const [isRemoving, setRemoving] = useState(false)
-  const asked = useAction({ run: () => api.send<SecondFactorOffer>('POST', path), done: setOffer })
+  const setup = useAction({ run: () => api.send<SecondFactorOffer>('POST', path), onSuccess: setOffer })
   const removal = useAction({
     run: () => api.send<Session>('DELETE', path),
-    done: (session) => {
+    onSuccess: (session) => {
       setSession(session)
       setRemoving(false)
-      notify(text('account.removed'))
+      notify(text('account.turnedOff'))
     },
   })
   return (
-    <Card title={text('account.secondFactor')}>
+    <Card title={text('account.twoFactor')}>
       <div>
         <Badge tone={hasSecondFactor ? 'good' : 'off'}>{text(hasSecondFactor ? 'common.yes' : 'common.no')}</Badge>
       </div>
-      <p>{text(hasSecondFactor ? 'account.secondFactorOn' : 'account.secondFactorOff')}</p>
-      {asked.error && <Problem error={asked.error} />}
+      <p>{text(hasSecondFactor ? 'account.twoFactorOn' : 'account.twoFactorOff')}</p>
+      {setup.error && <Problem error={setup.error} />}
       <div className="row">
         {hasSecondFactor ? (
           <Button look="danger" onPress={() => setRemoving(true)}>
-            {text('account.remove')}
+            {text('account.turnOff')}
           </Button>
         ) : (
-          <Button look="primary" pending={asked.pending} onPress={() => asked.start()}>
+          <Button look="primary" pending={setup.pending} onPress={() => setup.start()}>
             {text('account.setUp')}
           </Button>
         )}
       </div>
       {offer && <Offer offer={offer} onClose={() => setOffer(undefined)} />}
       <Confirm
-        title={text('account.removeTitle')}
+        title={text('account.turnOffTitle')}
         open={isRemoving}
         onClose={() => setRemoving(false)}
         onConfirm={() => removal.start()}
-        confirm={text('account.remove')}
+        confirm={text('account.turnOff')}
         pending={removal.pending}
         error={removal.error}
         danger
       >
-        <p>{text('account.removeHelp')}</p>
+        <p>{text('account.turnOffHelp')}</p>
       </Confirm>
     </Card>
   )
@@ -71,16 +71,16 @@ function Offer({ offer, onClose }: { readonly offer: SecondFactorOffer; readonly
   const text = useText()
   const { start, pending, error } = useAction({
     run: (proof: SecondFactorCode) => api.send<Session>('PUT', path, proof),
-    done: (session) => {
+    onSuccess: (session) => {
       setSession(session)
       onClose()
       notify(text('account.turnedOn'))
     },
   })
   return (
-    <Dialog title={text('account.offerTitle')} open onClose={onClose}>
-      <p>{text('account.offerScan')}</p>
-      <QrCode content={offer.uri} label={text('account.qr')} />
+    <Dialog title={text('account.setUpTitle')} open onClose={onClose}>
+      <p>{text('account.setUpHelp')}</p>
+      <QrCode content={offer.uri} label={text('account.qrCode')} />
       <div>
         <span className="Field-label">{text('account.key')}</span>
         <br />

@@ -13,25 +13,25 @@ import { Empty } from '../../components/Empty'
 import { Filters } from '../../components/Filters'
 import { Loaded } from '../../components/Loaded'
 import { Time } from '../../components/Time'
-import { useActors, useEventTypes } from './action-filters'
+import { useActorOptions, useEventTypeOptions } from './action-filters'
 
 const route = getRouteApi('/pages/audit')
 
-/** Who did what, oldest first, by actor, kind of action and time. */
+/** Lists the actions of users, merchants and the service, oldest first, filtered by actor, type and time. */
 export function AuditActionList() {
   const text = useText()
   const { actor, type, from, to } = route.useSearch()
   const navigate = route.useNavigate()
-  const asked = { actor, type, from, to }
-  const query = useActions(asked)
+  const filters = { actor, type, from, to }
+  const query = useActions(filters)
   const columns = useColumns()
-  const actors = useActors()
-  const types = useEventTypes()
+  const actors = useActorOptions()
+  const types = useEventTypeOptions()
   return (
     <Card title={text('audit.view.actions')}>
       <Filters
-        values={asked}
-        onChange={(values) => void navigate({ search: (before) => ({ ...before, ...values }) })}
+        values={filters}
+        onChange={(values) => void navigate({ search: (previous) => ({ ...previous, ...values }) })}
         fields={[
           { name: 'actor', label: text('audit.who'), type: 'select', options: actors },
           { name: 'type', label: text('audit.what'), type: 'select', options: types },
@@ -41,12 +41,12 @@ export function AuditActionList() {
       <Loaded query={query}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items)
-          const lookedUpTo = pages.at(-1)?.lookedUpTo ?? null
+          const searchedUpTo = pages.at(-1)?.lookedUpTo ?? null
           return (
             <>
-              {query.hasNextPage && lookedUpTo !== null && (
+              {query.hasNextPage && searchedUpTo !== null && (
                 <output className="muted small">
-                  {text('audit.lookedUpTo')} <Time at={lookedUpTo} exact />
+                  {text('audit.searchedUpTo')} <Time at={searchedUpTo} exact />
                 </output>
               )}
               <DataTable
@@ -68,14 +68,14 @@ export function AuditActionList() {
   )
 }
 
-type Asked = { readonly [name in 'actor' | 'type' | 'from' | 'to']: string | undefined }
+type ActionFilters = { readonly [name in 'actor' | 'type' | 'from' | 'to']: string | undefined }
 
-function useActions(asked: Asked) {
+function useActions(filters: ActionFilters) {
   return useInfiniteQuery<AuditActions, ApiError, { readonly pages: AuditActions[] }, readonly unknown[], string>({
-    queryKey: ['audit-actions', asked],
+    queryKey: ['audit-actions', filters],
     initialPageParam: '',
     queryFn: ({ pageParam, signal }) =>
-      api.get<AuditActions>('/audit/actions', { ...asked, cursor: pageParam }, signal),
+      api.get<AuditActions>('/audit/actions', { ...filters, cursor: pageParam }, signal),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     refetchOnWindowFocus: false,
   })
@@ -109,20 +109,20 @@ function useColumns(): readonly Column<AuditAction>[] {
     },
     {
       id: 'merchant',
-      header: text('audit.merchant'),
+      header: text('fields.merchantId'),
       cell: ({ merchantId }) => merchantId !== null && <bdi>{merchantName(merchantId)}</bdi>,
     },
     {
       id: 'event',
-      header: text('audit.event'),
+      header: text('fields.event'),
       optional: true,
       cell: ({ stream, revision }) => <code>{`${stream}@${revision}`}</code>,
     },
-    { id: 'actor', header: text('audit.actor'), optional: true, cell: ({ actor }) => <code>{actor}</code> },
-    { id: 'position', header: text('audit.position'), optional: true, cell: (row) => <code>{row.position}</code> },
+    { id: 'actor', header: text('fields.actor'), optional: true, cell: ({ actor }) => <code>{actor}</code> },
+    { id: 'position', header: text('fields.position'), optional: true, cell: (row) => <code>{row.position}</code> },
     {
       id: 'correlation',
-      header: text('audit.correlation'),
+      header: text('fields.correlationId'),
       optional: true,
       cell: ({ correlationId }) => <code>{correlationId}</code>,
     },

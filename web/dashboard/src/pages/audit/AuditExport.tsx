@@ -16,7 +16,7 @@ import { Time } from '../../components/Time'
 const formats = ['ndjson', 'csv'] as const
 type Format = AuditManifest['format']
 
-/** The manifest first: it says up to where, so that the file that is fetched afterwards has exactly what it lists. */
+/** Requests the manifest first. The manifest fixes the end of the export, so the downloaded file contains exactly what it lists. */
 export function AuditExport() {
   const text = useText()
   const merchantId = useMerchant()
@@ -26,7 +26,7 @@ export function AuditExport() {
   const [manifest, setManifest] = useState<AuditManifest>()
   const prepare = useAction<void, AuditManifest>({
     run: () => api.get<AuditManifest>('/audit/manifest', { merchantId, ...period, format }),
-    done: setManifest,
+    onSuccess: setManifest,
   })
   return (
     <div className="Audit-columns">
@@ -60,7 +60,7 @@ function Manifest({ manifest }: { readonly manifest: AuditManifest }) {
   const text = useText()
   const merchantName = useMerchantName()
   const { format, merchantId, from, to, until, events, firstPosition, lastPosition, files } = manifest
-  const asked = {
+  const search = {
     format,
     merchantId: merchantId ?? undefined,
     from: from ?? undefined,
@@ -68,13 +68,16 @@ function Manifest({ manifest }: { readonly manifest: AuditManifest }) {
     until: until ?? undefined,
   }
   return (
-    <Card title={text('audit.manifest')}>
+    <Card title={text('audit.contents')}>
       <Facts
         items={[
-          { label: text('audit.merchant'), value: merchantId === null ? text('common.all') : merchantName(merchantId) },
+          {
+            label: text('fields.merchantId'),
+            value: merchantId === null ? text('common.all') : merchantName(merchantId),
+          },
           { label: text('common.from'), value: from && <Time at={from} exact /> },
           { label: text('audit.before'), value: to && <Time at={to} exact /> },
-          { label: text('audit.events'), value: text('audit.count', { count: events }) },
+          { label: text('audit.events'), value: text('common.count', { count: events }) },
           {
             label: text('audit.positions'),
             value: firstPosition && <code>{`${firstPosition} – ${lastPosition}`}</code>,
@@ -91,11 +94,11 @@ function Manifest({ manifest }: { readonly manifest: AuditManifest }) {
         ))}
       </ul>
       <div className="row">
-        <a className="Button Button-primary" href={api.href('/audit/export', asked)} download>
+        <a className="Button Button-primary" href={api.href('/audit/export', search)} download>
           {text('audit.download')}
         </a>
-        <a className="Button Button-plain" href={api.href('/audit/manifest', asked)} download="manifest.json">
-          {text('audit.saveManifest')}
+        <a className="Button Button-plain" href={api.href('/audit/manifest', search)} download="manifest.json">
+          {text('audit.downloadManifest')}
         </a>
       </div>
     </Card>

@@ -11,7 +11,7 @@ import './AuditPage.css'
 
 const route = getRouteApi('/pages/audit')
 
-/** What happened, who did it, what it was like then, and whether the log is still what it was. */
+/** Shows past events and states, who caused them, and whether the log is intact. */
 export function AuditPage() {
   const text = useText()
   const { view = 'transfer' } = route.useSearch()

@@ -14,22 +14,22 @@ import '../../components/Timeline.css'
 interface TimelineProps {
   readonly items: readonly AuditStoryItem[]
   readonly at: string | undefined
-  readonly onMoment: (position: string) => void
+  readonly onSelect: (position: string) => void
 }
 
-export function AuditTimeline({ items, at, onMoment }: TimelineProps) {
+export function AuditTimeline({ items, at, onSelect }: TimelineProps) {
   const text = useText()
-  if (items.length === 0) return <Empty title={text('audit.noStory')} />
+  if (items.length === 0) return <Empty title={text('audit.noHistory')} />
   return (
     <ol className="Timeline">
       {items.map((item) => (
-        <Entry key={`${item.stream}@${item.revision}`} item={item} at={at} onMoment={onMoment} />
+        <Entry key={`${item.stream}@${item.revision}`} item={item} at={at} onSelect={onSelect} />
       ))}
     </ol>
   )
 }
 
-function Entry({ item, at, onMoment }: Omit<TimelineProps, 'items'> & { readonly item: AuditStoryItem }) {
+function Entry({ item, at, onSelect }: Omit<TimelineProps, 'items'> & { readonly item: AuditStoryItem }) {
   const text = useText()
   const eventName = useEventName()
   const fieldName = useFieldName()
@@ -53,12 +53,12 @@ function Entry({ item, at, onMoment }: Omit<TimelineProps, 'items'> & { readonly
         <code className="muted">{`${stream}@${revision}`}</code>
         <Button
           look="quiet"
-          className="Audit-then"
+          className="Audit-select"
           aria-current={position === at ? 'step' : false}
-          aria-label={text('audit.asOfEntry', { event: `${stream}@${revision}` })}
-          onPress={() => onMoment(position)}
+          aria-label={text('audit.stateAfterEvent', { event: `${stream}@${revision}` })}
+          onPress={() => onSelect(position)}
         >
-          {text('audit.asOfThen')}
+          {text('audit.stateAfter')}
         </Button>
       </div>
       <details className="Timeline-rest">
@@ -84,7 +84,7 @@ function Entry({ item, at, onMoment }: Omit<TimelineProps, 'items'> & { readonly
   )
 }
 
-/** By the log's clock or its order, whichever the moment is said in. */
+/** Returns whether an event comes after `at`, which is a time or a log position. */
 function isLater({ recordedAt, position }: AuditStoryItem, at: string | undefined): boolean {
   if (at === undefined) return false
   if (isTime(at)) return Date.parse(recordedAt) > Date.parse(at)

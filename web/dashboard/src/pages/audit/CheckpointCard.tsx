@@ -7,7 +7,7 @@ import { Empty } from '../../components/Empty'
 import { Facts } from '../../components/Facts'
 import { Time } from '../../components/Time'
 
-/** What the log was last signed as. Whoever keeps it elsewhere finds out that the log was cut back later. */
+/** Shows the last signed checkpoint of the log. A copy kept elsewhere reveals whether the log is truncated later. */
 export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegrity }) {
   const text = useText()
   const { checkpoint, verifierKey, troubles } = integrity
@@ -17,7 +17,7 @@ export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegri
         <ul className="Audit-findings Audit-troubles">
           {troubles.map((trouble) => (
             <li key={trouble}>
-              <Badge tone="check">{text('audit.trouble')}</Badge>
+              <Badge tone="check">{text('audit.warning')}</Badge>
               <bdi lang="en">{trouble}</bdi>
             </li>
           ))}
@@ -28,7 +28,7 @@ export function CheckpointCard({ integrity }: { readonly integrity: AuditIntegri
           <Facts
             items={[
               { label: text('audit.signedAt'), value: <Time at={checkpoint.signedAt} exact /> },
-              { label: text('audit.events'), value: text('audit.count', { count: checkpoint.treeSize }) },
+              { label: text('audit.events'), value: text('common.count', { count: checkpoint.treeSize }) },
               { label: text('audit.origin'), value: <code>{checkpoint.origin}</code> },
               {
                 label: text('audit.witnesses'),

@@ -3,7 +3,7 @@ import type { AuditFinding } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 
-/** Each place that does not verify; many are told by their first hundred. */
+/** Lists the places that failed verification, at most one hundred of them. */
 export function IntegrityFindings({ findings }: { readonly findings: readonly AuditFinding[] }) {
   const text = useText()
   const shown = findings.slice(0, maxShown)

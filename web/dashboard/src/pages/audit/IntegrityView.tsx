@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { AuditIntegrity, AuditVerify, PayoutsAnswer } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { payoutsQuery } from '../../app/payouts-stopped-query'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
@@ -23,12 +23,12 @@ const quietMs = 15_000
 
 const integrityKey = ['audit-integrity']
 
-/** Whether the log is still what it was. */
+/** Shows whether the log is intact, and whether payouts are stopped. */
 export function IntegrityView() {
   const text = useText()
-  const mayVerify = useMay('audit:verify')
-  /** The newest that had been asked for when another one was: until that one is there, look often. */
-  const [before, setBefore] = useState<string>()
+  const canVerify = usePermission('audit:verify')
+  /** The newest requested verification when another one was requested. Until the new one appears, the state is fetched often. */
+  const [previous, setPrevious] = useState<string>()
   const query = useQuery({
     queryKey: integrityKey,
     queryFn: async ({ signal, client }) => {
@@ -38,14 +38,14 @@ export function IntegrityView() {
       return integrity
     },
     refetchInterval: ({ state: { data } }) =>
-      isVerifying(data) || (before !== undefined && newestAsked(data) === before) ? busyMs : quietMs,
+      isVerifying(data) || (previous !== undefined && newestRequested(data) === previous) ? busyMs : quietMs,
   })
   const verify = useAction<void, AuditVerify>({
     run: () => api.send<AuditVerify>('POST', '/audit/verify'),
     refresh: [integrityKey],
-    done: ({ started }) => {
-      if (started) setBefore(newestAsked(query.data))
-      notify(text(started ? 'audit.verifyStarted' : 'audit.verifyUnderWay'))
+    onSuccess: ({ started }) => {
+      if (started) setPrevious(newestRequested(query.data))
+      notify(text(started ? 'audit.verifyStarted' : 'audit.verifyRunning'))
     },
   })
   return (
@@ -53,11 +53,11 @@ export function IntegrityView() {
       {(integrity) => (
         <div className="Audit-columns">
           <div className="stack">
-            <Stopped integrity={integrity} />
+            <Payouts integrity={integrity} />
             <Card
               title={text('audit.verifications')}
               actions={
-                mayVerify && (
+                canVerify && (
                   <Button look="primary" pending={verify.pending} onPress={() => verify.start()}>
                     {text('audit.verify')}
                   </Button>
@@ -79,22 +79,22 @@ function isVerifying(integrity: AuditIntegrity | undefined): boolean {
   return integrity?.verifications.some(({ finishedAt }) => finishedAt === null) ?? false
 }
 
-/** When it began; empty where none was asked for. */
-function newestAsked(integrity: AuditIntegrity | undefined): string {
+/** Returns the start time of the newest requested verification, or '' if none was requested. */
+function newestRequested(integrity: AuditIntegrity | undefined): string {
   return integrity?.verifications.find(({ occasion }) => occasion === 'asked')?.startedAt ?? ''
 }
 
-function Stopped({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrity }) {
+function Payouts({ integrity: { payoutsStopped, resumed } }: { readonly integrity: AuditIntegrity }) {
   const text = useText()
-  const mayResume = useMay('integrity:resume')
-  const [asking, setAsking] = useState(false)
+  const canResume = usePermission('integrity:resume')
+  const [isConfirming, setConfirming] = useState(false)
   return (
     <Card
       title={text('audit.payouts')}
       actions={
         payoutsStopped &&
-        mayResume && (
-          <Button look="danger" onPress={() => setAsking(true)}>
+        canResume && (
+          <Button look="danger" onPress={() => setConfirming(true)}>
             {text('audit.resume')}
           </Button>
         )
@@ -122,8 +122,8 @@ function Stopped({ integrity: { payoutsStopped, resumed } }: { readonly integrit
           <bdi className="Audit-reason">{resumed.reason}</bdi>
         </p>
       )}
-      {asking && (
-        <ResumePayoutsDialog refresh={[integrityKey, payoutsQuery.queryKey]} onClose={() => setAsking(false)} />
+      {isConfirming && (
+        <ResumePayoutsDialog refresh={[integrityKey, payoutsQuery.queryKey]} onClose={() => setConfirming(false)} />
       )}
     </Card>
   )

@@ -1,15 +1,15 @@
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { DateField } from '../../components/DateField'
-import { isTime, localSecond, momentOf } from './point-in-time'
+import { isTime, localSecond, utcOf } from './point-in-time'
 
-interface MomentFieldProps {
+interface PointInTimeFieldProps {
   readonly at: string | undefined
   readonly onChange: (at: string | undefined) => void
 }
 
-/** A time, or the position that was picked in a story. */
-export function PointInTimeField({ at, onChange }: MomentFieldProps) {
+/** Chooses a time. Also shows a log position that was selected in a timeline. */
+export function PointInTimeField({ at, onChange }: PointInTimeFieldProps) {
   const text = useText()
   return (
     <div className="Audit-moment">
@@ -17,7 +17,7 @@ export function PointInTimeField({ at, onChange }: MomentFieldProps) {
         label={text('audit.at')}
         precision="second"
         value={localSecond(at)}
-        onChange={(local) => onChange(momentOf(local))}
+        onChange={(local) => onChange(utcOf(local))}
       />
       {at !== undefined && !isTime(at) && (
         <span>
@@ -26,7 +26,7 @@ export function PointInTimeField({ at, onChange }: MomentFieldProps) {
       )}
       {at !== undefined && (
         <Button look="quiet" onPress={() => onChange(undefined)}>
-          {text('audit.now')}
+          {text('audit.showCurrent')}
         </Button>
       )}
     </div>

@@ -16,13 +16,13 @@ export function ResumePayoutsDialog({ refresh, onClose }: ResumeDialogProps) {
     <ReasonDialog
       title={text('audit.resumeTitle')}
       submit={text('audit.resume')}
-      reasonHelp={text('operations.reasonHelp')}
+      reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
         const body: ResumePayoutsBody = { reason }
         return api.send<ResumePayouts>('POST', '/audit/resume-payouts', body)
       }}
       refresh={refresh}
-      done={() => {
+      onSuccess={() => {
         notify(text('audit.resumed'))
         onClose()
       }}

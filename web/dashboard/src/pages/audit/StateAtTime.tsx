@@ -9,19 +9,19 @@ import { Time } from '../../components/Time'
 import { StatementTable } from '../statement/StatementTable'
 import { FieldValue, useFieldName } from './field-names'
 
-interface StateAtProps {
+interface StateAtTimeProps {
   readonly of: AuditState['of']
   readonly id: string
   readonly at: string | undefined
 }
 
-/** What the log says that it was then: folded from its events, not read from a read model. */
-export function StateAtTime({ of, id, at }: StateAtProps) {
+/** Shows a state at a chosen time. The server computes it from the log, not from a read model. */
+export function StateAtTime({ of, id, at }: StateAtTimeProps) {
   const text = useText()
-  const asked = { of, id, at }
+  const search = { of, id, at }
   const query = useQuery({
-    queryKey: ['audit-state', asked],
-    queryFn: ({ signal }) => api.get<AuditState>('/audit/state', asked, signal),
+    queryKey: ['audit-state', search],
+    queryFn: ({ signal }) => api.get<AuditState>('/audit/state', search, signal),
   })
   return (
     <Card title={text(at === undefined ? 'audit.stateNow' : 'audit.stateThen')}>
@@ -30,7 +30,7 @@ export function StateAtTime({ of, id, at }: StateAtProps) {
           <>
             {recordedAt !== null && (
               <p className="muted small">
-                {text('audit.lastEvent')} <Time at={recordedAt} exact /> · {text('audit.position')}{' '}
+                {text('audit.lastEvent')} <Time at={recordedAt} exact /> · {text('fields.position')}{' '}
                 <code>{position}</code>
               </p>
             )}

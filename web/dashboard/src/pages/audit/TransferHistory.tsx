@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { api } from '../../api/api-client'
 import type { AuditStory } from '../../api/contract'
-import { filled } from '../../api/settlement-form'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
+import { fieldText } from '../../components/form-data'
 import { Loaded } from '../../components/Loaded'
 import { TextField } from '../../components/TextField'
 import { AuditTimeline } from './AuditTimeline'
@@ -16,7 +16,7 @@ import { StateAtTime } from './StateAtTime'
 
 const route = getRouteApi('/pages/audit')
 
-/** All that happened to a transfer and bore on it, and what it was like at any moment of it. */
+/** Shows every event that concerns a transfer, and its state at any time. */
 export function TransferHistory() {
   const text = useText()
   const { id, at } = route.useSearch()
@@ -30,11 +30,11 @@ export function TransferHistory() {
           className="Audit-find"
           onSubmit={(event) => {
             event.preventDefault()
-            const next = filled(new FormData(event.currentTarget), 'id')
-            if (next !== undefined) go({ id: next, at: undefined })
+            const next = fieldText(new FormData(event.currentTarget), 'id')
+            if (next !== '') go({ id: next, at: undefined })
           }}
         >
-          <TextField key={id} name="id" label={text('audit.trackingId')} defaultValue={id ?? ''} required />
+          <TextField key={id} name="id" label={text('fields.trackingId')} defaultValue={id ?? ''} required />
           <Button type="submit" look="primary">
             {text('audit.show')}
           </Button>
@@ -44,7 +44,7 @@ export function TransferHistory() {
       {id === undefined ? (
         <Empty title={text('audit.whichTransfer')}>{text('audit.whichTransferHelp')}</Empty>
       ) : (
-        <History key={id} id={id} at={at} onMoment={(next) => go({ at: next })} />
+        <History key={id} id={id} at={at} onSelect={(next) => go({ at: next })} />
       )}
     </>
   )
@@ -53,20 +53,20 @@ export function TransferHistory() {
 interface HistoryProps {
   readonly id: string
   readonly at: string | undefined
-  readonly onMoment: (at: string) => void
+  readonly onSelect: (at: string) => void
 }
 
-function History({ id, at, onMoment }: HistoryProps) {
+function History({ id, at, onSelect }: HistoryProps) {
   const text = useText()
-  // The whole story stays in sight: what came after the moment is marked.
+  // All events stay visible. Those after the chosen time are marked.
   const query = useQuery({
     queryKey: ['audit-story', id],
     queryFn: ({ signal }) => api.get<AuditStory>(`/audit/story/${encodeURIComponent(id)}`, {}, signal),
   })
   return (
     <div className="Audit-columns">
-      <Card title={text('audit.story')} actions={<ProofDownload trackingId={id} />}>
-        <Loaded query={query}>{({ items }) => <AuditTimeline items={items} at={at} onMoment={onMoment} />}</Loaded>
+      <Card title={text('audit.history')} actions={<ProofDownload trackingId={id} />}>
+        <Loaded query={query}>{({ items }) => <AuditTimeline items={items} at={at} onSelect={onSelect} />}</Loaded>
       </Card>
       <StateAtTime of="transfer" id={id} at={at} />
     </div>

@@ -3,14 +3,13 @@ import { useIntl } from 'react-intl'
 import { api } from '../../api/api-client'
 import type { UsersAnswer } from '../../api/contract'
 import { useSession } from '../../app/current-session'
-import { eventTextForm } from '../../app/event-names'
 import { useText } from '../../app/texts'
 import type { Option } from '../../components/Select'
 
 const kinds = ['user', 'merchant', 'customer', 'cli', 'system'] as const
 
-/** All of a kind, such as `user:`, and then each person and merchant by name. */
-export function useActors(): readonly Option[] {
+/** Returns the actors to filter by: all of a kind, such as `user:`, followed by every user and merchant. */
+export function useActorOptions(): readonly Option[] {
   const text = useText()
   const { merchants } = useSession()
   const { data } = useQuery({
@@ -25,16 +24,16 @@ export function useActors(): readonly Option[] {
     ...(data?.items ?? []).map(({ userId, name }) => ({ value: `user:${userId}`, label: name })),
     ...merchants.map(({ merchantId, name }) => ({
       value: `merchant:${merchantId}`,
-      label: text('transfer.actor.merchant', { name }),
+      label: text('common.actor.merchant', { name }),
     })),
   ]
 }
 
-/** Every kind of event that there are words for. */
-export function useEventTypes(): readonly Option[] {
+/** Returns all event types that have a display name, sorted by it. */
+export function useEventTypeOptions(): readonly Option[] {
   const { messages, formatMessage, locale } = useIntl()
   const types = Object.keys(messages).flatMap((id) => {
-    const [, type] = eventTextForm.exec(id) ?? []
+    const [, type] = /^events\.(.+)$/.exec(id) ?? []
     return type === undefined ? [] : [{ value: type, label: formatMessage({ id }) }]
   })
   return types.sort((a, b) => a.label.localeCompare(b.label, locale))

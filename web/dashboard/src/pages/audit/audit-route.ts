@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
-import { picked } from '../../app/search-params'
+import { pickSearch } from '../../app/search-params'
 
 const names = ['view', 'id', 'at', 'of', 'actor', 'type', 'from', 'to'] as const
 
@@ -10,6 +10,6 @@ export const auditRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/audit',
   staticData: { needs: 'audit:read' },
-  validateSearch: (search: Record<string, unknown>): AuditSearch => picked(search, names),
+  validateSearch: (search: Record<string, unknown>): AuditSearch => pickSearch(search, names),
   component: lazyRouteComponent(() => import('./AuditPage'), 'AuditPage'),
 })

@@ -3,17 +3,17 @@ import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'
 
-/** A field of the log in words, or as the log calls it. */
+/** Returns the display name of an event field, or the field itself if the texts do not know it. */
 export function useFieldName(): (name: string) => ReactNode {
   const known = useKnownText()
-  return (name) => known(`audit.field.${name}`) ?? known(`merchants.setting.${name}`) ?? <code>{name}</code>
+  return (name) => known(`fields.${name}`) ?? <code>{name}</code>
 }
 
-/** Fields whose values have words. */
-const namedBy: { readonly [field: string]: string } = {
+/** The texts for the values of some fields. */
+const valueTexts: { readonly [field: string]: string } = {
   status: 'common.status',
   kind: 'common.kind',
-  channel: 'transfer.channel',
+  channel: 'fields.channel',
   requireSignature: 'merchants.signature',
 }
 
@@ -22,8 +22,8 @@ export function FieldValue({ name, value }: { readonly name: string; readonly va
   const merchantName = useMerchantName()
   const methodName = usePaymentMethodName()
   if (typeof value === 'string') {
-    const words = name === 'merchantId' ? merchantName(value) : known(`${namedBy[name]}.${value}`)
-    if (words !== undefined) return <bdi>{words}</bdi>
+    const label = name === 'merchantId' ? merchantName(value) : known(`${valueTexts[name]}.${value}`)
+    if (label !== undefined) return <bdi>{label}</bdi>
   }
   if (name === 'paymentMethod' && typeof value === 'number') return methodName(value)
   return <EventValue name={name} value={value} />

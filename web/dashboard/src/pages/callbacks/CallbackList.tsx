@@ -4,7 +4,7 @@ import { api } from '../../api/api-client'
 import type { CallbackRow, ResendAnswer, ResendRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePages } from '../../api/use-pages'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Badge, StatusBadge } from '../../components/Badge'
@@ -22,14 +22,14 @@ const route = getRouteApi('/pages/callbacks')
 
 const statuses = ['waiting', 'parked', 'delivered'] as const
 const tones = { waiting: 'wait', parked: 'bad', delivered: 'good' } as const
-/** The most that one request resends. */
+/** The maximum number of callbacks per request. */
 const maxSelected = 200
 
 export function CallbackList({ merchantId }: { readonly merchantId: string | undefined }) {
   const text = useText()
   const { status, trackingId } = route.useSearch()
   const navigate = route.useNavigate()
-  const mayResend = useMay('callbacks:resend')
+  const canResend = usePermission('callbacks:resend')
   const search = { merchantId, status, trackingId, limit: '50' }
   const { items, query, more } = usePages<CallbackRow>(['callbacks', search], '/callbacks', search)
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
@@ -40,7 +40,7 @@ export function CallbackList({ merchantId }: { readonly merchantId: string | und
     <Card
       title={text('callbacks.list')}
       actions={
-        mayResend && (
+        canResend && (
           <Button
             look="plain"
             isDisabled={selected.length === 0 || selected.length > maxSelected}
@@ -55,16 +55,18 @@ export function CallbackList({ merchantId }: { readonly merchantId: string | und
       <Filters
         values={{ status, trackingId }}
         onChange={(values) =>
-          void navigate({ search: (before) => ({ ...before, status: undefined, trackingId: undefined, ...values }) })
+          void navigate({
+            search: (previous) => ({ ...previous, status: undefined, trackingId: undefined, ...values }),
+          })
         }
         fields={[
           {
             name: 'status',
-            label: text('callbacks.status'),
+            label: text('fields.status'),
             type: 'select',
             options: statuses.map((value) => ({ value, label: text(`callbacks.status.${value}`) })),
           },
-          { name: 'trackingId', label: text('callbacks.trackingId'), type: 'text' },
+          { name: 'trackingId', label: text('fields.trackingId'), type: 'text' },
         ]}
       />
       <Problem error={resend.error} />
@@ -75,7 +77,7 @@ export function CallbackList({ merchantId }: { readonly merchantId: string | und
             columns={columns}
             rows={items}
             rowId={({ webhookId }) => webhookId}
-            {...(mayResend && { selection: { ids, onChange: setIds } })}
+            {...(canResend && { selection: { ids, onChange: setIds } })}
             {...(more && { more })}
             columnsKey="callbacks"
             empty={<Empty title={text('callbacks.empty')}>{text('callbacks.emptyHelp')}</Empty>}
@@ -86,7 +88,7 @@ export function CallbackList({ merchantId }: { readonly merchantId: string | und
   )
 }
 
-function useResend(done: () => void) {
+function useResend(onResent: () => void) {
   const text = useText()
   return useAction({
     run: (rows: readonly CallbackRow[]) => {
@@ -94,9 +96,9 @@ function useResend(done: () => void) {
       return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
     },
     refresh: [['callbacks'], ['endpoints']],
-    done: ({ requeued }) => {
+    onSuccess: ({ requeued }) => {
       notify(text('callbacks.resent', { count: requeued }))
-      done()
+      onResent()
     },
   })
 }
@@ -107,7 +109,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
   return [
     {
       id: 'transfer',
-      header: text('callbacks.transfer'),
+      header: text('fields.transfer'),
       cell: ({ trackingId, referenceId }) => (
         <Link to="/transfers/$trackingId" params={{ trackingId }}>
           {referenceId}
@@ -116,27 +118,31 @@ function useColumns(): readonly Column<CallbackRow>[] {
     },
     {
       id: 'merchant',
-      header: text('callbacks.merchant'),
+      header: text('fields.merchantId'),
       optional: true,
       cell: (row) => <bdi>{merchantName(row.merchantId)}</bdi>,
     },
-    { id: 'tells', header: text('callbacks.tells'), cell: (row) => <StatusBadge status={row.transferStatus} /> },
+    {
+      id: 'transferStatus',
+      header: text('fields.transferStatus'),
+      cell: (row) => <StatusBadge status={row.transferStatus} />,
+    },
     {
       id: 'status',
-      header: text('callbacks.status'),
+      header: text('fields.status'),
       cell: ({ status }) => <Badge tone={tones[status]}>{text(`callbacks.status.${status}`)}</Badge>,
     },
     { id: 'attempts', header: text('callbacks.failedAttempts'), align: 'end', cell: (row) => row.failedAttempts },
-    { id: 'recorded', header: text('callbacks.recorded'), cell: ({ recordedAt }) => <Time at={recordedAt} /> },
+    { id: 'recorded', header: text('fields.recordedAt'), cell: ({ recordedAt }) => <Time at={recordedAt} /> },
     {
       id: 'due',
-      header: text('callbacks.due'),
+      header: text('fields.nextAttemptAt'),
       optional: true,
       cell: ({ dueAt }) => dueAt !== null && <Time at={dueAt} />,
     },
     {
       id: 'failure',
-      header: text('callbacks.failure'),
+      header: text('fields.lastFailure'),
       wide: true,
       cell: ({ lastFailure }) => lastFailure !== null && <bdi>{lastFailure}</bdi>,
     },

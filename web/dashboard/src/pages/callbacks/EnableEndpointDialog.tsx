@@ -11,7 +11,7 @@ export function EnableEndpointDialog({ endpoint, onClose }: EndpointDialogProps)
   const action = useAction<void, MerchantItem>({
     run: () => api.send<MerchantItem>('POST', `/merchants/${endpoint.merchantId}/endpoint/enable`),
     refresh: [['endpoints'], ['callbacks'], ['merchant', endpoint.merchantId]],
-    done: () => {
+    onSuccess: () => {
       notify(text('callbacks.enabled'))
       onClose()
     },

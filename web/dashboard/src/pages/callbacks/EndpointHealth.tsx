@@ -11,7 +11,7 @@ export function EndpointHealth({ endpoint }: { readonly endpoint: EndpointItem }
   const { state, failingSince, reason } = endpoint
   return (
     <div className="EndpointList-state">
-      <Badge tone={tones[state]}>{text(`callbacks.state.${state}`)}</Badge>
+      <Badge tone={tones[state]}>{text(`callbacks.health.${state}`)}</Badge>
       {failingSince !== null && (
         <span className="muted">
           {text('callbacks.failingSince')} <Time at={failingSince} />

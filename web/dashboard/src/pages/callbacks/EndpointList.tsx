@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { EndpointItem, EndpointsAnswer } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
@@ -15,7 +15,7 @@ import { ResendParkedDialog } from './ResendParkedDialog'
 import { TestEndpointDialog } from './TestEndpointDialog'
 
 const worstFirst = ['disabled', 'failing', 'answering']
-/** The most that the server counts. */
+/** The server stops counting here. */
 const maxCounted = 1000
 
 type Task = 'test' | 'enable' | 'resend'
@@ -63,35 +63,35 @@ function shown(items: readonly EndpointItem[], merchantId: string | undefined): 
 
 function useColumns(open: (task: Task, endpoint: EndpointItem) => void): readonly Column<EndpointItem>[] {
   const text = useText()
-  const mayManage = useMay('endpoints:manage')
-  const mayResend = useMay('callbacks:resend')
+  const canManage = usePermission('endpoints:manage')
+  const canResend = usePermission('callbacks:resend')
   const columns: Column<EndpointItem>[] = [
-    { id: 'merchant', header: text('callbacks.merchant'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
-    { id: 'state', header: text('callbacks.state'), cell: (endpoint) => <EndpointHealth endpoint={endpoint} /> },
+    { id: 'merchant', header: text('fields.merchantId'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
+    { id: 'state', header: text('callbacks.health'), cell: (endpoint) => <EndpointHealth endpoint={endpoint} /> },
     {
       id: 'waiting',
-      header: text('callbacks.waiting'),
+      header: text('fields.waiting'),
       align: 'end',
       cell: ({ waiting }) => <Count count={waiting} />,
     },
-    { id: 'parked', header: text('callbacks.parked'), align: 'end', cell: ({ parked }) => <Count count={parked} /> },
+    { id: 'parked', header: text('fields.parked'), align: 'end', cell: ({ parked }) => <Count count={parked} /> },
     {
       id: 'url',
-      header: text('callbacks.url'),
+      header: text('fields.callbackUrl'),
       wide: true,
       cell: ({ url }) => <bdi className="EndpointList-url">{url}</bdi>,
     },
   ]
-  if (!mayManage && !mayResend) return columns
+  if (!canManage && !canResend) return columns
   const cell = (endpoint: EndpointItem) => (
     <Menu
       label={text('common.actions')}
       items={[
-        ...(mayManage ? [{ id: 'test', label: text('callbacks.test'), onAction: () => open('test', endpoint) }] : []),
-        ...(mayManage && endpoint.state === 'disabled'
+        ...(canManage ? [{ id: 'test', label: text('callbacks.test'), onAction: () => open('test', endpoint) }] : []),
+        ...(canManage && endpoint.state === 'disabled'
           ? [{ id: 'enable', label: text('callbacks.enable'), onAction: () => open('enable', endpoint) }]
           : []),
-        ...(mayResend
+        ...(canResend
           ? [{ id: 'resend', label: text('callbacks.resendParked'), onAction: () => open('resend', endpoint) }]
           : []),
       ]}
@@ -102,5 +102,5 @@ function useColumns(open: (task: Task, endpoint: EndpointItem) => void): readonl
 
 function Count({ count }: { readonly count: number }) {
   const text = useText()
-  return count >= maxCounted ? text('callbacks.atLeast', { count }) : text('callbacks.count', { count })
+  return count >= maxCounted ? text('common.countOrMore', { count }) : text('common.count', { count })
 }

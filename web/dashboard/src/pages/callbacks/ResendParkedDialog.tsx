@@ -24,7 +24,7 @@ export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProp
       return api.send<ResendAnswer>('POST', '/callbacks/resend', body)
     },
     refresh: [['endpoints'], ['callbacks']],
-    done: ({ requeued, more }) => {
+    onSuccess: ({ requeued, more }) => {
       notify(text(more ? 'callbacks.resentInPart' : 'callbacks.resent', { count: requeued }))
       onClose()
     },
@@ -44,7 +44,7 @@ export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProp
           name="parkedSince"
           precision="minute"
           label={text('callbacks.parkedSince')}
-          description={text('callbacks.parkedSinceHelp')}
+          description={text('common.inYourTimeZone')}
           defaultValue={localMinute(since)}
           required
         />
@@ -53,7 +53,7 @@ export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProp
   )
 }
 
-/** 2026-11-21T14:05 in the viewer's zone, the minute that `at` is in. */
+/** Returns a time in the viewer's zone, such as 2026-11-21T14:05. */
 function localMinute(at: string): string {
   const time = new Date(at)
   const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)

@@ -15,13 +15,13 @@ export interface EndpointDialogProps {
   readonly onClose: () => void
 }
 
-/** Sends nothing before it is asked to: the endpoint is somebody's. */
+/** Sends the test event only when the user presses the button, because the endpoint belongs to a merchant. */
 export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
   const text = useText()
-  const [answer, setAnswer] = useState<TestAnswer>()
+  const [result, setResult] = useState<TestAnswer>()
   const action = useAction<void, TestAnswer>({
     run: () => api.send<TestAnswer>('POST', `/merchants/${endpoint.merchantId}/endpoint/test`),
-    done: setAnswer,
+    onSuccess: setResult,
   })
   return (
     <Dialog title={text('callbacks.testTitle')} open onClose={onClose}>
@@ -31,10 +31,10 @@ export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
           <bdi className="EndpointList-url">{endpoint.url}</bdi>
         </p>
         <Problem error={action.error} />
-        <div aria-live="polite">{answer && <Answered answer={answer} />}</div>
+        <div aria-live="polite">{result && <TestResult result={result} />}</div>
         <div className="row">
           <Button look="primary" pending={action.pending} onPress={() => action.start()}>
-            {text(answer ? 'callbacks.testAgain' : 'callbacks.testSend')}
+            {text(result ? 'callbacks.testSendAgain' : 'callbacks.testSend')}
           </Button>
           <Button look="plain" onPress={onClose}>
             {text('common.close')}
@@ -45,22 +45,22 @@ export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
   )
 }
 
-function Answered({ answer: { delivered, httpStatus, durationMs, failure } }: { readonly answer: TestAnswer }) {
+function TestResult({ result: { delivered, httpStatus, durationMs, failure } }: { readonly result: TestAnswer }) {
   const text = useText()
   return (
     <Facts
       items={[
         {
-          label: text('callbacks.testOutcome'),
+          label: text('fields.outcome'),
           value: (
             <Badge tone={delivered ? 'good' : 'bad'}>
               {text(delivered ? 'callbacks.testDelivered' : 'callbacks.testNotDelivered')}
             </Badge>
           ),
         },
-        { label: text('callbacks.httpStatus'), value: httpStatus ?? text('callbacks.noAnswer') },
-        { label: text('callbacks.took'), value: <Duration ms={durationMs} /> },
-        { label: text('callbacks.testFailure'), value: failure === null ? undefined : <bdi>{failure}</bdi> },
+        { label: text('fields.httpStatus'), value: httpStatus ?? text('callbacks.noResponse') },
+        { label: text('fields.durationMs'), value: <Duration ms={durationMs} /> },
+        { label: text('fields.lastFailure'), value: failure === null ? undefined : <bdi>{failure}</bdi> },
       ]}
     />
   )

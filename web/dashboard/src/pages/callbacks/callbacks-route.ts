@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
-import { picked } from '../../app/search-params'
+import { pickSearch } from '../../app/search-params'
 
 export interface CallbacksSearch {
   readonly status?: string | undefined
@@ -11,6 +11,6 @@ export const callbacksRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/callbacks',
   staticData: { needs: 'transfers:read' },
-  validateSearch: (search: Record<string, unknown>): CallbacksSearch => picked(search, ['status', 'trackingId']),
+  validateSearch: (search: Record<string, unknown>): CallbacksSearch => pickSearch(search, ['status', 'trackingId']),
   component: lazyRouteComponent(() => import('./CallbacksPage'), 'CallbacksPage'),
 })

@@ -8,9 +8,9 @@ import { CheckboxGroup } from '../../components/Checkbox'
 import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldText } from '../../components/form-data'
 import { TextField } from '../../components/TextField'
 import { IssuedDialog } from './IssuedDialog'
-import { oneLine } from './merchant-form'
 
 interface CreateKeyDialogProps {
   readonly merchantId: string
@@ -22,16 +22,16 @@ export function CreateKeyDialog({ merchantId, onClose }: CreateKeyDialogProps) {
   const [issued, setIssued] = useState<IssuedSecret>()
   const action = useAction({
     run: (data: FormData) => {
-      const until = oneLine(data, 'validUntil')
+      const until = fieldText(data, 'validUntil')
       const body: CreateKeyRequest = {
-        name: oneLine(data, 'name'),
+        name: fieldText(data, 'name'),
         scopes: data.getAll('scopes').map(String),
         ...(until !== '' && { validUntil: new Date(until).toISOString() }),
       }
       return api.send<IssuedSecret>('POST', `/merchants/${merchantId}/keys`, body)
     },
     refresh: [['merchant', merchantId], ['merchants'], ['changes']],
-    done: setIssued,
+    onSuccess: setIssued,
   })
   if (issued) {
     return (
@@ -48,26 +48,21 @@ export function CreateKeyDialog({ merchantId, onClose }: CreateKeyDialogProps) {
       <Form
         onSubmit={action.start}
         error={action.error}
-        submit={text('merchants.createKeySubmit')}
+        submit={text('merchants.createSubmit')}
         pending={action.pending}
         cancel={onClose}
       >
-        <TextField
-          name="name"
-          label={text('merchants.keyName')}
-          description={text('merchants.help.keyName')}
-          required
-        />
+        <TextField name="name" label={text('fields.name')} description={text('merchants.help.keyName')} required />
         <CheckboxGroup
           name="scopes"
-          label={text('merchants.scopes')}
+          label={text('fields.scopes')}
           options={scopes.map((value) => ({ value, label: text(`merchants.scope.${value}`) }))}
           defaultValue={['read']}
         />
         <DateField
           name="validUntil"
           precision="minute"
-          label={text('merchants.validUntil')}
+          label={text('fields.validUntil')}
           description={text('merchants.help.validUntil')}
         />
       </Form>

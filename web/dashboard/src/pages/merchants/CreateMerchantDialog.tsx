@@ -8,8 +8,8 @@ import { Checkbox } from '../../components/Checkbox'
 import { SecretOnce } from '../../components/Copyable'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldLines, fieldText } from '../../components/form-data'
 import { TextField } from '../../components/TextField'
-import { lines, oneLine } from './merchant-form'
 
 interface CreateMerchantDialogProps {
   readonly onClose: () => void
@@ -22,15 +22,15 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
   const action = useAction({
     run: (data: FormData) => {
       const body: CreateMerchantRequest = {
-        name: oneLine(data, 'name'),
-        callbackUrl: oneLine(data, 'callbackUrl'),
-        allowIps: lines(data, 'allowIps'),
+        name: fieldText(data, 'name'),
+        callbackUrl: fieldText(data, 'callbackUrl'),
+        allowIps: fieldLines(data, 'allowIps'),
         sandbox: data.has('sandbox'),
       }
       return api.send<IssuedMerchant>('POST', '/merchants', body)
     },
     refresh: [['merchants'], ['session'], ['endpoints']],
-    done: setIssued,
+    onSuccess: setIssued,
   })
   if (issued) return <Issued issued={issued} onClose={() => onCreated(issued.merchant.merchantId)} />
   return (
@@ -42,22 +42,17 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
         pending={action.pending}
         cancel={onClose}
       >
-        <TextField
-          name="name"
-          label={text('merchants.setting.name')}
-          description={text('merchants.help.name')}
-          required
-        />
+        <TextField name="name" label={text('fields.name')} description={text('merchants.help.name')} required />
         <TextField
           name="callbackUrl"
           type="url"
-          label={text('merchants.setting.callbackUrl')}
+          label={text('fields.callbackUrl')}
           description={text('merchants.help.callbackUrl')}
           required
         />
         <TextField
           name="allowIps"
-          label={text('merchants.setting.allowIps')}
+          label={text('fields.allowIps')}
           description={text('merchants.help.allowIps')}
           multiline
           required
@@ -69,7 +64,7 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
   )
 }
 
-/** What is not copied now is lost: closing says so by its words. */
+/** Shows the secrets once. The label of the closing button makes the user confirm that they are saved. */
 function Issued({ issued, onClose }: { readonly issued: IssuedMerchant; readonly onClose: () => void }) {
   const text = useText()
   return (
@@ -81,7 +76,7 @@ function Issued({ issued, onClose }: { readonly issued: IssuedMerchant; readonly
         <SecretOnce label={text('merchants.secret.webhookSecret')} value={issued.webhookSecret} />
         <div className="row">
           <Button look="primary" onPress={onClose}>
-            {text('merchants.keptThem')}
+            {text('merchants.savedAll')}
           </Button>
         </div>
       </div>

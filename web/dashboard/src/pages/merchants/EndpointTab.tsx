@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { MerchantItem } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Button } from '../../components/Button'
@@ -11,28 +11,28 @@ import { TestEndpointDialog } from '../callbacks/TestEndpointDialog'
 
 export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
-  const mayManage = useMay('endpoints:manage')
+  const canManage = usePermission('endpoints:manage')
   const [opened, setOpened] = useState<'test' | 'enable'>()
   const { merchantId, callbacksDisabled, settings } = merchant
   const dialog = { endpoint: { merchantId, url: settings.callbackUrl }, onClose: () => setOpened(undefined) }
   const isOn = callbacksDisabled === null
   return (
-    <Card title={text('merchants.endpoint')}>
+    <Card title={text('fields.endpoint')}>
       <Facts
         items={[
-          { label: text('merchants.setting.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
+          { label: text('fields.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
           {
-            label: text('merchants.state'),
+            label: text('fields.state'),
             value: (
               <Badge tone={isOn ? 'good' : 'bad'}>
-                {text(isOn ? 'merchants.callbacksOn' : 'merchants.callbacksOff')}
+                {text(isOn ? 'merchants.callbacksEnabled' : 'merchants.callbacksDisabled')}
               </Badge>
             ),
           },
-          { label: text('merchants.why'), value: isOn ? undefined : <bdi>{callbacksDisabled}</bdi> },
+          { label: text('fields.reason'), value: isOn ? undefined : <bdi>{callbacksDisabled}</bdi> },
         ]}
       />
-      {mayManage && (
+      {canManage && (
         <div className="row">
           <Button look="plain" onPress={() => setOpened('test')}>
             {text('callbacks.test')}

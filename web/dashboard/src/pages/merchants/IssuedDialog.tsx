@@ -18,7 +18,7 @@ export function IssuedDialog({ title, label, value, onClose }: IssuedDialogProps
         <SecretOnce label={label} value={value} />
         <div className="row">
           <Button look="primary" onPress={onClose}>
-            {text('merchants.keptIt')}
+            {text('merchants.saved')}
           </Button>
         </div>
       </div>

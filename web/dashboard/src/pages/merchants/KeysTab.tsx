@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { KeyItem, MerchantItem, RotateRequest } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useKnownText, useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -23,7 +23,7 @@ type Opened =
 
 export function KeysTab({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
-  const mayManage = useMay('merchants:manage')
+  const canManage = usePermission('merchants:manage')
   const [opened, setOpened] = useState<Opened>()
   const { merchantId, keys } = merchant
   const columns = useColumns((key) => setOpened({ task: 'revoke', key }))
@@ -35,17 +35,17 @@ export function KeysTab({ merchant }: { readonly merchant: MerchantItem }) {
   )
   return (
     <div className="stack">
-      <Card title={text('merchants.keys')} actions={mayManage && create}>
+      <Card title={text('fields.keys')} actions={canManage && create}>
         <p className="muted">{text('merchants.keysHelp')}</p>
         <DataTable
-          label={text('merchants.keys')}
+          label={text('fields.keys')}
           columns={columns}
           rows={keys}
           rowId={({ keyId }) => keyId}
           empty={<Empty title={text('merchants.noKeys')} />}
         />
       </Card>
-      {mayManage && (
+      {canManage && (
         <Card title={text('merchants.secrets')}>
           <p className="muted">{text('merchants.secretsHelp')}</p>
           <div className="row">
@@ -67,25 +67,25 @@ export function KeysTab({ merchant }: { readonly merchant: MerchantItem }) {
 function useColumns(revoke: (key: KeyItem) => void): readonly Column<KeyItem>[] {
   const text = useText()
   const knownText = useKnownText()
-  const mayManage = useMay('merchants:manage')
+  const canManage = usePermission('merchants:manage')
   const columns: Column<KeyItem>[] = [
-    { id: 'name', header: text('merchants.keyName'), cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'id', header: text('merchants.keyId'), cell: ({ keyId }) => <code>{keyId}</code> },
+    { id: 'name', header: text('fields.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+    { id: 'id', header: text('fields.keyId'), cell: ({ keyId }) => <code>{keyId}</code> },
     {
       id: 'scopes',
-      header: text('merchants.scopes'),
+      header: text('fields.scopes'),
       cell: ({ scopes }) => scopes.map((scope) => knownText(`merchants.scope.${scope}`) ?? scope).join(', '),
     },
-    { id: 'created', header: text('merchants.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'until',
-      header: text('merchants.validUntil'),
+      header: text('fields.validUntil'),
       cell: ({ validUntil }) => (validUntil === null ? text('merchants.untilRevoked') : <Time at={validUntil} />),
     },
   ]
-  if (!mayManage) return columns
+  if (!canManage) return columns
   const cell = (key: KeyItem) => (
-    <Button look="quiet" aria-label={text('merchants.revokeIt', { name: key.name })} onPress={() => revoke(key)}>
+    <Button look="quiet" aria-label={text('merchants.revokeKey', { name: key.name })} onPress={() => revoke(key)}>
       {text('merchants.revoke')}
     </Button>
   )
@@ -103,7 +103,7 @@ function RevokeConfirm({ merchantId, apiKey: { keyId, name }, onClose }: RevokeC
   const action = useAction<void, MerchantItem>({
     run: () => api.send<MerchantItem>('DELETE', `/merchants/${merchantId}/keys/${keyId}`),
     refresh: [['merchant', merchantId], ['merchants'], ['changes']],
-    done: () => {
+    onSuccess: () => {
       notify(text('merchants.revoked', { name }))
       onClose()
     },

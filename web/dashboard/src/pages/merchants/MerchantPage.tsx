@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { MerchantItem } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { CopyableId } from '../../components/Copyable'
@@ -25,8 +25,8 @@ const route = getRouteApi('/pages/merchants/$merchantId')
 export function MerchantPage() {
   const text = useText()
   const { merchantId } = route.useParams()
-  const mayManage = useMay('merchants:manage')
-  const [asking, setAsking] = useState(false)
+  const canManage = usePermission('merchants:manage')
+  const [isConfirming, setConfirming] = useState(false)
   const query = useQuery({
     queryKey: ['merchant', merchantId],
     queryFn: ({ signal }) => api.get<MerchantItem>(`/merchants/${merchantId}`, {}, signal),
@@ -34,31 +34,31 @@ export function MerchantPage() {
   const merchant = query.data
   return (
     <Page
-      title={merchant?.settings.name ?? text('merchants.one')}
+      title={merchant?.settings.name ?? text('fields.merchantId')}
       actions={
         merchant &&
-        mayManage && (
-          <Button look={merchant.suspended ? 'primary' : 'danger'} onPress={() => setAsking(true)}>
+        canManage && (
+          <Button look={merchant.suspended ? 'primary' : 'danger'} onPress={() => setConfirming(true)}>
             {text(merchant.suspended ? 'merchants.resume' : 'merchants.suspend')}
           </Button>
         )
       }
     >
       <Loaded query={query}>{(item) => <Merchant merchant={item} />}</Loaded>
-      {merchant && asking && <SuspendDialog merchant={merchant} onClose={() => setAsking(false)} />}
+      {merchant && isConfirming && <SuspendDialog merchant={merchant} onClose={() => setConfirming(false)} />}
     </Page>
   )
 }
 
 function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
   const text = useText()
-  const mayManage = useMay('merchants:manage')
-  const mayReadChanges = useMay('users:read')
+  const canManage = usePermission('merchants:manage')
+  const canReadChanges = usePermission('users:read')
   const { merchantId, createdAt } = merchant
-  const Settings = mayManage ? SettingsForm : SettingsFacts
+  const Settings = canManage ? SettingsForm : SettingsFacts
   const changes = {
     id: 'changes',
-    label: text('merchants.changes'),
+    label: text('merchants.history'),
     content: <ChangeHistory subject={merchantId} />,
   }
   return (
@@ -67,16 +67,16 @@ function Merchant({ merchant }: { readonly merchant: MerchantItem }) {
         <MerchantState merchant={merchant} />
         <CopyableId value={merchantId} label={text('merchants.id')} />
         <span className="muted">
-          {text('merchants.created')} <Time at={createdAt} />
+          {text('fields.createdAt')} <Time at={createdAt} />
         </span>
       </div>
       <Tabs
-        label={text('merchants.parts')}
+        label={text('merchants.sections')}
         items={[
-          { id: 'settings', label: text('merchants.settings'), content: <Settings merchant={merchant} /> },
-          { id: 'endpoint', label: text('merchants.endpoint'), content: <EndpointTab merchant={merchant} /> },
-          { id: 'keys', label: text('merchants.keys'), content: <KeysTab merchant={merchant} /> },
-          ...(mayReadChanges ? [changes] : []),
+          { id: 'settings', label: text('fields.settings'), content: <Settings merchant={merchant} /> },
+          { id: 'endpoint', label: text('fields.endpoint'), content: <EndpointTab merchant={merchant} /> },
+          { id: 'keys', label: text('fields.keys'), content: <KeysTab merchant={merchant} /> },
+          ...(canReadChanges ? [changes] : []),
         ]}
       />
     </>

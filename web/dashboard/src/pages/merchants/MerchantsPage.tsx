@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { MerchantItem, MerchantsAnswer } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { Button } from '../../components/Button'
@@ -19,8 +19,8 @@ import { MerchantState } from './MerchantState'
 export function MerchantsPage() {
   const text = useText()
   const navigate = useNavigate()
-  const mayManage = useMay('merchants:manage')
-  const [creating, setCreating] = useState(false)
+  const canManage = usePermission('merchants:manage')
+  const [isCreating, setCreating] = useState(false)
   const columns = useColumns()
   const query = useQuery({
     queryKey: ['merchants'],
@@ -31,7 +31,7 @@ export function MerchantsPage() {
     <Page
       title={text('merchants.title')}
       actions={
-        mayManage && (
+        canManage && (
           <Button look="primary" onPress={() => setCreating(true)}>
             {text('merchants.create')}
           </Button>
@@ -50,7 +50,7 @@ export function MerchantsPage() {
           />
         )}
       </Loaded>
-      {creating && <CreateMerchantDialog onClose={() => setCreating(false)} onCreated={open} />}
+      {isCreating && <CreateMerchantDialog onClose={() => setCreating(false)} onCreated={open} />}
     </Page>
   )
 }
@@ -60,25 +60,25 @@ function useColumns(): readonly Column<MerchantItem>[] {
   return [
     {
       id: 'name',
-      header: text('merchants.name'),
+      header: text('fields.name'),
       cell: ({ merchantId, settings }) => (
         <Link to="/merchants/$merchantId" params={{ merchantId }}>
           <bdi>{settings.name}</bdi>
         </Link>
       ),
     },
-    { id: 'state', header: text('merchants.state'), cell: (merchant) => <MerchantState merchant={merchant} /> },
+    { id: 'state', header: text('fields.state'), cell: (merchant) => <MerchantState merchant={merchant} /> },
     {
       id: 'callbacks',
-      header: text('merchants.callbacks'),
+      header: text('callbacks.title'),
       cell: ({ callbacksDisabled }) => (
         <Badge tone={callbacksDisabled === null ? 'good' : 'bad'}>
-          {text(callbacksDisabled === null ? 'merchants.callbacksOn' : 'merchants.callbacksOff')}
+          {text(callbacksDisabled === null ? 'merchants.callbacksEnabled' : 'merchants.callbacksDisabled')}
         </Badge>
       ),
     },
-    { id: 'keys', header: text('merchants.keys'), align: 'end', cell: ({ keys }) => keys.length },
-    { id: 'created', header: text('merchants.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'keys', header: text('fields.keys'), align: 'end', cell: ({ keys }) => keys.length },
+    { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
       id: 'id',
       header: text('merchants.id'),

@@ -6,9 +6,9 @@ import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldText } from '../../components/form-data'
 import { TextField } from '../../components/TextField'
 import { IssuedDialog } from './IssuedDialog'
-import { oneLine } from './merchant-form'
 
 interface RotateDialogProps {
   readonly merchantId: string
@@ -21,11 +21,11 @@ export function RotateDialog({ merchantId, secret, onClose }: RotateDialogProps)
   const [issued, setIssued] = useState<IssuedSecret>()
   const action = useAction({
     run: (data: FormData) => {
-      const body: RotateRequest = { secret, overlapMinutes: Number(oneLine(data, 'overlapMinutes')) }
+      const body: RotateRequest = { secret, overlapMinutes: Number(fieldText(data, 'overlapMinutes')) }
       return api.send<IssuedSecret>('POST', `/merchants/${merchantId}/rotate`, body)
     },
     refresh: [['merchant', merchantId], ['merchants'], ['changes']],
-    done: setIssued,
+    onSuccess: setIssued,
   })
   const label = text(`merchants.secret.${secret}`)
   const title = text('merchants.rotate', { secret: label })

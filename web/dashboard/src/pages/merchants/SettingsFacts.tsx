@@ -5,7 +5,7 @@ import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'
 
-/** For those who may read settings and not change them. */
+/** Shows the settings to users who cannot change them. */
 export function SettingsFacts({ merchant: { settings } }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const methodName = usePaymentMethodName()
@@ -14,33 +14,33 @@ export function SettingsFacts({ merchant: { settings } }: { readonly merchant: M
   const limit = (minor: number | null) => (minor === null ? text('common.none') : <Amount minor={minor} />)
   return (
     <div className="MerchantSettings">
-      <Card title={text('merchants.group.who')}>
+      <Card title={text('merchants.group.addresses')}>
         <Facts
           items={[
-            { label: text('merchants.setting.name'), value: <bdi>{settings.name}</bdi> },
-            { label: text('merchants.setting.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
-            { label: text('merchants.setting.allowIps'), value: list(settings.allowIps) },
+            { label: text('fields.name'), value: <bdi>{settings.name}</bdi> },
+            { label: text('fields.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
+            { label: text('fields.allowIps'), value: list(settings.allowIps) },
             {
-              label: text('merchants.setting.returnUrl'),
+              label: text('fields.returnUrl'),
               value: <bdi>{settings.returnUrl ?? text('common.none')}</bdi>,
             },
-            { label: text('merchants.setting.frameAncestors'), value: list(settings.frameAncestors) },
+            { label: text('fields.frameAncestors'), value: list(settings.frameAncestors) },
           ]}
         />
       </Card>
       <Card title={text('merchants.group.limits')}>
         <Facts
           items={[
-            { label: text('merchants.setting.minAmountMinor'), value: limit(settings.minAmountMinor) },
-            { label: text('merchants.setting.maxAmountMinor'), value: limit(settings.maxAmountMinor) },
-            { label: text('merchants.setting.mismatchToleranceMinor'), value: limit(settings.mismatchToleranceMinor) },
+            { label: text('fields.minAmountMinor'), value: limit(settings.minAmountMinor) },
+            { label: text('fields.maxAmountMinor'), value: limit(settings.maxAmountMinor) },
+            { label: text('fields.mismatchToleranceMinor'), value: limit(settings.mismatchToleranceMinor) },
             {
-              label: text('merchants.setting.manualControlAboveMinor'),
+              label: text('fields.manualControlAboveMinor'),
               value: limit(settings.manualControlAboveMinor),
             },
-            { label: text('merchants.setting.approvalAboveMinor'), value: limit(settings.approvalAboveMinor) },
-            { label: text('merchants.setting.rateLimitPerSecond'), value: settings.rateLimitPerSecond },
-            { label: text('merchants.setting.depositExpiryMinutes'), value: settings.depositExpiryMinutes },
+            { label: text('fields.approvalAboveMinor'), value: limit(settings.approvalAboveMinor) },
+            { label: text('fields.rateLimitPerSecond'), value: settings.rateLimitPerSecond },
+            { label: text('fields.depositExpiryMinutes'), value: settings.depositExpiryMinutes },
           ]}
         />
       </Card>
@@ -48,15 +48,15 @@ export function SettingsFacts({ merchant: { settings } }: { readonly merchant: M
         <Facts
           items={[
             {
-              label: text('merchants.setting.requireSignature'),
+              label: text('fields.requireSignature'),
               value: text(`merchants.signature.${settings.requireSignature}`),
             },
-            { label: text('merchants.setting.requireNativeHash'), value: yesOrNo(settings.requireNativeHash) },
-            { label: text('merchants.setting.autoCancelMismatch'), value: yesOrNo(settings.autoCancelMismatch) },
-            { label: text('merchants.setting.callbackOnCreate'), value: yesOrNo(settings.callbackOnCreate) },
-            ...settings.paymentInstructions.map(({ paymentMethod, text: words }) => ({
+            { label: text('fields.requireNativeHash'), value: yesOrNo(settings.requireNativeHash) },
+            { label: text('fields.autoCancelMismatch'), value: yesOrNo(settings.autoCancelMismatch) },
+            { label: text('fields.callbackOnCreate'), value: yesOrNo(settings.callbackOnCreate) },
+            ...settings.paymentInstructions.map(({ paymentMethod, text: instructions }) => ({
               label: text('merchants.instructionsFor', { method: methodName(paymentMethod) }),
-              value: <bdi className="MerchantSettings-words">{words}</bdi>,
+              value: <bdi className="MerchantSettings-text">{instructions}</bdi>,
             })),
           ]}
         />

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { MerchantItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useSession } from '../../app/current-session'
+import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { AmountField } from '../../components/AmountField'
 import { Card } from '../../components/Card'
@@ -19,10 +19,10 @@ interface SettingsProps {
 
 export function SettingsForm({ merchant }: SettingsProps) {
   const text = useText()
-  const { paymentMethods } = useSession()
+  const paymentMethods = usePaymentMethods()
   const { merchantId } = merchant
   const manualMethods = paymentMethods.filter(({ paidBy }) => paidBy === 'manual')
-  // What the form began with: it is compared with that, whatever is fetched meanwhile.
+  // The form is compared with the settings it started with, even if newer ones are fetched later.
   const [shown, setShown] = useState(merchant.settings)
   const action = useAction({
     run: async (data: FormData) => {
@@ -32,15 +32,15 @@ export function SettingsForm({ merchant }: SettingsProps) {
       return api.send<MerchantItem>('PATCH', `/merchants/${merchantId}`, changes)
     },
     refresh: [['merchant', merchantId], ['merchants'], ['changes'], ['endpoints'], ['session']],
-    done: ({ settings }) => {
+    onSuccess: ({ settings }) => {
       setShown(settings)
-      notify(text('merchants.saved'))
+      notify(text('merchants.settingsSaved'))
     },
   })
   return (
     <Form onSubmit={action.start} error={action.error} submit={text('common.save')} pending={action.pending}>
       <div className="MerchantSettings">
-        <Card title={text('merchants.group.who')}>
+        <Card title={text('merchants.group.addresses')}>
           <Addresses settings={shown} />
         </Card>
         <Card title={text('merchants.group.limits')}>
@@ -78,7 +78,7 @@ function Addresses({ settings }: GroupProps) {
     <>
       <TextField
         name="name"
-        label={text('merchants.setting.name')}
+        label={text('fields.name')}
         description={text('merchants.help.name')}
         defaultValue={settings.name}
         required
@@ -86,14 +86,14 @@ function Addresses({ settings }: GroupProps) {
       <TextField
         name="callbackUrl"
         type="url"
-        label={text('merchants.setting.callbackUrl')}
+        label={text('fields.callbackUrl')}
         description={text('merchants.help.callbackUrl')}
         defaultValue={settings.callbackUrl}
         required
       />
       <TextField
         name="allowIps"
-        label={text('merchants.setting.allowIps')}
+        label={text('fields.allowIps')}
         description={text('merchants.help.allowIps')}
         multiline
         defaultValue={settings.allowIps.join('\n')}
@@ -101,13 +101,13 @@ function Addresses({ settings }: GroupProps) {
       <TextField
         name="returnUrl"
         type="url"
-        label={text('merchants.setting.returnUrl')}
+        label={text('fields.returnUrl')}
         description={text('merchants.help.returnUrl')}
         defaultValue={settings.returnUrl ?? ''}
       />
       <TextField
         name="frameAncestors"
-        label={text('merchants.setting.frameAncestors')}
+        label={text('fields.frameAncestors')}
         description={text('merchants.help.frameAncestors')}
         multiline
         defaultValue={settings.frameAncestors.join('\n')}
@@ -123,46 +123,46 @@ function Limits({ settings }: GroupProps) {
     <>
       <AmountField
         name="minAmountMinor"
-        label={text('merchants.setting.minAmountMinor')}
+        label={text('fields.minAmountMinor')}
         defaultMinor={settings.minAmountMinor}
         required
       />
       <AmountField
         name="maxAmountMinor"
-        label={text('merchants.setting.maxAmountMinor')}
+        label={text('fields.maxAmountMinor')}
         defaultMinor={settings.maxAmountMinor}
         required
       />
       <AmountField
         name="mismatchToleranceMinor"
-        label={text('merchants.setting.mismatchToleranceMinor')}
+        label={text('fields.mismatchToleranceMinor')}
         description={text('merchants.help.mismatchToleranceMinor')}
         defaultMinor={settings.mismatchToleranceMinor}
         required
       />
       <AmountField
         name="manualControlAboveMinor"
-        label={text('merchants.setting.manualControlAboveMinor')}
+        label={text('fields.manualControlAboveMinor')}
         description={text('merchants.help.manualControlAboveMinor')}
         {...(manualControlAboveMinor !== null && { defaultMinor: manualControlAboveMinor })}
       />
       <AmountField
         name="approvalAboveMinor"
-        label={text('merchants.setting.approvalAboveMinor')}
+        label={text('fields.approvalAboveMinor')}
         description={text('merchants.help.approvalAboveMinor')}
         {...(approvalAboveMinor !== null && { defaultMinor: approvalAboveMinor })}
       />
       <TextField
         name="rateLimitPerSecond"
         type="number"
-        label={text('merchants.setting.rateLimitPerSecond')}
+        label={text('fields.rateLimitPerSecond')}
         defaultValue={String(settings.rateLimitPerSecond)}
         required
       />
       <TextField
         name="depositExpiryMinutes"
         type="number"
-        label={text('merchants.setting.depositExpiryMinutes')}
+        label={text('fields.depositExpiryMinutes')}
         description={text('merchants.help.depositExpiryMinutes')}
         defaultValue={String(settings.depositExpiryMinutes)}
         required
@@ -179,7 +179,7 @@ function Options({ settings }: GroupProps) {
     <>
       <Select
         name="requireSignature"
-        label={text('merchants.setting.requireSignature')}
+        label={text('fields.requireSignature')}
         description={text('merchants.help.requireSignature')}
         options={choices.map((value) => ({ value, label: text(`merchants.signature.${value}`) }))}
         value={requireSignature}
@@ -187,17 +187,17 @@ function Options({ settings }: GroupProps) {
       />
       <Checkbox
         name="requireNativeHash"
-        label={text('merchants.setting.requireNativeHash')}
+        label={text('fields.requireNativeHash')}
         defaultSelected={settings.requireNativeHash}
       />
       <Checkbox
         name="autoCancelMismatch"
-        label={text('merchants.setting.autoCancelMismatch')}
+        label={text('fields.autoCancelMismatch')}
         defaultSelected={settings.autoCancelMismatch}
       />
       <Checkbox
         name="callbackOnCreate"
-        label={text('merchants.setting.callbackOnCreate')}
+        label={text('fields.callbackOnCreate')}
         defaultSelected={settings.callbackOnCreate}
       />
     </>

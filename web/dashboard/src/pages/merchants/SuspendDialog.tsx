@@ -5,35 +5,35 @@ import { useText } from '../../app/texts'
 import { Confirm } from '../../components/Confirm'
 import { notify } from '../../components/Toasts'
 
-interface SuspendConfirmProps {
+interface SuspendDialogProps {
   readonly merchant: MerchantItem
   readonly onClose: () => void
 }
 
-export function SuspendDialog({ merchant, onClose }: SuspendConfirmProps) {
+export function SuspendDialog({ merchant, onClose }: SuspendDialogProps) {
   const text = useText()
   const { merchantId, suspended, settings } = merchant
-  const does = suspended ? 'resume' : 'suspend'
+  const change = suspended ? 'resume' : 'suspend'
   const action = useAction<void, MerchantItem>({
-    run: () => api.send<MerchantItem>('POST', `/merchants/${merchantId}/${does}`),
+    run: () => api.send<MerchantItem>('POST', `/merchants/${merchantId}/${change}`),
     refresh: [['merchant', merchantId], ['merchants'], ['changes']],
-    done: () => {
-      notify(text(`merchants.${does}Done`, { name: settings.name }))
+    onSuccess: () => {
+      notify(text(`merchants.${change}Done`, { name: settings.name }))
       onClose()
     },
   })
   return (
     <Confirm
-      title={text(`merchants.${does}Title`, { name: settings.name })}
+      title={text(`merchants.${change}Title`, { name: settings.name })}
       open
       onClose={onClose}
       onConfirm={() => action.start()}
-      confirm={text(`merchants.${does}`)}
+      confirm={text(`merchants.${change}`)}
       danger={!suspended}
       pending={action.pending}
       error={action.error}
     >
-      <p>{text(`merchants.${does}Help`)}</p>
+      <p>{text(`merchants.${change}Help`)}</p>
     </Confirm>
   )
 }

@@ -1,15 +1,15 @@
 import type { ChangeMerchantRequest, MerchantItem } from '../../api/contract'
-import { lines, oneLine } from './merchant-form'
+import { fieldLines, fieldText } from '../../components/form-data'
 
 type Settings = MerchantItem['settings']
 export type Setting = keyof ChangeMerchantRequest
 
 export const instructionsField = (paymentMethod: number) => `instructions.${paymentMethod}`
 
-/** As the form has them. @throws never: what cannot be read is refused by the server, at its field. */
+/** Returns the settings in the form. The server rejects invalid values at their fields. */
 function formSettings(data: FormData, manualMethods: readonly number[]): Omit<Settings, 'sandbox'> {
-  const minor = (name: Setting) => Number(oneLine(data, name))
-  const minorOrNone = (name: Setting) => (oneLine(data, name) === '' ? null : minor(name))
+  const minor = (name: Setting) => Number(fieldText(data, name))
+  const minorOrNone = (name: Setting) => (fieldText(data, name) === '' ? null : minor(name))
   const instructions = manualMethods.map((paymentMethod) => ({
     paymentMethod,
     text: String(data.get(instructionsField(paymentMethod)) ?? '')
@@ -17,11 +17,11 @@ function formSettings(data: FormData, manualMethods: readonly number[]): Omit<Se
       .trim(),
   }))
   return {
-    name: oneLine(data, 'name'),
-    callbackUrl: oneLine(data, 'callbackUrl'),
-    allowIps: lines(data, 'allowIps'),
-    returnUrl: oneLine(data, 'returnUrl') || null,
-    frameAncestors: lines(data, 'frameAncestors'),
+    name: fieldText(data, 'name'),
+    callbackUrl: fieldText(data, 'callbackUrl'),
+    allowIps: fieldLines(data, 'allowIps'),
+    returnUrl: fieldText(data, 'returnUrl') || null,
+    frameAncestors: fieldLines(data, 'frameAncestors'),
     minAmountMinor: minor('minAmountMinor'),
     maxAmountMinor: minor('maxAmountMinor'),
     mismatchToleranceMinor: minor('mismatchToleranceMinor'),
@@ -30,14 +30,14 @@ function formSettings(data: FormData, manualMethods: readonly number[]): Omit<Se
     autoCancelMismatch: data.has('autoCancelMismatch'),
     callbackOnCreate: data.has('callbackOnCreate'),
     requireNativeHash: data.has('requireNativeHash'),
-    requireSignature: oneLine(data, 'requireSignature') as Settings['requireSignature'],
-    rateLimitPerSecond: Number(oneLine(data, 'rateLimitPerSecond')),
-    depositExpiryMinutes: Number(oneLine(data, 'depositExpiryMinutes')),
+    requireSignature: fieldText(data, 'requireSignature') as Settings['requireSignature'],
+    rateLimitPerSecond: Number(fieldText(data, 'rateLimitPerSecond')),
+    depositExpiryMinutes: Number(fieldText(data, 'depositExpiryMinutes')),
     paymentInstructions: instructions.filter(({ text }) => text !== ''),
   }
 }
 
-/** What the person changed, and nothing else: what another has changed since the form was opened stays. */
+/** Returns only the settings that the user changed, so that changes by other users since the form was opened are kept. */
 export function changedSettings(
   data: FormData,
   shown: Settings,

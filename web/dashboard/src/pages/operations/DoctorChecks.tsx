@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
 import type { Check, ChecksAnswer } from '../../api/contract'
-import { useKnownText, useText } from '../../app/texts'
+import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -16,7 +16,7 @@ const tones: { readonly [result in Check['result']]: Tone } = {
 }
 const worstFirst: readonly Check['result'][] = ['failed', 'unknown', 'warning']
 
-/** What `transferd doctor` looks at. What is well is one line. */
+/** Shows the results of `transferd doctor`. Passed checks are collapsed. */
 export function DoctorChecks() {
   const text = useText()
   const query = useQuery({
@@ -33,24 +33,24 @@ export function DoctorChecks() {
         </Button>
       }
     >
-      <Loaded query={query}>{(answer) => <Found answer={answer} />}</Loaded>
+      <Loaded query={query}>{(answer) => <CheckResults answer={answer} />}</Loaded>
     </Card>
   )
 }
 
-function Found({ answer: { at, checks } }: { readonly answer: ChecksAnswer }) {
+function CheckResults({ answer: { at, checks } }: { readonly answer: ChecksAnswer }) {
   const text = useText()
-  const wrong = worstFirst.flatMap((result) => checks.filter((check) => check.result === result))
-  const well = checks.filter(({ result }) => result === 'ok')
+  const failed = worstFirst.flatMap((result) => checks.filter((check) => check.result === result))
+  const passed = checks.filter(({ result }) => result === 'ok')
   return (
     <>
       <p className="muted small">
         {text('operations.checkedAt')} <Time at={at} />
       </p>
-      {wrong.length > 0 && <List checks={wrong} />}
+      {failed.length > 0 && <List checks={failed} />}
       <details>
-        <summary>{text('operations.checksWell', { count: well.length })}</summary>
-        <List checks={well} />
+        <summary>{text('operations.checksPassed', { count: passed.length })}</summary>
+        <List checks={passed} />
       </details>
     </>
   )
@@ -58,14 +58,13 @@ function Found({ answer: { at, checks } }: { readonly answer: ChecksAnswer }) {
 
 function List({ checks }: { readonly checks: readonly Check[] }) {
   const text = useText()
-  const known = useKnownText()
   return (
     <ul className="Operations-checks">
       {checks.map(({ name, subject, result, found, advice }) => (
         <li key={`${name} ${subject}`}>
           <span className="row">
             <Badge tone={tones[result]}>{text(`operations.result.${result}`)}</Badge>
-            <strong>{known(`operations.check.${name}`) ?? name}</strong>
+            <strong>{name}</strong>
             {subject !== null && <code>{subject}</code>}
           </span>
           <bdi lang="en">{found}</bdi>

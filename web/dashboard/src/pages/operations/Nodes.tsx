@@ -51,7 +51,7 @@ function useNodeColumns(): readonly Column<NodeItem>[] {
   return [
     {
       id: 'node',
-      header: text('operations.node'),
+      header: text('fields.node'),
       cell: ({ nodeId, current }) => (
         <span className="row">
           <code>{nodeId}</code>
@@ -61,15 +61,15 @@ function useNodeColumns(): readonly Column<NodeItem>[] {
     },
     {
       id: 'state',
-      header: text('operations.state'),
+      header: text('fields.state'),
       cell: ({ state }) => (
         <Badge tone={state === 'alive' ? 'good' : 'bad'}>{text(`operations.nodeState.${state}`)}</Badge>
       ),
     },
     { id: 'roles', header: text('operations.roles'), wide: true, cell: ({ roles }) => roles.join(', ') },
-    { id: 'seen', header: text('operations.lastSeen'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-    { id: 'started', header: text('operations.started'), cell: ({ startedAt }) => <Time at={startedAt} /> },
-    { id: 'version', header: text('operations.version'), cell: ({ version }) => version },
+    { id: 'seen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'started', header: text('fields.startedAt'), cell: ({ startedAt }) => <Time at={startedAt} /> },
+    { id: 'version', header: text('fields.version'), cell: ({ version }) => version },
   ]
 }
 
@@ -82,7 +82,7 @@ function useLeaseColumns(): readonly Column<LeaseItem>[] {
       header: text('operations.runsOn'),
       wide: true,
       cell: ({ nodeId }) =>
-        nodeId === null ? <Badge tone="wait">{text('operations.nobody')}</Badge> : <code>{nodeId}</code>,
+        nodeId === null ? <Badge tone="wait">{text('operations.noNode')}</Badge> : <code>{nodeId}</code>,
     },
     { id: 'renewed', header: text('operations.renewed'), cell: ({ renewedAt }) => <Time at={renewedAt} /> },
   ]

@@ -8,7 +8,7 @@ import { StuckTransfers } from './StuckTransfers'
 import { UnreadableEvents } from './UnreadableEvents'
 import './OperationsPage.css'
 
-/** What stands still first, then what should go on by itself. */
+/** Shows unreadable events, which stop work, above the state of everything that runs. */
 export function OperationsPage() {
   const text = useText()
   return (

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { EndpointItem, EndpointsAnswer } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -13,17 +13,17 @@ import { Loaded } from '../../components/Loaded'
 import { EndpointHealth } from '../callbacks/EndpointHealth'
 import { ResendParkedDialog } from '../callbacks/ResendParkedDialog'
 
-/** Merchants that were not told something, as delivering it was given up. */
+/** Lists merchants with callbacks that could not be delivered and were parked. */
 export function ParkedCallbacks() {
   const text = useText()
-  const mayResend = useMay('callbacks:resend')
+  const canResend = usePermission('callbacks:resend')
   const [opened, setOpened] = useState<EndpointItem>()
   const query = useQuery({
     queryKey: ['endpoints'],
     queryFn: ({ signal }) => api.get<EndpointsAnswer>('/endpoints', {}, signal),
     refetchInterval: 15_000,
   })
-  const columns = useColumns(mayResend, setOpened)
+  const columns = useColumns(canResend, setOpened)
   return (
     <Card title={text('operations.parked')}>
       <Loaded query={query}>
@@ -42,28 +42,28 @@ export function ParkedCallbacks() {
   )
 }
 
-function useColumns(mayResend: boolean, resend: (endpoint: EndpointItem) => void): readonly Column<EndpointItem>[] {
+function useColumns(canResend: boolean, resend: (endpoint: EndpointItem) => void): readonly Column<EndpointItem>[] {
   const text = useText()
   const columns: Column<EndpointItem>[] = [
-    { id: 'merchant', header: text('operations.merchant'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
+    { id: 'merchant', header: text('fields.merchantId'), cell: ({ merchantName }) => <bdi>{merchantName}</bdi> },
     {
       id: 'parked',
-      header: text('operations.parkedCount'),
+      header: text('fields.parked'),
       align: 'end',
       cell: ({ merchantId, parked }) => (
         <Link to="/callbacks" search={{ merchantId, status: 'parked' }}>
-          {text('operations.count', { count: parked })}
+          {text('common.count', { count: parked })}
         </Link>
       ),
     },
     {
       id: 'state',
-      header: text('operations.endpoint'),
+      header: text('fields.endpoint'),
       wide: true,
       cell: (item) => <EndpointHealth endpoint={item} />,
     },
   ]
-  if (!mayResend) return columns
+  if (!canResend) return columns
   const cell = (endpoint: EndpointItem) => (
     <Button onPress={() => resend(endpoint)}>{text('callbacks.resendParked')}</Button>
   )

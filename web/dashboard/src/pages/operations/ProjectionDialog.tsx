@@ -1,17 +1,17 @@
 import { api } from '../../api/api-client'
 import type { PauseRequest, ProjectionAction, ProjectionItem, RebuildRequest } from '../../api/contract'
-import { filled } from '../../api/settlement-form'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Checkbox } from '../../components/Checkbox'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldText } from '../../components/form-data'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
 
 interface ProjectionDialogProps {
   readonly action: ProjectionAction
-  /** Undefined: all of them. */
+  /** `undefined` for all projections. */
   readonly projection: ProjectionItem | undefined
   readonly onClose: () => void
 }
@@ -25,8 +25,8 @@ export function ProjectionDialog({ action: name, projection, onClose }: Projecti
       return api.send<unknown>('POST', path, bodyOf(name, data))
     },
     refresh: [['projections'], ['problems']],
-    done: () => {
-      notify(text(`operations.asked.${name}`, { projection: which }))
+    onSuccess: () => {
+      notify(text(`operations.requested.${name}`, { projection: which }))
       onClose()
     },
   })
@@ -44,7 +44,7 @@ export function ProjectionDialog({ action: name, projection, onClose }: Projecti
         {name === 'pause' && (
           <TextField
             name="reason"
-            label={text('operations.reason')}
+            label={text('fields.reason')}
             description={text('operations.pauseReasonHelp')}
             maxLength={500}
           />
@@ -55,7 +55,7 @@ export function ProjectionDialog({ action: name, projection, onClose }: Projecti
 }
 
 function bodyOf(action: ProjectionAction, data: FormData): RebuildRequest & PauseRequest {
-  const reason = filled(data, 'reason')
+  const reason = fieldText(data, 'reason')
   if (action === 'rebuild') return { keep: data.get('keep') !== null }
-  return action === 'pause' && reason !== undefined ? { reason } : {}
+  return action === 'pause' && reason !== '' ? { reason } : {}
 }

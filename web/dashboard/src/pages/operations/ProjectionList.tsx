@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { ProjectionAction, ProjectionItem, ProjectionsAnswer } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -13,32 +13,32 @@ import { Menu } from '../../components/Menu'
 import { Time } from '../../components/Time'
 import { ProjectionDialog } from './ProjectionDialog'
 import { OtherVersions, ProjectionState, Task } from './ProjectionState'
-import { isUnderWay, maxCountedLag, nodeOf } from './projection-tasks'
+import { hasActiveTask, maxCountedLag, nodeOf } from './projection-tasks'
 
 const busyMs = 2_000
 const quietMs = 5_000
 
 interface Opened {
   readonly action: ProjectionAction
-  /** Undefined: all of them. */
+  /** `undefined` for all projections. */
   readonly projection: ProjectionItem | undefined
 }
 
 export function ProjectionList() {
   const text = useText()
-  const mayManage = useMay('operations:manage')
+  const canManage = usePermission('operations:manage')
   const [opened, setOpened] = useState<Opened>()
   const query = useQuery({
     queryKey: ['projections'],
     queryFn: ({ signal }) => api.get<ProjectionsAnswer>('/operations/projections', {}, signal),
-    refetchInterval: ({ state }) => (state.data?.items.some(isUnderWay) ? busyMs : quietMs),
+    refetchInterval: ({ state }) => (state.data?.items.some(hasActiveTask) ? busyMs : quietMs),
   })
-  const columns = useColumns(mayManage, (action, projection) => setOpened({ action, projection }))
+  const columns = useColumns(canManage, (action, projection) => setOpened({ action, projection }))
   return (
     <Card
       title={text('operations.projections')}
       actions={
-        mayManage && (
+        canManage && (
           <Button onPress={() => setOpened({ action: 'rebuild', projection: undefined })}>
             {text('operations.rebuildAll')}
           </Button>
@@ -62,15 +62,15 @@ export function ProjectionList() {
 }
 
 function useColumns(
-  mayManage: boolean,
+  canManage: boolean,
   open: (action: ProjectionAction, projection: ProjectionItem) => void,
 ): readonly Column<ProjectionItem>[] {
   const text = useText()
   const columns: Column<ProjectionItem>[] = [
-    { id: 'name', header: text('operations.projection'), cell: ({ name }) => <code>{name}</code> },
+    { id: 'name', header: text('fields.projection'), cell: ({ name }) => <code>{name}</code> },
     {
       id: 'state',
-      header: text('operations.state'),
+      header: text('fields.state'),
       wide: true,
       cell: (projection) => (
         <div className="stack-tight">
@@ -83,7 +83,7 @@ function useColumns(
     { id: 'lag', header: text('operations.lag'), align: 'end', cell: ({ lagEvents }) => <Lag events={lagEvents} /> },
     {
       id: 'last',
-      header: text('operations.lastEvent'),
+      header: text('fields.lastEventAt'),
       cell: ({ lastEventAt }) => lastEventAt !== null && <Time at={lastEventAt} />,
     },
     {
@@ -91,15 +91,15 @@ function useColumns(
       header: text('operations.runsOn'),
       wide: true,
       cell: ({ holder }) =>
-        holder === null ? text('operations.nobody') : <code title={holder}>{nodeOf(holder)}</code>,
+        holder === null ? text('operations.noNode') : <code title={holder}>{nodeOf(holder)}</code>,
     },
   ]
-  if (!mayManage) return columns
+  if (!canManage) return columns
   const cell = (projection: ProjectionItem) =>
     projection.actions.length > 0 && (
       <Menu
         label={text('common.actions')}
-        name={text('operations.actionsOf', { projection: projection.name })}
+        name={text('operations.actionsFor', { projection: projection.name })}
         items={projection.actions.map((action) => ({
           id: action,
           label: text(`operations.action.${action}`),
@@ -112,5 +112,5 @@ function useColumns(
 
 function Lag({ events }: { readonly events: number }) {
   const text = useText()
-  return text(events >= maxCountedLag ? 'operations.lagAtLeast' : 'operations.lagEvents', { events })
+  return text(events >= maxCountedLag ? 'common.countOrMore' : 'common.count', { count: events })
 }

@@ -3,9 +3,9 @@ import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Badge, type Tone } from '../../components/Badge'
 import { CopyableId } from '../../components/Copyable'
-import { Duration } from '../../components/Duration'
+import { useDuration } from '../../components/Duration'
 import { Time } from '../../components/Time'
-import { isUnderWay } from './projection-tasks'
+import { hasActiveTask } from './projection-tasks'
 
 const tones: { readonly [state in ProjectionItem['state']]: Tone } = {
   current: 'good',
@@ -25,7 +25,7 @@ export function ProjectionState({ projection }: { readonly projection: Projectio
       <Badge tone={tones[state]}>{text(`operations.state.${state}`)}</Badge>
       {paused && (
         <span className="small">
-          {text('operations.pausedBy', { name: actorName(paused.by) })} <Time at={paused.at} />
+          <bdi>{actorName(paused.by)}</bdi> · <Time at={paused.at} />
           {paused.reason !== null && <bdi className="Operations-reason">{paused.reason}</bdi>}
         </span>
       )}
@@ -43,18 +43,18 @@ export function ProjectionState({ projection }: { readonly projection: Projectio
   )
 }
 
-/** What was asked last: how far it is, or what became of it. */
+/** Shows the last task of a projection: its progress, or its outcome. */
 export function Task({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
   const text = useText()
   const actorName = useActorName()
   const { what, state, phase, by, updatedAt, reason, comparison } = task
-  const doing = phase === null ? text(`operations.taskState.${state}`) : text(`operations.phase.${phase}`)
+  const status = phase === null ? text(`operations.taskState.${state}`) : text(`operations.phase.${phase}`)
   return (
     <div className="stack-tight small">
       <span>
-        {text(`operations.task.${what}`)} · {doing} · <bdi>{actorName(by)}</bdi> · <Time at={updatedAt} />
+        {text(`operations.task.${what}`)} · {status} · <bdi>{actorName(by)}</bdi> · <Time at={updatedAt} />
       </span>
-      {isUnderWay({ task }) && <Progress task={task} name={name} />}
+      {hasActiveTask({ task }) && <Progress task={task} name={name} />}
       {reason !== null && (
         <bdi className="Operations-reason" lang="en">
           {reason}
@@ -67,6 +67,7 @@ export function Task({ task, name }: { readonly task: ProjectionTask; readonly n
 
 function Progress({ task, name }: { readonly task: ProjectionTask; readonly name: string }) {
   const text = useText()
+  const duration = useDuration()
   const { progress, eventsPerSecond, secondsLeft } = task
   if (progress === null) return null
   return (
@@ -80,12 +81,7 @@ function Progress({ task, name }: { readonly task: ProjectionTask; readonly name
       <span className="muted">
         {text('operations.progress', { progress })}
         {eventsPerSecond !== null && ` · ${text('operations.rate', { events: eventsPerSecond })}`}
-        {secondsLeft !== null && (
-          <>
-            {' · '}
-            {text('operations.left')} <Duration ms={secondsLeft * 1000} />
-          </>
-        )}
+        {secondsLeft !== null && ` · ${text('operations.timeLeft', { time: duration(secondsLeft * 1000) })}`}
       </span>
     </>
   )
@@ -97,14 +93,14 @@ function Comparison({ comparison }: { readonly comparison: ProjectionComparison 
   return (
     <span>
       <Badge tone={differing === 0 ? 'good' : 'bad'}>
-        {text(differing === 0 ? 'operations.equal' : 'operations.differing', { compared, differing })}
+        {text(differing === 0 ? 'operations.identical' : 'operations.differing', { compared, differing })}
       </Badge>
       {differences.length > 0 && <code className="Operations-reason">{differences.join(', ')}</code>}
     </span>
   )
 }
 
-/** Documents that wait for a switch, and those that can be gone back to. */
+/** Shows the new version that is ready to switch to, and the previous version that can be restored. */
 export function OtherVersions({ projection: { built, previous, task } }: { readonly projection: ProjectionItem }) {
   const text = useText()
   return (

@@ -9,7 +9,7 @@ import { Amount } from '../../components/Amount'
 import { Badge } from '../../components/Badge'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
-import { Duration } from '../../components/Duration'
+import { useDuration } from '../../components/Duration'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { Time } from '../../components/Time'
@@ -17,7 +17,7 @@ import { TransferLink } from '../../components/TransferLink'
 
 const firstRows = 15
 
-/** Transfers that nobody moves on, the oldest first, and what each waits for. */
+/** Lists transfers that have waited for too long, oldest first, with the next step for each. */
 export function StuckTransfers() {
   const text = useText()
   const merchantId = useMerchant()
@@ -56,16 +56,17 @@ export function StuckTransfers() {
 
 function Reasons({ reasons }: Pick<StuckAnswer, 'reasons'>) {
   const text = useText()
+  const duration = useDuration()
   return (
     <ul className="Operations-reasons">
       {reasons.map(({ reason, afterMinutes, count, more }) => (
         <li key={reason}>
           <Badge tone={count === 0 ? 'good' : 'check'}>
-            {text(more ? 'operations.countAtLeast' : 'operations.count', { count })}
+            {text(more ? 'common.countOrMore' : 'common.count', { count })}
           </Badge>{' '}
           {text(`operations.stuck.${reason}`)}{' '}
           <span className="muted small">
-            {text('operations.stuckAfter')} <Duration ms={afterMinutes * 60_000} />
+            {text('operations.stuckAfter', { time: duration(afterMinutes * 60_000) })}
           </span>
         </li>
       ))}
@@ -78,17 +79,17 @@ function useColumns(): readonly Column<StuckItem>[] {
   const merchantName = useMerchantName()
   return [
     { id: 'since', header: text('operations.since'), cell: ({ since }) => <Time at={since} /> },
-    { id: 'transfer', header: text('operations.transfer'), cell: (item) => <TransferLink {...item} /> },
-    { id: 'kind', header: text('operations.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
+    { id: 'transfer', header: text('fields.transfer'), cell: (item) => <TransferLink {...item} /> },
+    { id: 'kind', header: text('fields.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
     {
       id: 'amount',
-      header: text('operations.amount'),
+      header: text('fields.amountMinor'),
       align: 'end',
       cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
     },
     {
       id: 'why',
-      header: text('operations.why'),
+      header: text('fields.reason'),
       wide: true,
       cell: ({ reason, steps }) => (
         <>
@@ -100,7 +101,7 @@ function useColumns(): readonly Column<StuckItem>[] {
     { id: 'next', header: text('operations.next'), wide: true, cell: ({ next }) => text(`operations.next.${next}`) },
     {
       id: 'merchant',
-      header: text('operations.merchant'),
+      header: text('fields.merchantId'),
       cell: ({ merchantId }) => <bdi>{merchantName(merchantId)}</bdi>,
     },
   ]

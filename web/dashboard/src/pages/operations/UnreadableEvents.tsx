@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { ProblemItem, ProblemsAnswer, SkipEventAnswer, SkipEventRequest } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -10,10 +10,10 @@ import { Problem } from '../../components/Problem'
 import { ReasonDialog } from '../../components/ReasonDialog'
 import { notify } from '../../components/Toasts'
 
-/** Events that cannot be read; nothing at all while there are none. */
+/** Lists unreadable events. Shows nothing if there are none. */
 export function UnreadableEvents() {
   const text = useText()
-  const mayManage = useMay('operations:manage')
+  const canManage = usePermission('operations:manage')
   const [opened, setOpened] = useState<ProblemItem>()
   const { data, error, refetch } = useQuery({
     queryKey: ['problems'],
@@ -23,8 +23,8 @@ export function UnreadableEvents() {
   if (error) return <Problem error={error} reading retry={() => void refetch()} />
   if (!data || data.items.length === 0) return null
   return (
-    <Card title={text('operations.problems')}>
-      <p>{text('operations.problemsHelp')}</p>
+    <Card title={text('operations.unreadable')}>
+      <p>{text('operations.unreadableHelp')}</p>
       <ul className="Operations-problems">
         {data.items.map((problem) => (
           <li key={`${problem.stream}@${problem.revision}`}>
@@ -37,7 +37,7 @@ export function UnreadableEvents() {
                 </span>
               )}
             </div>
-            {mayManage && (
+            {canManage && (
               <Button look="danger" onPress={() => setOpened(problem)}>
                 {text('operations.skip')}
               </Button>
@@ -57,13 +57,13 @@ function SkipEventDialog({ problem, onClose }: { readonly problem: ProblemItem; 
     <ReasonDialog
       title={text('operations.skipTitle')}
       submit={text('operations.skipSubmit')}
-      reasonHelp={text('operations.reasonHelp')}
+      reasonHelp={text('common.reasonHelp')}
       run={(reason) => {
         const body: SkipEventRequest = { stream, revision, reason }
         return api.send<SkipEventAnswer>('POST', '/operations/problems/skip', body)
       }}
       refresh={[['problems'], ['projections']]}
-      done={() => {
+      onSuccess={() => {
         notify(text('operations.skipped'))
         onClose()
       }}

@@ -1,15 +1,15 @@
 import type { ProjectionItem, ProjectionTask } from '../../api/contract'
 
-/** Where the server stops counting. */
+/** The server stops counting here. */
 export const maxCountedLag = 1_000
 
-const goingOn: readonly ProjectionTask['state'][] = ['requested', 'running', 'cancelling']
+const activeStates: readonly ProjectionTask['state'][] = ['requested', 'running', 'cancelling']
 
-export function isUnderWay({ task }: Pick<ProjectionItem, 'task'>): boolean {
-  return task !== null && goingOn.includes(task.state)
+export function hasActiveTask({ task }: Pick<ProjectionItem, 'task'>): boolean {
+  return task !== null && activeStates.includes(task.state)
 }
 
-/** `host/pid`, as nodes are called, of a lease's holder: what comes after tells one hold from another. */
+/** Returns the node of a lease holder, `host/pid`. The rest of the holder identifies one acquisition of the lease. */
 export function nodeOf(holder: string): string {
   return holder.split('/').slice(0, 2).join('/')
 }

@@ -13,13 +13,13 @@ interface BucketTableProps {
   readonly measure: Measure
 }
 
-/** The chart in words, newest first. */
+/** Shows the data of the chart as a table, newest first. */
 export function BucketTable({ label, series, axes, measure }: BucketTableProps) {
   const text = useText()
   const value = (each: number) =>
     measure === 'amount' ? <Amount minor={each} plain /> : <FormattedNumber value={each} />
   const columns: Column<number>[] = [
-    { id: 'from', header: text('overview.from'), cell: (index) => axes.formatStart(series.times[index] ?? 0) },
+    { id: 'from', header: text('common.from'), cell: (index) => axes.formatStart(series.times[index] ?? 0) },
     ...shownStatuses.map((status) => ({
       id: status,
       header: text(`overview.status.${status}`),

@@ -14,14 +14,14 @@ export function OldestPending({ rows }: { rows: readonly TransferRow[] }) {
   const navigate = useNavigate()
   const nameOf = useMerchantName()
   const columns: Column<TransferRow>[] = [
-    { id: 'created', header: text('transfers.created'), cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'kind', header: text('transfers.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
-    { id: 'reference', header: text('transfers.reference'), cell: (row) => <TransferLink {...row} /> },
-    { id: 'merchant', header: text('transfers.merchant'), cell: ({ merchantId }) => nameOf(merchantId) },
-    { id: 'name', header: text('transfers.name'), cell: ({ name }) => name },
+    { id: 'created', header: text('fields.createdAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'kind', header: text('fields.kind'), cell: ({ kind }) => text(`common.kind.${kind}`) },
+    { id: 'reference', header: text('fields.referenceId'), cell: (row) => <TransferLink {...row} /> },
+    { id: 'merchant', header: text('fields.merchantId'), cell: ({ merchantId }) => nameOf(merchantId) },
+    { id: 'name', header: text('fields.name'), cell: ({ name }) => name },
     {
       id: 'amount',
-      header: text('transfers.amount'),
+      header: text('fields.amountMinor'),
       align: 'end',
       cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
     },

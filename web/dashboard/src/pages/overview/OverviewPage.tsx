@@ -31,7 +31,7 @@ export function OverviewPage() {
           from={range.from}
           to={range.to}
           presets
-          onChange={({ from, to }) => void navigate({ search: (before) => ({ ...before, from, to }) })}
+          onChange={({ from, to }) => void navigate({ search: (previous) => ({ ...previous, from, to }) })}
         />
       }
     >

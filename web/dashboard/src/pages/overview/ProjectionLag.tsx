@@ -6,17 +6,17 @@ import { Duration } from '../../components/Duration'
 
 type Projection = OverviewAnswer['projections'][number]
 
-/** How far the read models are behind the log; empty for those who may not see operations. */
+/** Shows the lag of the projections. The list is empty for users without access to operations. */
 export function ProjectionLag({ items }: { items: readonly Projection[] }) {
   const text = useText()
   if (items.length === 0) return null
   return (
-    <Card title={text('overview.projections')}>
-      <table className="OverviewPage-tallies">
+    <Card title={text('operations.projections')}>
+      <table className="OverviewPage-totals">
         <thead>
           <tr>
-            <th scope="col">{text('overview.projection')}</th>
-            <th scope="col">{text('overview.projectionState')}</th>
+            <th scope="col">{text('fields.projection')}</th>
+            <th scope="col">{text('fields.state')}</th>
             <th scope="col">{text('overview.lag')}</th>
           </tr>
         </thead>
@@ -25,7 +25,9 @@ export function ProjectionLag({ items }: { items: readonly Projection[] }) {
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>
-                <Badge tone={behind ? 'bad' : 'good'}>{text(behind ? 'overview.behind' : 'overview.upToDate')}</Badge>
+                <Badge tone={behind ? 'bad' : 'good'}>
+                  {text(behind ? 'operations.state.behind' : 'operations.state.current')}
+                </Badge>
               </td>
               <td className="number">
                 <Duration ms={lagMs} />

@@ -5,12 +5,12 @@ import type { Measure } from './overview-totals'
 
 const route = getRouteApi('/pages/')
 
-/** What the charts show, kept in the address. */
+/** Chooses between number and amount, and between chart and table. The choice is kept in the address. */
 export function ShowAs({ measure, asTable }: { measure: Measure; asTable: boolean }) {
   const text = useText()
   const navigate = route.useNavigate()
   const show = (changes: { measure?: string; view?: string }) =>
-    void navigate({ search: (before) => ({ ...before, ...changes }), replace: true, resetScroll: false })
+    void navigate({ search: (previous) => ({ ...previous, ...changes }), replace: true, resetScroll: false })
   return (
     <div className="row screen-only">
       <Segments

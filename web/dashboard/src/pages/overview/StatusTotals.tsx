@@ -1,25 +1,24 @@
 import { FormattedNumber } from 'react-intl'
-import type { Status } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import type { Axes } from './line-chart'
 import { LineSample } from './line-styles'
-import { measured, shownStatuses, type Tally, type TimeSeries } from './overview-totals'
+import { measured, shownStatuses, type TimeSeries, type TotalsByStatus } from './overview-totals'
 
-interface TalliesProps {
-  readonly tallies: { readonly [status in Status]: Tally }
+interface StatusTotalsProps {
+  readonly totals: TotalsByStatus
   readonly series: TimeSeries
-  /** The bucket whose values are shown beside the sums. */
-  readonly pointed: number | null
+  /** The index of the bucket whose values are shown next to the totals. */
+  readonly pointedIndex: number | null
   readonly axes: Axes
 }
 
-/** What reached each status in the range: the chart's legend as well. */
-export function StatusTotals({ tallies, series, pointed, axes }: TalliesProps) {
+/** Shows how many transfers reached each status in the range. Also serves as the legend of the chart. */
+export function StatusTotals({ totals, series, pointedIndex, axes }: StatusTotalsProps) {
   const text = useText()
-  const pointedMs = pointed === null ? undefined : series.times[pointed]
+  const pointedMs = pointedIndex === null ? undefined : series.times[pointedIndex]
   return (
-    <table className="OverviewPage-tallies number">
+    <table className="OverviewPage-totals number">
       <thead>
         <tr>
           <th scope="col">{text('overview.reached')}</th>
@@ -35,12 +34,12 @@ export function StatusTotals({ tallies, series, pointed, axes }: TalliesProps) {
               <LineSample status={status} />
               {text(`overview.status.${status}`)}
             </th>
-            {pointedMs !== undefined && <td>{axes.formatValue(series.values[status][pointed ?? 0] ?? 0)}</td>}
+            {pointedMs !== undefined && <td>{axes.formatValue(series.values[status][pointedIndex ?? 0] ?? 0)}</td>}
             <td>
-              <FormattedNumber value={tallies[status].count} />
+              <FormattedNumber value={totals[status].count} />
             </td>
             <td>
-              <Amount minor={measured({ ...tallies[status], status }, 'amount')} plain />
+              <Amount minor={measured({ ...totals[status], status }, 'amount')} plain />
             </td>
           </tr>
         ))}

@@ -5,22 +5,22 @@ import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
 import { CappedCount } from './CappedCount'
 
-/** What a person should look at, each with the list to look at it in. */
+/** Shows what needs attention, each with a link to the list. */
 export function ToDo({ answer }: { answer: OverviewAnswer }) {
   const text = useText()
   return (
     <ul className="OverviewPage-todo">
       <Item label={text('overview.attention')} count={answer.needingAttention}>
         <Link to="/deposits" search={{ attention: 'open' }}>
-          {text('overview.attentionList')}
+          {text('overview.viewDeposits')}
         </Link>
       </Item>
       <Item label={text('overview.failing')} count={answer.failingEndpoints}>
-        <Link to="/callbacks">{text('overview.failingList')}</Link>
+        <Link to="/callbacks">{text('overview.viewCallbacks')}</Link>
       </Item>
-      <Item label={text('overview.parked')} count={answer.parkedCallbacks}>
+      <Item label={text('operations.parked')} count={answer.parkedCallbacks}>
         <Link to="/callbacks" search={{ status: 'parked' }}>
-          {text('overview.parkedList')}
+          {text('overview.viewCallbacks')}
         </Link>
       </Item>
     </ul>
@@ -30,12 +30,12 @@ export function ToDo({ answer }: { answer: OverviewAnswer }) {
 function Item({ label, count, children }: { label: string; count: number; children: ReactNode }) {
   const text = useText()
   return (
-    <li className="OverviewPage-item" data-waits={count > 0 || undefined}>
+    <li className="OverviewPage-item" data-urgent={count > 0 || undefined}>
       <span className="muted">{label}</span>
       <strong className="OverviewPage-figure">
         <CappedCount count={count} />
       </strong>
-      {count === 0 ? <Badge tone="good">{text('overview.nothingToDo')}</Badge> : children}
+      {count === 0 ? <Badge tone="good">{text('overview.allClear')}</Badge> : children}
     </li>
   )
 }

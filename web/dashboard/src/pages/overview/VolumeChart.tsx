@@ -12,16 +12,18 @@ interface VolumeChartProps {
   readonly onPoint: (index: number | null) => void
 }
 
-/** Loaded when it is needed. Who does not see it has the table. */
+/** Draws the chart. Loaded only when needed. The table shows the same data in text. */
 export function VolumeChart({ label, times, lines, axes, onPoint }: VolumeChartProps) {
-  const room = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const chart = useRef<LineChart | undefined>(undefined)
-  const made = useEffectEvent((current: HTMLElement) => new LineChart(current, lines, axes, (index) => pointed(index)))
+  const createChart = useEffectEvent(
+    (current: HTMLElement) => new LineChart(current, lines, axes, (index) => pointed(index)),
+  )
   const pointed = useEffectEvent(onPoint)
 
   useEffect(() => {
-    if (!room.current) return
-    const current = made(room.current)
+    if (!container.current) return
+    const current = createChart(container.current)
     chart.current = current
     return () => {
       chart.current = undefined
@@ -30,5 +32,5 @@ export function VolumeChart({ label, times, lines, axes, onPoint }: VolumeChartP
   }, [])
   useEffect(() => chart.current?.show(times, lines), [times, lines])
 
-  return <div ref={room} className="VolumeChart" role="img" aria-label={label} />
+  return <div ref={container} className="VolumeChart" role="img" aria-label={label} />
 }

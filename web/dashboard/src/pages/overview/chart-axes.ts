@@ -5,7 +5,7 @@ import type { Measure } from './overview-totals'
 
 const dayMs = 86_400_000
 
-/** Amounts are written short here, as 1.2K: exact ones stand in the table below. */
+/** Returns the axes of a chart. Amounts are abbreviated, such as 1.2K; the table below shows them exactly. */
 export function useAxes(measure: Measure, bucketMs: number): Axes & { readonly locale: string } {
   const { locale } = useIntl()
   return useMemo(() => {
@@ -23,7 +23,7 @@ export function useAxes(measure: Measure, bucketMs: number): Axes & { readonly l
     return {
       locale,
       inUtc,
-      // Minor units are hundredths whatever the currency.
+      // Minor units are hundredths in every currency.
       formatValue: (value) => numbers.format(measure === 'amount' ? value / 100 : value),
       formatStart: (timeMs) => starts.format(timeMs),
       formatTime: (timeMs, isDay) => (isDay || inUtc ? days : hours).format(timeMs),

@@ -1,6 +1,6 @@
 import UPlot from 'uplot'
 
-/** Lines differ in their dashes, too: the legend shows both. */
+/** Lines also differ in their dash pattern, because meaning must not depend on colour alone. */
 export interface Line {
   readonly id: string
   /** A custom property of the theme, such as `--good`. */
@@ -10,32 +10,34 @@ export interface Line {
 }
 
 export interface Axes {
-  /** Tells the language, and how numbers and times are written in it. */
+  /** Formats numbers and times in the viewer's language. */
   formatValue(value: number): string
   formatTime(timeMs: number, isDay: boolean): string
-  /** Of a bucket. */
+  /** Formats the start of a bucket. */
   formatStart(timeMs: number): string
-  /** Days are counted in UTC. */
+  /** Buckets are days in UTC. */
   readonly inUtc: boolean
 }
 
 const dayS = 86_400
-/** Whole numbers, as there is no half transfer. */
+/** Whole numbers only, because transfers are counted. */
 const steps = Array.from({ length: 14 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat()
 
-/** uPlot with the theme's colours. The x-axis is time in seconds, the y-axis begins at 0. */
+/** Wraps uPlot with the theme's colours. The x-axis is time in seconds, and the y-axis starts at 0. */
 export class LineChart {
   readonly #plot: UPlot
-  readonly #room: HTMLElement
+  readonly #container: HTMLElement
   readonly #resized: ResizeObserver
   readonly #themed: MutationObserver
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)')
 
-  constructor(room: HTMLElement, lines: readonly Line[], axes: Axes, onPoint: (index: number | null) => void) {
-    this.#room = room
-    this.#plot = new UPlot(optionsOf(room, lines, axes, onPoint), [[], ...lines.map(() => [])], room)
-    this.#resized = new ResizeObserver(() => this.#plot.setSize({ width: room.clientWidth, height: room.clientHeight }))
-    this.#resized.observe(room)
+  constructor(container: HTMLElement, lines: readonly Line[], axes: Axes, onPoint: (index: number | null) => void) {
+    this.#container = container
+    this.#plot = new UPlot(optionsOf(container, lines, axes, onPoint), [[], ...lines.map(() => [])], container)
+    this.#resized = new ResizeObserver(() =>
+      this.#plot.setSize({ width: container.clientWidth, height: container.clientHeight }),
+    )
+    this.#resized.observe(container)
     this.#themed = new MutationObserver(this.#redraw)
     this.#themed.observe(document.documentElement, { attributes: true })
     this.#scheme.addEventListener('change', this.#redraw)
@@ -50,23 +52,23 @@ export class LineChart {
     this.#themed.disconnect()
     this.#scheme.removeEventListener('change', this.#redraw)
     this.#plot.destroy()
-    this.#room.replaceChildren()
+    this.#container.replaceChildren()
   }
 
   readonly #redraw = () => this.#plot.redraw(false)
 }
 
 function optionsOf(
-  room: HTMLElement,
+  container: HTMLElement,
   lines: readonly Line[],
   axes: Axes,
   onPoint: (index: number | null) => void,
 ): UPlot.Options {
-  const color = (property: string) => () => colorOf(room, property)
+  const color = (property: string) => () => colorOf(container, property)
   const common = { stroke: color('--soft'), grid: { stroke: color('--line'), width: 1 }, ticks: { show: false } }
   return {
-    width: room.clientWidth,
-    height: room.clientHeight,
+    width: container.clientWidth,
+    height: container.clientHeight,
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false, x: false, y: false } },
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
@@ -93,8 +95,8 @@ function optionsOf(
   }
 }
 
-/** As the theme has it now: a canvas does not know the page's custom properties. */
-function colorOf(room: HTMLElement, property: string): string {
-  room.style.setProperty('color', `var(${property})`)
-  return getComputedStyle(room).color
+/** Returns the current value of a colour of the theme, because a canvas cannot use custom properties. */
+function colorOf(container: HTMLElement, property: string): string {
+  container.style.setProperty('color', `var(${property})`)
+  return getComputedStyle(container).color
 }

@@ -1,6 +1,6 @@
 import type { Status } from '../../api/contract'
 
-/** How each status is drawn. */
+/** The colour and dash pattern of each status. */
 export const lineStyles: { readonly [status in Status]: { readonly color: string; readonly dash: readonly number[] } } =
   {
     Pending: { color: '--info', dash: [2, 3] },

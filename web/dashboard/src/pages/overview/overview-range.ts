@@ -1,12 +1,12 @@
 export interface Range {
-  /** ISO 8601; `to` is not in it. */
+  /** ISO 8601; `to` is exclusive. */
   readonly from: string
   readonly to: string
 }
 
 const hourMs = 3_600_000
 
-/** What the address says, and the viewer's today where it says nothing. Whole hours: that is how the server counts. */
+/** Returns the range in the address, or the viewer's today. Ranges are whole hours, because the server counts by the hour. */
 export function rangeOf({ from, to }: { readonly [name in keyof Range]?: string | undefined }, now: Date): Range {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate())
   const tomorrow = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1)

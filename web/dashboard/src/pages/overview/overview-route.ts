@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
-import { picked } from '../../app/search-params'
+import { pickSearch } from '../../app/search-params'
 
 export interface OverviewSearch {
-  /** Today where there is none. */
+  /** Defaults to today. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly measure?: string | undefined
@@ -15,6 +15,6 @@ export const overviewRoute = createRoute({
   path: '/',
   staticData: { needs: 'transfers:read' },
   validateSearch: (search: Record<string, unknown>): OverviewSearch =>
-    picked(search, ['from', 'to', 'measure', 'view']),
+    pickSearch(search, ['from', 'to', 'measure', 'view']),
   component: lazyRouteComponent(() => import('./OverviewPage'), 'OverviewPage'),
 })

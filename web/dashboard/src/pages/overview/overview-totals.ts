@@ -1,6 +1,6 @@
 import type { Bucket, Kind, LiveMessage, Status } from '../../api/contract'
 
-/** In the order in which they are shown. `Pending` is reached by being requested. */
+/** The statuses in the order shown. A transfer reaches `Pending` when it is created. */
 export const shownStatuses = [
   'Pending',
   'Completed',
@@ -10,16 +10,18 @@ export const shownStatuses = [
 ] as const satisfies Status[]
 export type Measure = 'count' | 'amount'
 
-/** What buckets come to. */
-export interface Tally {
+/** The totals of some buckets. */
+export interface Totals {
   readonly count: number
   readonly amountMinor: number
   readonly transactionAmountMinor: number
 }
 
-const nothing: Tally = { count: 0, amountMinor: 0, transactionAmountMinor: 0 }
+export type TotalsByStatus = { readonly [status in Status]: Totals }
 
-function plus(a: Tally, b: Tally): Tally {
+const zero: Totals = { count: 0, amountMinor: 0, transactionAmountMinor: 0 }
+
+function add(a: Totals, b: Totals): Totals {
   return {
     count: a.count + b.count,
     amountMinor: a.amountMinor + b.amountMinor,
@@ -28,62 +30,62 @@ function plus(a: Tally, b: Tally): Tally {
 }
 
 /**
- * What was told live and is in no answer yet. One bucket for each hour, kind and status, so that it does not grow with the rate. An
- * answer that was asked for has what was told before it: that is forgotten when it comes, and kept when it does not.
+ * Collects live changes that are not yet part of the fetched totals, in one bucket per hour, kind and status, so that its size does not
+ * depend on the rate. Changes that arrived before a fetch started are dropped once it succeeds, and kept if it fails.
  */
 export class LiveChanges {
-  #before = new Map<string, Bucket>()
-  #since = new Map<string, Bucket>()
+  #fetching = new Map<string, Bucket>()
+  #pending = new Map<string, Bucket>()
 
   add({ changes }: LiveMessage): void {
-    for (const change of changes) addTo(this.#since, change)
+    for (const change of changes) addTo(this.#pending, change)
   }
 
-  asking(): void {
-    for (const change of this.#since.values()) addTo(this.#before, change)
-    this.#since = new Map()
+  startFetch(): void {
+    for (const change of this.#pending.values()) addTo(this.#fetching, change)
+    this.#pending = new Map()
   }
 
-  answered(): void {
-    this.#before = new Map()
+  completeFetch(): void {
+    this.#fetching = new Map()
   }
 
   list(): Bucket[] {
-    return [...this.#before.values(), ...this.#since.values()]
+    return [...this.#fetching.values(), ...this.#pending.values()]
   }
 }
 
 function addTo(buckets: Map<string, Bucket>, change: Bucket): void {
   const key = `${change.start} ${change.kind} ${change.status}`
-  const before = buckets.get(key)
-  buckets.set(key, before ? { ...before, ...plus(before, change) } : change)
+  const bucket = buckets.get(key)
+  buckets.set(key, bucket ? { ...bucket, ...add(bucket, change) } : change)
 }
 
-/** Of one kind, by status. */
-export function talliesOf(buckets: readonly Bucket[], kind: Kind): { readonly [status in Status]: Tally } {
-  const tallies = { Pending: nothing, Completed: nothing, ManualControl: nothing, Cancelled: nothing, Failed: nothing }
+/** Returns the totals of one kind, by status. */
+export function totalsByStatus(buckets: readonly Bucket[], kind: Kind): TotalsByStatus {
+  const totals = { Pending: zero, Completed: zero, ManualControl: zero, Cancelled: zero, Failed: zero }
   for (const bucket of buckets) {
-    if (bucket.kind === kind) tallies[bucket.status] = plus(tallies[bucket.status], bucket)
+    if (bucket.kind === kind) totals[bucket.status] = add(totals[bucket.status], bucket)
   }
-  return tallies
+  return totals
 }
 
-/** Of those that ended, 0 to 1; null when none did. */
-export function completionRate(tallies: { readonly [status in Status]: Tally }): number | null {
-  const ended = tallies.Completed.count + tallies.Cancelled.count + tallies.Failed.count
-  return ended === 0 ? null : tallies.Completed.count / ended
+/** Returns the completed share of the ended transfers, from 0 to 1; null if none has ended. */
+export function completionRate(totals: TotalsByStatus): number | null {
+  const ended = totals.Completed.count + totals.Cancelled.count + totals.Failed.count
+  return ended === 0 ? null : totals.Completed.count / ended
 }
 
 export interface TimeSeries {
-  /** Beginnings of the buckets, milliseconds. */
+  /** The start times of the buckets in milliseconds. */
   readonly times: readonly number[]
   readonly values: { readonly [status in Status]: readonly number[] }
 }
 
-/** A value for each bucket from `fromMs` on, also where nothing happened. Amounts are minor units: what was booked where it is completed. */
+/** Returns a value for each bucket of the range, including empty ones. Amounts are in minor units; a completed transfer counts its actual amount. */
 export function timeSeries(
   buckets: readonly Bucket[],
-  { kind, measure, bucketMs, fromMs, toMs }: TimeSeriesQuestion,
+  { kind, measure, bucketMs, fromMs, toMs }: TimeSeriesOptions,
 ): TimeSeries {
   const firstMs = fromMs - (fromMs % bucketMs)
   const times = Array.from(
@@ -101,7 +103,7 @@ export function timeSeries(
   return { times, values }
 }
 
-interface TimeSeriesQuestion {
+interface TimeSeriesOptions {
   readonly kind: Kind
   readonly measure: Measure
   readonly bucketMs: number
@@ -110,7 +112,7 @@ interface TimeSeriesQuestion {
 }
 
 export function measured(
-  { count, amountMinor, transactionAmountMinor, status }: Tally & { status: Status },
+  { count, amountMinor, transactionAmountMinor, status }: Totals & { status: Status },
   measure: Measure,
 ): number {
   if (measure === 'count') return count

@@ -3,41 +3,41 @@ import { useEffect, useReducer, useRef, useState } from 'react'
 import { api } from '../../api/api-client'
 import type { Bucket, OverviewAnswer } from '../../api/contract'
 import { type LiveState, useLive } from '../../api/live-updates'
-import { useSoon } from '../../api/use-throttled'
+import { useThrottled } from '../../api/use-throttled'
 import type { Range } from './overview-range'
 import { LiveChanges } from './overview-totals'
 
-/** How often an answer takes the place of what was told live. */
-const renewMs = 10_000
+/** How often the totals are fetched again while live messages arrive. */
+const refetchMs = 10_000
 
-/** The answer for a range, and what has happened in it since. Another range needs another component: see its `key`. */
+/** Returns the overview of a range, with the live changes since it was fetched. A different range needs a new component instance. */
 export function useOverview(range: Range, merchantId: string | undefined) {
   const [changes] = useState(() => new LiveChanges())
   const query = useQuery({
     queryKey: ['overview', range, merchantId],
     queryFn: async ({ signal }) => {
-      changes.asking()
+      changes.startFetch()
       const answer = await api.get<OverviewAnswer>('/overview', { ...range, merchantId }, signal)
-      changes.answered()
+      changes.completeFetch()
       return answer
     },
     staleTime: 0,
   })
-  const live = useFollowed(changes, merchantId)
-  return { query, live, bucketsOf: (answer: OverviewAnswer) => [...answer.buckets, ...told(changes, range)] }
+  const live = useLiveChanges(changes, merchantId)
+  return { query, live, bucketsOf: (answer: OverviewAnswer) => [...answer.buckets, ...changesIn(range, changes)] }
 }
 
-function told(changes: LiveChanges, { from, to }: Range): Bucket[] {
+function changesIn({ from, to }: Range, changes: LiveChanges): Bucket[] {
   return changes.list().filter(({ start }) => start >= from && start < to)
 }
 
-/** Draws again with the frame after something was told, and asks again from time to time while anything is. */
-function useFollowed(changes: LiveChanges, merchantId: string | undefined): LiveState {
+/** Renders again in the frame after a live message, and regularly fetches the totals again while messages arrive. */
+function useLiveChanges(changes: LiveChanges, merchantId: string | undefined): LiveState {
   const queries = useQueryClient()
-  const [, draw] = useReducer((drawn: number) => drawn + 1, 0)
+  const [, render] = useReducer((count: number) => count + 1, 0)
   const frame = useRef<number | undefined>(undefined)
-  const renew = () => void queries.invalidateQueries({ queryKey: ['overview'] })
-  const renewSoon = useSoon(renew, renewMs)
+  const refetch = () => void queries.invalidateQueries({ queryKey: ['overview'] })
+  const refetchSoon = useThrottled(refetch, refetchMs)
 
   useEffect(
     () => () => {
@@ -50,10 +50,10 @@ function useFollowed(changes: LiveChanges, merchantId: string | undefined): Live
       changes.add(message)
       frame.current ??= requestAnimationFrame(() => {
         frame.current = undefined
-        draw()
+        render()
       })
-      renewSoon()
+      refetchSoon()
     },
-    onLive: renew,
+    onLive: refetch,
   })
 }

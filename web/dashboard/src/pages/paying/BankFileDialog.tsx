@@ -1,7 +1,6 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { BankFileRequest, TransferRow } from '../../api/contract'
-import { filled } from '../../api/settlement-form'
 import { useAction } from '../../api/use-action'
 import { useSession } from '../../app/current-session'
 import { preference, setPreference } from '../../app/preferences'
@@ -9,6 +8,7 @@ import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { fieldText } from '../../components/form-data'
 import { Select } from '../../components/Select'
 import { TextField } from '../../components/TextField'
 import { notify } from '../../components/Toasts'
@@ -18,7 +18,7 @@ type Debtor = NonNullable<BankFileRequest['debtor']>
 
 const preferenceName = 'paying.debtor'
 
-/** An IBAN that is typed again for every batch is mistyped one day. */
+/** Returns the payer stored in this browser, so that the IBAN is not typed again for every batch. */
 function rememberedDebtor(): Partial<Debtor> {
   try {
     const { name, iban, bic } = JSON.parse(preference(preferenceName) ?? '{}')
@@ -29,16 +29,16 @@ function rememberedDebtor(): Partial<Debtor> {
 }
 
 function debtorOf(data: FormData): Debtor {
-  const bic = filled(data, 'bic')
+  const bic = fieldText(data, 'bic')
   return {
-    name: filled(data, 'name') ?? '',
-    iban: (filled(data, 'iban') ?? '').replace(/\s/g, ''),
-    ...(bic !== undefined && { bic }),
+    name: fieldText(data, 'name'),
+    iban: fieldText(data, 'iban').replace(/\s/g, ''),
+    ...(bic !== '' && { bic }),
   }
 }
 
 interface BankFileDialogProps {
-  /** Claimed by who asks. */
+  /** The withdrawals claimed by the user. */
   readonly transfers: readonly TransferRow[]
   readonly onClose: () => void
 }
@@ -56,7 +56,7 @@ export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
       await api.download('/withdrawals/bank-file', body)
       if (body.debtor) setPreference(preferenceName, JSON.stringify(body.debtor))
     },
-    done: () => {
+    onSuccess: () => {
       notify(text('paying.fileSaved', { count: transfers.length }))
       onClose()
     },
@@ -71,8 +71,8 @@ export function BankFileDialog({ transfers, onClose }: BankFileDialogProps) {
         pending={action.pending}
         cancel={onClose}
       >
-        <p className="PayDialog-to">
-          {text('paying.selected', { count: transfers.length })} · <Amount minor={totalMinor} />
+        <p className="BulkDialog-total">
+          {text('common.selected', { count: transfers.length })} · <Amount minor={totalMinor} />
         </p>
         <p>{text('paying.fileExplain')}</p>
         <Select

@@ -6,16 +6,16 @@ import { Button } from '../../components/Button'
 interface BulkBarProps {
   readonly items: readonly TransferRow[]
   readonly chosen: readonly TransferRow[]
-  readonly onAll: (rows: readonly TransferRow[]) => void
+  readonly onSelect: (rows: readonly TransferRow[]) => void
   readonly onClear: () => void
   readonly onOpen: (opened: 'claim' | 'complete' | 'file') => void
 }
 
-export function BulkBar({ items, chosen, onAll, onClear, onOpen }: BulkBarProps) {
+export function BulkBar({ items, chosen, onSelect, onClear, onOpen }: BulkBarProps) {
   const text = useText()
   const totalMinor = chosen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
   const mine = items.filter(({ claim }) => claim?.mine)
-  const free = items.filter(({ claim }) => claim === null)
+  const unclaimed = items.filter(({ claim }) => claim === null)
   const chosenMine = chosen.filter(({ claim }) => claim?.mine).length
   const count = chosen.length
   return (
@@ -25,19 +25,19 @@ export function BulkBar({ items, chosen, onAll, onClear, onOpen }: BulkBarProps)
           <span className="muted">{text('paying.waiting', { count: items.length })}</span>
         ) : (
           <strong>
-            {text('paying.selected', { count })} · <Amount minor={totalMinor} />
+            {text('common.selected', { count })} · <Amount minor={totalMinor} />
           </strong>
         )}
       </output>
       <div className="row">
-        <Button look="quiet" onPress={() => onAll(free)} isDisabled={free.length === 0}>
-          {text('paying.selectFree', { count: free.length })}
+        <Button look="quiet" onPress={() => onSelect(unclaimed)} isDisabled={unclaimed.length === 0}>
+          {text('paying.selectUnclaimed', { count: unclaimed.length })}
         </Button>
-        <Button look="quiet" onPress={() => onAll(mine)} isDisabled={mine.length === 0}>
+        <Button look="quiet" onPress={() => onSelect(mine)} isDisabled={mine.length === 0}>
           {text('paying.selectMine', { count: mine.length })}
         </Button>
         <Button look="quiet" onPress={onClear} isDisabled={count === 0}>
-          {text('paying.selectNone')}
+          {text('paying.clearSelection')}
         </Button>
         <Button look="plain" onPress={() => onOpen('claim')} isDisabled={count === 0}>
           {text('paying.bulk.claim')}

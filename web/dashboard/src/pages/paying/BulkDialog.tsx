@@ -2,7 +2,6 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import { refusalNamed } from '../../api/api-error'
 import type { BulkAnswer, TransferDetail, TransferRow } from '../../api/contract'
-import { receiptOf } from '../../api/settlement-form'
 import { useAction } from '../../api/use-action'
 import { useKnownText, useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
@@ -12,26 +11,27 @@ import { FileField } from '../../components/FileField'
 import { Form } from '../../components/Form'
 import { useServerWords } from '../../components/server-words'
 import { TextField } from '../../components/TextField'
+import { uploadReceipt } from '../transfer/transfer-actions'
 
 interface BulkDialogProps {
   readonly action: 'claim' | 'complete'
   readonly transfers: readonly TransferRow[]
   readonly onClose: () => void
-  /** Of all that were seen, whatever became of them. */
-  readonly onAnswer: (transfers: readonly TransferDetail[]) => void
+  /** Receives the current state of all transfers, including those that were rejected. */
+  readonly onResult: (transfers: readonly TransferDetail[]) => void
   readonly onFailed: () => void
 }
 
-/** Each of them succeeds or fails by itself, and what became of each is shown. */
-export function BulkDialog({ action: name, transfers, onClose, onAnswer, onFailed }: BulkDialogProps) {
+/** Claims or completes several withdrawals. Each one succeeds or fails separately, and the dialog shows all outcomes. */
+export function BulkDialog({ action: name, transfers, onClose, onResult, onFailed }: BulkDialogProps) {
   const text = useText()
-  // Those that were asked for: the list behind goes on.
+  // The selection when the dialog opened. The queue behind the dialog keeps changing.
   const [seen] = useState(transfers)
-  const [answer, setAnswer] = useState<BulkAnswer>()
+  const [outcome, setOutcome] = useState<BulkAnswer>()
   const action = useAction({
     run: async (data: FormData) => {
       try {
-        const receiptUrl = await receiptOf(data)
+        const receiptUrl = await uploadReceipt(data)
         const items = seen.map(({ trackingId, revision }) => ({
           trackingId,
           revision,
@@ -43,16 +43,16 @@ export function BulkDialog({ action: name, transfers, onClose, onAnswer, onFaile
         throw error
       }
     },
-    done: (result) => {
-      setAnswer(result)
-      onAnswer(result.items.flatMap(({ transfer }) => transfer ?? []))
+    onSuccess: (result) => {
+      setOutcome(result)
+      onResult(result.items.flatMap(({ transfer }) => transfer ?? []))
     },
   })
   const totalMinor = seen.reduce((sum, { amountMinor }) => sum + BigInt(amountMinor), 0n)
   return (
     <Dialog title={text(`paying.bulkTitle.${name}`, { count: seen.length })} open onClose={onClose} wide>
-      {answer ? (
-        <Outcomes seen={seen} answer={answer} onClose={onClose} />
+      {outcome ? (
+        <Outcomes seen={seen} outcome={outcome} onClose={onClose} />
       ) : (
         <Form
           onSubmit={action.start}
@@ -61,16 +61,16 @@ export function BulkDialog({ action: name, transfers, onClose, onAnswer, onFaile
           pending={action.pending}
           cancel={onClose}
         >
-          <p className="PayDialog-to">
-            {text('paying.selected', { count: seen.length })} · <Amount minor={totalMinor} />
+          <p className="BulkDialog-total">
+            {text('common.selected', { count: seen.length })} · <Amount minor={totalMinor} />
           </p>
           <p>{text(`paying.bulkExplain.${name}`)}</p>
           {name === 'complete' && (
             <>
-              <TextField name="receiptUrl" type="url" label={text('paying.receiptLink')} />
+              <TextField name="receiptUrl" type="url" label={text('transfer.receiptLink')} />
               <FileField
                 name="receiptFile"
-                label={text('paying.receiptFile')}
+                label={text('transfer.receiptFile')}
                 accept="application/pdf,image/png,image/jpeg"
                 description={text('paying.bulkReceiptHelp')}
               />
@@ -84,31 +84,31 @@ export function BulkDialog({ action: name, transfers, onClose, onAnswer, onFaile
 
 interface OutcomesProps {
   readonly seen: readonly TransferRow[]
-  readonly answer: BulkAnswer
+  readonly outcome: BulkAnswer
   readonly onClose: () => void
 }
 
-function Outcomes({ seen, answer, onClose }: OutcomesProps) {
+function Outcomes({ seen, outcome, onClose }: OutcomesProps) {
   const text = useText()
   const rows = new Map(seen.map((row) => [row.trackingId, row]))
-  const failed = answer.items.filter(({ error }) => error !== null).length
+  const failed = outcome.items.filter(({ error }) => error !== null).length
   return (
     <div className="stack">
-      <output>{text('paying.bulkOutcome', { done: answer.items.length - failed, failed })}</output>
+      <output>{text('paying.bulkOutcome', { done: outcome.items.length - failed, failed })}</output>
       <div className="BulkOutcomes">
         <table>
           <thead>
             <tr>
-              <th scope="col">{text('paying.reference')}</th>
-              <th scope="col">{text('paying.name')}</th>
+              <th scope="col">{text('fields.referenceId')}</th>
+              <th scope="col">{text('fields.name')}</th>
               <th scope="col" className="number">
-                {text('paying.amount')}
+                {text('fields.amountMinor')}
               </th>
-              <th scope="col">{text('paying.outcome')}</th>
+              <th scope="col">{text('fields.outcome')}</th>
             </tr>
           </thead>
           <tbody>
-            {answer.items.map(({ trackingId, error }) => {
+            {outcome.items.map(({ trackingId, error }) => {
               const row = rows.get(trackingId)
               return (
                 <tr key={trackingId} data-failed={error !== null || undefined}>

@@ -4,114 +4,106 @@ import { useText } from '../../app/texts'
 import { Loaded } from '../../components/Loaded'
 import { useServerWords } from '../../components/server-words'
 import { notify } from '../../components/Toasts'
-import { CompleteDialog } from './CompleteDialog'
-import { MessageDialog } from './MessageDialog'
+import { ActionDialog } from '../transfer/ActionDialog'
+import { useTransfer } from '../transfer/use-transfer'
 import { PayPanel } from './PayPanel'
 import type { KeyedAction, PayingKey } from './paying-keys'
 import { isWaiting } from './payment-queue'
-import { useWithdrawal } from './use-payment-queue'
-import { type DirectAction, useRefetch, useSettling } from './use-settling'
+import { pollMs } from './use-payment-queue'
+import { type QuickAction, useQuickAction, useRefreshQueue } from './use-quick-action'
 
 interface CurrentWithdrawalProps {
   readonly trackingId: string
-  /** The last key that means one of its actions. */
+  /** The last pressed key that stands for an action. */
   readonly pressed: { readonly key: PayingKey } | undefined
-  /** As one's own last action left it; 0 when there was none. */
+  /** The revision after the user's own last action; 0 if there was none. */
   readonly ownRevision: number
   readonly remember: (transfers: readonly TransferDetail[]) => void
-  /** It has left the queue by one's own hand. */
+  /** Called when an action of the user has removed the withdrawal from the queue. */
   readonly onSettled: () => void
 }
 
-const directActions: readonly KeyedAction[] = ['claim', 'release', 'approve'] satisfies DirectAction[]
+const quickActions: readonly KeyedAction[] = ['claim', 'release', 'approve'] satisfies QuickAction[]
 
-function isDirect(action: KeyedAction): action is DirectAction {
-  return directActions.includes(action)
-}
-
-interface Asked {
-  readonly action: Exclude<KeyedAction, DirectAction>
-  readonly seen: TransferDetail
+function isQuick(action: KeyedAction): action is QuickAction {
+  return quickActions.includes(action)
 }
 
 export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
   const { trackingId, pressed, ownRevision, remember, onSettled } = props
   const text = useText()
   const { name } = useServerWords()
-  const query = useWithdrawal(trackingId)
-  const refetch = useRefetch()
-  const [asked, setAsked] = useState<Asked>()
+  const query = useTransfer(trackingId, pollMs)
+  const refreshQueue = useRefreshQueue()
+  const [opened, setOpened] = useState<Exclude<KeyedAction, QuickAction>>()
   const [firstRevision, setFirstRevision] = useState<number>()
-  const settling = useSettling(remember, ({ action, transfer }) =>
-    notify(text(`paying.done.${action}`, { reference: transfer.referenceId })),
-  )
+  const quick = useQuickAction(remember)
   const transfer = query.data
   if (transfer && firstRevision === undefined) setFirstRevision(transfer.revision)
-  // What was there at first, and what came by one's own actions, is no news.
+  // The first revision shown, and those after the user's own actions, are not reported as changes.
   const knownRevision = Math.max(firstRevision ?? Number.POSITIVE_INFINITY, ownRevision)
 
   const start = (action: KeyedAction) => {
-    if (!transfer || settling.pending) return
+    if (!transfer || quick.pending) return
     if (!transfer.actions.includes(action)) notify(whyNot(text, name, action, transfer), 'plain')
-    else if (isDirect(action)) settling.start({ action, transfer })
-    else setAsked({ action, seen: transfer })
+    else if (isQuick(action)) quick.start({ action, transfer })
+    else setOpened(action)
   }
   usePressed(pressed, start)
 
-  const close = () => setAsked(undefined)
-  const done = (after: TransferDetail) => {
-    remember([after])
-    close()
-    notify(text(`paying.now.${after.status}`, { reference: after.referenceId }))
-    if (!isWaiting(after)) onSettled()
+  const onDone = (result: TransferDetail) => {
+    remember([result])
+    setOpened(undefined)
+    if (opened) notify(text(`transfer.done.${opened}`, { reference: result.referenceId }))
+    if (!isWaiting(result)) onSettled()
   }
   return (
     <div className="Paying-current">
       <Loaded query={query}>
-        {(now) => {
-          const dialog = {
-            seen: asked?.seen ?? now,
-            now,
-            onClose: close,
-            onDone: done,
-            onFailed: () => refetch(trackingId),
-          }
-          return (
-            <>
-              <PayPanel
-                transfer={now}
-                changed={!settling.pending && !settling.error && now.revision > knownRevision}
-                pending={settling.pending ? settling.started : undefined}
-                error={settling.error}
-                onAction={start}
+        {(now) => (
+          <>
+            <PayPanel
+              transfer={now}
+              hasChanged={!quick.pending && !quick.error && now.revision > knownRevision}
+              pending={quick.pending ? quick.action : undefined}
+              error={quick.error}
+              onAction={start}
+            />
+            {opened && (
+              <ActionDialog
+                key={opened}
+                action={opened}
+                detail={now}
+                onDone={onDone}
+                onFailed={() => refreshQueue(trackingId)}
+                onClose={() => setOpened(undefined)}
               />
-              {asked?.action === 'complete' && <CompleteDialog {...dialog} />}
-              {asked && asked.action !== 'complete' && <MessageDialog action={asked.action} {...dialog} />}
-            </>
-          )
-        }}
+            )}
+          </>
+        )}
       </Loaded>
     </div>
   )
 }
 
-const paysOut: readonly KeyedAction[] = ['claim', 'approve', 'complete']
+const payoutActions: readonly KeyedAction[] = ['claim', 'approve', 'complete']
 
+/** Returns why an action is not possible now. */
 function whyNot(
   text: ReturnType<typeof useText>,
   name: ReturnType<typeof useServerWords>['name'],
   action: KeyedAction,
   { claim, approval, payoutsStopped }: TransferDetail,
 ): string {
-  if (claim && !claim.mine) return text('paying.notClaimedByOther', { name: name(claim.name) })
-  if (payoutsStopped && paysOut.includes(action)) return text('shell.payoutsStoppedHelp')
-  if (action === 'complete' && approval.needed && !approval.by) return text('paying.notApproved')
-  if (action === 'claim' && claim?.mine) return text('paying.notAlreadyMine')
-  if (!claim && action !== 'approve' && action !== 'claim') return text('paying.notUnclaimed')
-  return text('paying.notAllowed')
+  if (claim && !claim.mine) return text('paying.whyNot.claimedByOther', { name: name(claim.name) })
+  if (payoutsStopped && payoutActions.includes(action)) return text('shell.payoutsStoppedHelp')
+  if (action === 'complete' && approval.needed && !approval.by) return text('paying.whyNot.notApproved')
+  if (action === 'claim' && claim?.mine) return text('paying.whyNot.alreadyMine')
+  if (!claim && action !== 'approve' && action !== 'claim') return text('paying.whyNot.unclaimed')
+  return text('paying.whyNot.notAllowed')
 }
 
-/** Each press once, however often the page is drawn. */
+/** Starts the action of a key press once, however often the component renders. */
 function usePressed(pressed: { readonly key: PayingKey } | undefined, start: (action: KeyedAction) => void): void {
   const handled = useRef(pressed)
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react'
 import type { TransferRow } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useMerchant } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
@@ -12,12 +12,12 @@ import { BankFileDialog } from './BankFileDialog'
 import { BulkBar } from './BulkBar'
 import { BulkDialog } from './BulkDialog'
 import { CurrentWithdrawal } from './CurrentWithdrawal'
-import { useClaimEnds } from './claim-timers'
+import { useClaimTimers } from './claim-timers'
 import { KeysDialog } from './KeysDialog'
 import { type PayingKey, usePayingKeys } from './paying-keys'
 import { QueueList } from './QueueList'
-import { useQueue } from './use-payment-queue'
-import { useRefetch } from './use-settling'
+import { usePaymentQueue } from './use-payment-queue'
+import { useRefreshQueue } from './use-quick-action'
 import './PayingPage.css'
 
 type Opened = 'claim' | 'complete' | 'file' | 'keys'
@@ -29,15 +29,15 @@ export function PayingPage() {
 
 function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
   const text = useText()
-  const maySettle = useMay('transfers:settle')
-  const { query, items, more, remember, known } = useQueue(merchantId)
-  const refetch = useRefetch()
+  const canSettle = usePermission('transfers:settle')
+  const { query, items, hasMore, remember, known } = usePaymentQueue(merchantId)
+  const refreshQueue = useRefreshQueue()
   const [opened, setOpened] = useState<Opened>()
   const { currentId, setCurrentId, move, leave } = useCurrent(items)
-  const { chosen, selectedIds, toggle, selectAll, clear } = useSelection(items)
+  const { chosen, selectedIds, toggle, select, clear } = useSelection(items)
   const [pressed, setPressed] = useState<{ readonly key: PayingKey }>()
 
-  useToldClaims(items, refetch)
+  useClaimNotices(items, refreshQueue)
   const onKey = useCallback(
     (key: PayingKey) => {
       if (key === 'next') move(1)
@@ -66,8 +66,8 @@ function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
             <Empty title={text('paying.empty')}>{text('paying.emptyHelp')}</Empty>
           ) : (
             <>
-              {maySettle && (
-                <BulkBar items={items} chosen={chosen} onAll={selectAll} onClear={clear} onOpen={setOpened} />
+              {canSettle && (
+                <BulkBar items={items} chosen={chosen} onSelect={select} onClear={clear} onOpen={setOpened} />
               )}
               <div className="Paying">
                 <div className="Paying-list stack">
@@ -79,7 +79,7 @@ function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
                     onSelect={toggle}
                   />
                   {items.length === 0 && <p className="muted">{text('paying.emptyHelp')}</p>}
-                  {more && <p className="muted">{text('paying.more', { count: items.length })}</p>}
+                  {hasMore && <p className="muted">{text('paying.more', { count: items.length })}</p>}
                 </div>
                 {currentId !== undefined && (
                   <CurrentWithdrawal
@@ -97,7 +97,7 @@ function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
         }
       </Loaded>
       {(opened === 'claim' || opened === 'complete') && (
-        <BulkDialog action={opened} transfers={chosen} onClose={close} onAnswer={remember} onFailed={refetch} />
+        <BulkDialog action={opened} transfers={chosen} onClose={close} onResult={remember} onFailed={refreshQueue} />
       )}
       {opened === 'file' && <BankFileDialog transfers={chosen.filter(({ claim }) => claim?.mine)} onClose={close} />}
       <KeysDialog open={opened === 'keys'} onClose={close} on={keys.on} onChange={keys.change} />
@@ -105,23 +105,23 @@ function Paying({ merchantId }: { readonly merchantId: string | undefined }) {
   )
 }
 
-/** The one that is looked at; it stays so when another has settled it, until the person moves on. */
+/** Keeps track of the current withdrawal. It stays current after another user has settled it, until the user moves on. */
 function useCurrent(items: readonly TransferRow[]) {
   const [currentId, setCurrentId] = useState<string>()
-  const [place, setPlace] = useState(0)
+  const [lastIndex, setLastIndex] = useState(0)
   const index = items.findIndex(({ trackingId }) => trackingId === currentId)
   if (currentId === undefined && items[0]) setCurrentId(items[0].trackingId)
-  if (index >= 0 && index !== place) setPlace(index)
+  if (index >= 0 && index !== lastIndex) setLastIndex(index)
   const move = useCallback(
     (by: 1 | -1) => {
-      // When it has left the queue, the next one is in its place.
-      const to = index >= 0 ? index + by : place + Math.min(by, 0)
+      // After the current withdrawal has left the queue, the next one is at its index.
+      const to = index >= 0 ? index + by : lastIndex + Math.min(by, 0)
       const next = items[Math.min(Math.max(to, 0), items.length - 1)]
       if (next) setCurrentId(next.trackingId)
     },
-    [items, index, place],
+    [items, index, lastIndex],
   )
-  /** On to the next, from one that leaves the queue. */
+  /** Moves to the next withdrawal when the current one leaves the queue. */
   const leave = () => setCurrentId((items[index + 1] ?? items[index - 1])?.trackingId)
   return { currentId, setCurrentId, move, leave }
 }
@@ -130,29 +130,30 @@ function useSelection(items: readonly TransferRow[]) {
   const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
   const chosen = items.filter(({ trackingId }) => selectedIds.has(trackingId))
   const toggle = useCallback((trackingId: string) => {
-    setSelectedIds((before) => {
-      const after = new Set(before)
-      if (!after.delete(trackingId)) after.add(trackingId)
-      return after
+    setSelectedIds((previous) => {
+      const next = new Set(previous)
+      if (!next.delete(trackingId)) next.add(trackingId)
+      return next
     })
   }, [])
-  const selectAll = (rows: readonly TransferRow[]) => setSelectedIds(new Set(rows.map(({ trackingId }) => trackingId)))
+  const select = (rows: readonly TransferRow[]) => setSelectedIds(new Set(rows.map(({ trackingId }) => trackingId)))
   const clear = () => setSelectedIds(new Set())
-  return { chosen, selectedIds, toggle, selectAll, clear }
+  return { chosen, selectedIds, toggle, select, clear }
 }
 
-function useToldClaims(items: readonly TransferRow[], refetch: (trackingId: string) => void): void {
+/** Warns the user before a claim ends, and when it has ended. */
+function useClaimNotices(items: readonly TransferRow[], refreshQueue: (trackingId: string) => void): void {
   const text = useText()
-  const endsSoon = useCallback(
+  const onEndsSoon = useCallback(
     ({ referenceId }: TransferRow) => notify(text('paying.claimEndsSoon', { reference: referenceId }), 'plain'),
     [text],
   )
-  const ended = useCallback(
+  const onEnded = useCallback(
     ({ referenceId, trackingId }: TransferRow) => {
       notify(text('paying.claimEnded', { reference: referenceId }), 'bad')
-      refetch(trackingId)
+      refreshQueue(trackingId)
     },
-    [text, refetch],
+    [text, refreshQueue],
   )
-  useClaimEnds(items, { endsSoon, ended })
+  useClaimTimers(items, { onEndsSoon, onEnded })
 }

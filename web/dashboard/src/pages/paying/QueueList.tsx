@@ -18,7 +18,7 @@ interface QueueListProps {
 export function QueueList({ items, currentId, onCurrent, selected, onSelect }: QueueListProps) {
   const text = useText()
   const merchantName = useMerchantName()
-  const list = useFollowingFocus(currentId)
+  const list = useRowFocus(currentId)
   return (
     <ol className="QueueList" aria-label={text('paying.queue')} ref={list}>
       {items.map((row) => (
@@ -26,7 +26,7 @@ export function QueueList({ items, currentId, onCurrent, selected, onSelect }: Q
           <input
             type="checkbox"
             className="QueueList-check"
-            aria-label={text('paying.selectOne', { reference: row.referenceId })}
+            aria-label={text('paying.select', { reference: row.referenceId })}
             checked={selected.has(row.trackingId)}
             onChange={() => onSelect(row.trackingId)}
           />
@@ -60,15 +60,15 @@ export function QueueList({ items, currentId, onCurrent, selected, onSelect }: Q
   )
 }
 
-/** Moving by keys moves the focus too, as long as it is in the list or nowhere. */
-function useFollowingFocus(currentId: string | undefined) {
+/** Moves the focus along with the current row, unless the focus is elsewhere on the page. */
+function useRowFocus(currentId: string | undefined) {
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {
     const row = currentId && list.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(currentId)}"]`)
     if (!row) return
     const focused = document.activeElement
-    const isFree = focused === null || focused === document.body || focused.matches('h1')
-    if (isFree || list.current?.contains(focused)) row.focus()
+    const isUnfocused = focused === null || focused === document.body || focused.matches('h1')
+    if (isUnfocused || list.current?.contains(focused)) row.focus()
     row.scrollIntoView({ block: 'nearest' })
   }, [currentId])
   return list

@@ -1,31 +1,32 @@
 import { useEffect, useState } from 'react'
 import type { TransferRow } from '../../api/contract'
 
-const soonMs = 120_000
+const warningMs = 120_000
 
-export function useNow(everyMs = 1000): number {
+/** Returns the time in milliseconds, updated every second. */
+export function useSecondClock(): number {
   const [nowMs, setNowMs] = useState(() => Date.now())
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), everyMs)
+    const timer = setInterval(() => setNowMs(Date.now()), 1000)
     return () => clearInterval(timer)
-  }, [everyMs])
+  }, [])
   return nowMs
 }
 
-interface ClaimTold {
-  readonly endsSoon: (transfer: TransferRow) => void
-  readonly ended: (transfer: TransferRow) => void
+interface ClaimHandlers {
+  readonly onEndsSoon: (transfer: TransferRow) => void
+  readonly onEnded: (transfer: TransferRow) => void
 }
 
-/** Tells in time that a claim of one's own ends, and that it has ended. A moment that has passed is not told again. */
-export function useClaimEnds(transfers: readonly TransferRow[], { endsSoon, ended }: ClaimTold): void {
+/** Calls the handlers two minutes before a claim of the user ends, and when it ends. Times that have already passed are ignored. */
+export function useClaimTimers(transfers: readonly TransferRow[], { onEndsSoon, onEnded }: ClaimHandlers): void {
   useEffect(() => {
     const timers = transfers.flatMap((transfer) => {
       if (!transfer.claim?.mine) return []
       const leftMs = Date.parse(transfer.claim.until) - Date.now()
-      const soon = leftMs > soonMs ? [setTimeout(() => endsSoon(transfer), leftMs - soonMs)] : []
-      return leftMs > 0 ? [...soon, setTimeout(() => ended(transfer), leftMs)] : []
+      const warning = leftMs > warningMs ? [setTimeout(() => onEndsSoon(transfer), leftMs - warningMs)] : []
+      return leftMs > 0 ? [...warning, setTimeout(() => onEnded(transfer), leftMs)] : []
     })
     return () => timers.forEach(clearTimeout)
-  }, [transfers, endsSoon, ended])
+  }, [transfers, onEndsSoon, onEnded])
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { preference, setPreference } from '../../app/preferences'
 
-/** Letters for what is done to the current withdrawal, in the order in which help lists them. */
+/** The keys of actions on the current withdrawal, in the order in which the help lists them. */
 export const actionKeys = {
   c: 'claim',
   r: 'release',
@@ -14,7 +14,7 @@ export const actionKeys = {
 export type KeyedAction = (typeof actionKeys)[keyof typeof actionKeys]
 export type PayingKey = KeyedAction | 'next' | 'previous' | 'select' | 'help'
 
-const others: { readonly [key: string]: PayingKey } = {
+const otherKeys: { readonly [key: string]: PayingKey } = {
   j: 'next',
   ArrowDown: 'next',
   k: 'previous',
@@ -24,23 +24,23 @@ const others: { readonly [key: string]: PayingKey } = {
 }
 
 const preferenceName = 'paying.keys'
-/** Where keys are somebody else's: what is typed into, chosen from, or lies above the page. */
-const elsewhere =
+/** Elements that handle all keys themselves: text fields, lists and whatever opens above the page. */
+const keyOwners =
   'input:not([type=checkbox]), textarea, select, [contenteditable], [role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
-/** Space and arrows mean something of their own on these. */
-const ownSpace = 'a, button:not([data-row]), input, [role=button], [role=tab]'
+/** Elements that Space activates. */
+const spaceOwners = 'a, button:not([data-row]), input, [role=button], [role=tab]'
 
 export function payingKey(
   event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>,
   target: Element | null,
 ) {
-  if (event.ctrlKey || event.metaKey || event.altKey || target?.closest(elsewhere)) return undefined
-  if (event.key === ' ' && target?.closest(ownSpace)) return undefined
+  if (event.ctrlKey || event.metaKey || event.altKey || target?.closest(keyOwners)) return undefined
+  if (event.key === ' ' && target?.closest(spaceOwners)) return undefined
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key
-  return others[key] ?? (actionKeys as { readonly [key: string]: KeyedAction })[key]
+  return otherKeys[key] ?? (actionKeys as { readonly [key: string]: KeyedAction })[key]
 }
 
-/** Single letters can be switched off (WCAG 2.1.4): who speaks to the computer would press them without meaning to. */
+/** Single-letter keys can be turned off (WCAG 2.1.4), because speech input may trigger them by accident. */
 export function usePayingKeys(onKey: (key: PayingKey) => void) {
   const [on, setOn] = useState(() => preference(preferenceName) !== 'off')
   useEffect(() => {

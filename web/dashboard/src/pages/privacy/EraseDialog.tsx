@@ -16,7 +16,7 @@ interface EraseDialogProps {
   readonly onClose: () => void
 }
 
-/** It cannot be taken back, so the customer's id is typed once more. */
+/** Erases a customer's data. Because this is permanent, the customer's ID must be typed again. */
 export function EraseDialog({ customer, onClose }: EraseDialogProps) {
   const text = useText()
   const merchantName = useMerchantName()
@@ -24,8 +24,8 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
   const [erasure, setErasure] = useState<Erasure>()
   if (erasure)
     return (
-      <Dialog title={text('privacy.erased')} open onClose={onClose}>
-        <Done erasure={erasure} onClose={onClose} />
+      <Dialog title={text('privacy.erasedTitle')} open onClose={onClose}>
+        <ErasureResult erasure={erasure} onClose={onClose} />
       </Dialog>
     )
   return (
@@ -38,20 +38,20 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
         return api.send<Erasure>('POST', '/privacy/erase', body)
       }}
       refresh={[['privacy-status']]}
-      done={setErasure}
+      onSuccess={setErasure}
       onClose={onClose}
     >
       <Facts
         items={[
-          { label: text('privacy.merchant'), value: <bdi>{merchantName(merchantId)}</bdi> },
-          { label: text('privacy.userId'), value: <code>{userId}</code> },
+          { label: text('fields.merchantId'), value: <bdi>{merchantName(merchantId)}</bdi> },
+          { label: text('fields.userId'), value: <code>{userId}</code> },
         ]}
       />
       <p>{text('privacy.eraseHelp')}</p>
       <TextField
         name="again"
         label={text('privacy.userIdAgain')}
-        validate={(typed) => (typed === userId ? null : text('privacy.notTheSame'))}
+        validate={(typed) => (typed === userId ? null : text('privacy.userIdDiffers'))}
         autoComplete="off"
         required
       />
@@ -59,10 +59,10 @@ export function EraseDialog({ customer, onClose }: EraseDialogProps) {
   )
 }
 
-function Done({ erasure, onClose }: { readonly erasure: Erasure; readonly onClose: () => void }) {
+function ErasureResult({ erasure, onClose }: { readonly erasure: Erasure; readonly onClose: () => void }) {
   const text = useText()
   const { erasureId, erasedAt, transfers, receipts } = erasure
-  const count = (value: number) => text('privacy.count', { count: value })
+  const count = (value: number) => text('common.count', { count: value })
   return (
     <div className="stack">
       <output>{text('privacy.erasedHelp')}</output>

@@ -11,7 +11,7 @@ import { Facts } from '../../components/Facts'
 import { Loaded } from '../../components/Loaded'
 import { Time } from '../../components/Time'
 
-/** The server looks through the log a stretch at a time, for as long as somebody asks. */
+/** The server counts a part of the log per request, so it is queried often until the count is complete. */
 const countingMs = 500
 const quietMs = 60_000
 
@@ -23,7 +23,7 @@ export function PrivacyStatusCard() {
     refetchInterval: ({ state }) => (state.data?.complete === false ? countingMs : quietMs),
   })
   return (
-    <Card title={text('privacy.status')}>
+    <Card title={text('privacy.stored')}>
       <Loaded query={query}>{(status) => <Counted status={status} />}</Loaded>
     </Card>
   )
@@ -32,7 +32,7 @@ export function PrivacyStatusCard() {
 function Counted({ status }: { readonly status: PrivacyStatus }) {
   const text = useText()
   const { customers, erasures, keysToDestroy, events, complete, countedTo } = status
-  const count = (value: number) => text('privacy.count', { count: value })
+  const count = (value: number) => text('common.count', { count: value })
   return (
     <>
       {!complete && (
@@ -48,9 +48,9 @@ function Counted({ status }: { readonly status: PrivacyStatus }) {
       <Facts
         items={[
           { label: text('privacy.customers'), value: count(customers) },
-          { label: text('privacy.erasures'), value: count(erasures) },
+          { label: text('privacy.erased'), value: count(erasures) },
           { label: text('privacy.keysToDestroy'), value: keysToDestroy > 0 ? count(keysToDestroy) : undefined },
-          { label: text('privacy.sealed'), value: count(events.sealed) },
+          { label: text('privacy.encrypted'), value: count(events.sealed) },
         ]}
       />
       <ByMerchant status={status} />
@@ -67,14 +67,14 @@ function ByMerchant({ status: { byMerchant } }: { readonly status: PrivacyStatus
       columns={[
         {
           id: 'merchant',
-          header: text('privacy.merchant'),
+          header: text('fields.merchantId'),
           cell: ({ merchantId }) => <bdi>{merchantName(merchantId)}</bdi>,
         },
         {
           id: 'customers',
           header: text('privacy.customers'),
           align: 'end',
-          cell: ({ customers }) => text('privacy.count', { count: customers }),
+          cell: ({ customers }) => text('common.count', { count: customers }),
         },
       ]}
       rows={byMerchant}

@@ -13,7 +13,7 @@ import { Page } from '../../components/Page'
 import { Select } from '../../components/Select'
 import { StatementPeriod } from './StatementPeriod'
 import { StatementTable } from './StatementTable'
-import { type Days, daysOf, momentsOf } from './statement-days'
+import { type Days, daysOf, timesOf } from './statement-days'
 import './StatementPage.css'
 
 const route = getRouteApi('/pages/statement')
@@ -29,10 +29,10 @@ export function StatementPage() {
     <Page title={text('statement.title')}>
       <Empty title={text('statement.choose')}>
         <Select
-          label={text('statement.merchant')}
+          label={text('fields.merchantId')}
           options={merchants.map((each) => ({ value: each.merchantId, label: each.name }))}
-          placeholder={text('statement.chooseOne')}
-          onChange={(next) => void navigate({ search: (before) => ({ ...before, merchantId: next }) })}
+          placeholder={text('common.chooseMerchant')}
+          onChange={(next) => void navigate({ search: (previous) => ({ ...previous, merchantId: next }) })}
         />
       </Empty>
     </Page>
@@ -47,29 +47,29 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
   const navigate = route.useNavigate()
   const [openedMs] = useState(() => Date.now())
   const days = daysOf(search, openedMs)
-  const asked = { merchantId, ...momentsOf(days) }
+  const range = { merchantId, ...timesOf(days) }
   const query = useQuery({
-    queryKey: ['statement', asked],
-    queryFn: ({ signal }) => api.get<StatementAnswer>('/statement', asked, signal),
+    queryKey: ['statement', range],
+    queryFn: ({ signal }) => api.get<StatementAnswer>('/statement', range, signal),
   })
-  const change = (next: Days) => void navigate({ search: (before) => ({ ...before, ...next }) })
+  const change = (next: Days) => void navigate({ search: (previous) => ({ ...previous, ...next }) })
   return (
     <Page
       title={text('statement.title')}
       actions={
         <div className="row screen-only">
-          <a className="Button Button-plain" href={api.href('/statement.csv', asked)} download>
-            {text('statement.csv')}
+          <a className="Button Button-plain" href={api.href('/statement.csv', range)} download>
+            {text('common.downloadCsv')}
           </a>
           <Button look="plain" onPress={() => window.print()}>
-            {text('statement.print')}
+            {text('common.print')}
           </Button>
         </div>
       }
     >
       <StatementPeriod days={days} nowMs={openedMs} onChange={change} />
       <p className="print-only">{text('statement.printed', { ...days, now: new Date() })}</p>
-      <h2 className="Statement-of">
+      <h2 className="Statement-merchant">
         <bdi>{merchantName(merchantId)}</bdi>
       </h2>
       <Loaded query={query}>

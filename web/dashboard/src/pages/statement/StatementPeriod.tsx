@@ -3,20 +3,20 @@ import { Button } from '../../components/Button'
 import { DateField } from '../../components/DateField'
 import { type Days, isDay, lastDays, lastMonth, thisMonth } from './statement-days'
 
-interface PeriodProps {
+interface StatementPeriodProps {
   readonly days: Days
   readonly nowMs: number
   readonly onChange: (days: Days) => void
 }
 
-/** Days in UTC, as the statement has them: in the viewer's zone its first and last day would be cut. */
-export function StatementPeriod({ days, nowMs, onChange }: PeriodProps) {
+/** Chooses whole days in UTC. In the viewer's zone, the first and last day of the statement would be incomplete. */
+export function StatementPeriod({ days, nowMs, onChange }: StatementPeriodProps) {
   const text = useText()
   const { from, to } = days
   const presets = [
-    { label: text('statement.thisMonth'), days: thisMonth(nowMs) },
-    { label: text('statement.lastMonth'), days: lastMonth(nowMs) },
-    { label: text('statement.last7Days'), days: lastDays(7, nowMs) },
+    { label: text('common.thisMonth'), days: thisMonth(nowMs) },
+    { label: text('common.lastMonth'), days: lastMonth(nowMs) },
+    { label: text('common.last7Days'), days: lastDays(7, nowMs) },
   ]
   return (
     <div className="StatementPeriod row screen-only">

@@ -11,7 +11,7 @@ export function StatementTable({ items }: { readonly items: readonly StatementRo
       <thead>
         <tr>
           <th scope="col">{text('statement.day')}</th>
-          <th scope="col">{text('statement.kind')}</th>
+          <th scope="col">{text('fields.kind')}</th>
           {columns.map(({ name }) => (
             <th key={name} scope="col" className="number">
               {text(`statement.${name}`)}
@@ -44,11 +44,11 @@ function TableRow({ line, children }: { readonly line: Line; readonly children: 
       <th scope="row">{children}</th>
       <td>{text(`common.kind.${line.kind}`)}</td>
       {columns.map((column) => (
-        // The label stands in for the column's heading where the window is narrow.
+        // In a narrow window the label replaces the heading of the column.
         <td key={column.name} className="number" data-label={text(`statement.${column.name}`)}>
           <Amount minor={line[column.minor]} plain />
           {'count' in column && (
-            <span className="Statement-count">{text('statement.count', { count: line[column.count] })}</span>
+            <span className="Statement-count">{text('common.count', { count: line[column.count] })}</span>
           )}
         </td>
       ))}

@@ -1,8 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { pagesRoute } from '../../app/root'
-import { picked } from '../../app/search-params'
+import { pickSearch } from '../../app/search-params'
 
-/** Days such as 2026-11-21, in UTC, both of them included. */
+/** The first and last day in UTC, such as 2026-11-21. */
 export interface StatementSearch {
   readonly from?: string | undefined
   readonly to?: string | undefined
@@ -12,6 +12,6 @@ export const statementRoute = createRoute({
   getParentRoute: () => pagesRoute,
   path: '/statement',
   staticData: { needs: 'transfers:read' },
-  validateSearch: (search: Record<string, unknown>): StatementSearch => picked(search, ['from', 'to']),
+  validateSearch: (search: Record<string, unknown>): StatementSearch => pickSearch(search, ['from', 'to']),
   component: lazyRouteComponent(() => import('./StatementPage'), 'StatementPage'),
 })

@@ -17,7 +17,7 @@ export interface Line extends Readonly<Record<Minor, number | bigint>>, Readonly
   readonly kind: Kind
 }
 
-/** One for each kind that there is. What is open does not add up over days: it is what the last of them ended with. */
+/** Returns a total for each kind in the rows. The open amount is not a sum: it is the open amount at the end of the last day. */
 export function totalsOf(rows: readonly StatementRow[]): Line[] {
   return (['deposit', 'withdrawal'] as const).flatMap((kind) => {
     const own = rows.filter((row) => row.kind === kind).sort((a, b) => (a.day < b.day ? -1 : 1))

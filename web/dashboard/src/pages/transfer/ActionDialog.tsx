@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { StoryItem, TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
@@ -10,19 +10,18 @@ import { act, type DialogAction } from './transfer-actions'
 
 interface ActionDialogProps {
   readonly action: DialogAction
-  /** As it is now. */
+  /** The current state of the transfer. */
   readonly detail: TransferDetail
-  readonly story: readonly StoryItem[]
-  readonly onDone: (answer: TransferDetail) => void
+  readonly onDone: (detail: TransferDetail) => void
   readonly onFailed: () => void
   readonly onClose: () => void
 }
 
 /**
- * Decides by what the user saw when it opened. Once the transfer is another, it says what others did, and goes on only when the user
- * says so, by what is shown then.
+ * Carries out an action on the state of the transfer that the user saw when the dialog opened. If the transfer changes in the meantime, the
+ * dialog shows the changes, and continues only when the user accepts the current state.
  */
-export function ActionDialog({ action, detail, story, onDone, onFailed, onClose }: ActionDialogProps) {
+export function ActionDialog({ action, detail, onDone, onFailed, onClose }: ActionDialogProps) {
   const text = useText()
   const [seen, setSeen] = useState(detail)
   const submission = useAction<FormData, TransferDetail>({
@@ -31,39 +30,32 @@ export function ActionDialog({ action, detail, story, onDone, onFailed, onClose 
         onFailed()
         throw error
       }),
-    done: onDone,
+    onSuccess: onDone,
   })
-  const isChanged = detail.revision !== seen.revision && !submission.pending
+  const hasChanged = detail.revision !== seen.revision && !submission.pending
   const isPossible = detail.actions.includes(action)
-  const meanwhile = isChanged && (
-    <TransferChanged
-      seen={seen}
-      now={detail}
-      story={story}
-      {...(isPossible && {
-        onGoOn: () => {
-          setSeen(detail)
-          submission.reset()
-        },
-      })}
-      onClose={onClose}
-    />
+  const accept = () => {
+    setSeen(detail)
+    submission.reset()
+  }
+  const changes = hasChanged && (
+    <TransferChanged seen={seen} now={detail} {...(isPossible && { onAccept: accept })} onClose={onClose} />
   )
   return (
     <Dialog title={text(`transfer.actionTitle.${action}`, { reference: detail.referenceId })} open onClose={onClose}>
-      {isChanged && !isPossible ? (
-        meanwhile
+      {hasChanged && !isPossible ? (
+        changes
       ) : (
         <Form
           onSubmit={submission.start}
-          error={isChanged ? null : submission.error}
+          error={hasChanged ? null : submission.error}
           submit={text(`common.action.${action}`)}
           pending={submission.pending}
           cancel={onClose}
           danger={action === 'cancel'}
         >
-          {meanwhile}
-          <ActionFields action={action} seen={seen} isRefused={submission.error !== null} />
+          {changes}
+          <ActionFields action={action} seen={seen} wasRefused={submission.error !== null} />
         </Form>
       )}
     </Dialog>

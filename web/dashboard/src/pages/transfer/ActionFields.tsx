@@ -1,10 +1,12 @@
 import { useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
+import { AccountNumber } from '../../components/AccountNumber'
 import { Amount } from '../../components/Amount'
 import { AmountField } from '../../components/AmountField'
 import { Facts } from '../../components/Facts'
 import { TextField } from '../../components/TextField'
+import { ClaimChip } from '../paying/ClaimChip'
 import { ReceiptFields } from './ReceiptFields'
 import type { DialogAction } from './transfer-actions'
 import { expectedMinor } from './transfer-amounts'
@@ -12,27 +14,29 @@ import { expectedMinor } from './transfer-amounts'
 interface ActionFieldsProps {
   readonly action: DialogAction
   readonly seen: TransferDetail
-  /** It was tried once, and the server said no. */
-  readonly isRefused: boolean
+  /** The server has rejected an earlier attempt. */
+  readonly wasRefused: boolean
 }
 
-export function ActionFields({ action, seen, isRefused }: ActionFieldsProps) {
+export function ActionFields({ action, seen, wasRefused }: ActionFieldsProps) {
   const text = useText()
+  const { amountMinor, name, accountNumber, claim } = seen
   return (
     <>
       <Facts
         items={[
-          { label: text('transfer.requested'), value: <Amount minor={seen.amountMinor} /> },
-          { label: text('transfer.name'), value: <bdi>{seen.name}</bdi> },
-          { label: text('transfer.accountNumber'), value: seen.accountNumber },
+          { label: text('transfer.requested'), value: <Amount minor={amountMinor} /> },
+          { label: text('fields.name'), value: <bdi>{name}</bdi> },
+          { label: text('fields.accountNumber'), value: accountNumber && <AccountNumber account={accountNumber} /> },
+          { label: text('fields.claim'), value: claim && <ClaimChip claim={claim} /> },
         ]}
       />
       <p>{text(`transfer.explain.${action}`)}</p>
-      {action === 'complete' && <CompleteFields seen={seen} isRefused={isRefused} />}
+      {action === 'complete' && <CompleteFields seen={seen} wasRefused={wasRefused} />}
       {(action === 'cancel' || action === 'manual-control') && (
         <TextField
           name="message"
-          label={text('transfer.message')}
+          label={text('fields.message')}
           description={text('transfer.messageHelp')}
           multiline
           required
@@ -41,8 +45,8 @@ export function ActionFields({ action, seen, isRefused }: ActionFieldsProps) {
       {(action === 'resolve' || action === 'reopen') && (
         <TextField
           name="reason"
-          label={text('transfer.reason')}
-          description={text('transfer.reasonHelp')}
+          label={text('fields.reason')}
+          description={text('common.reasonHelp')}
           multiline
           required
         />
@@ -62,7 +66,7 @@ export function ActionFields({ action, seen, isRefused }: ActionFieldsProps) {
   )
 }
 
-function CompleteFields({ seen, isRefused }: Omit<ActionFieldsProps, 'action'>) {
+function CompleteFields({ seen, wasRefused }: Omit<ActionFieldsProps, 'action'>) {
   const text = useText()
   const expected = expectedMinor(seen)
   const [typed, setTyped] = useState<number | undefined>(expected)
@@ -76,7 +80,7 @@ function CompleteFields({ seen, isRefused }: Omit<ActionFieldsProps, 'action'>) 
         onChange={setTyped}
         required
       />
-      {(differs || expected !== seen.amountMinor || isRefused) && (
+      {(differs || expected !== seen.amountMinor || wasRefused) && (
         <AmountField
           name="confirmedAmountMinor"
           label={text('transfer.amountAgain')}
@@ -87,13 +91,13 @@ function CompleteFields({ seen, isRefused }: Omit<ActionFieldsProps, 'action'>) 
       {seen.receivedMinor > 0 && differs && (
         <TextField
           name="reason"
-          label={text('transfer.whyOther')}
-          description={text('transfer.whyOtherHelp')}
+          label={text('transfer.differenceReason')}
+          description={text('transfer.differenceReasonHelp')}
           required
         />
       )}
       <ReceiptFields />
-      <TextField name="message" label={text('transfer.message')} description={text('transfer.messageHelp')} />
+      <TextField name="message" label={text('fields.message')} description={text('transfer.messageHelp')} />
     </>
   )
 }

@@ -11,7 +11,7 @@ export function ReceiptFields({ required = false }: { required?: boolean }) {
   return (
     <div className="stack">
       <Segments
-        label={text('transfer.receipt')}
+        label={text('fields.receiptUrl')}
         options={[
           { value: 'link', label: text('transfer.receiptAsLink') },
           { value: 'file', label: text('transfer.receiptAsFile') },

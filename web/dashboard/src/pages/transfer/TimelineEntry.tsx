@@ -3,17 +3,17 @@ import { useActorName } from '../../app/actor-names'
 import { useKnownText, useText } from '../../app/texts'
 import { EventValue } from '../../components/EventValue'
 import { Time } from '../../components/Time'
-import { told } from './timeline-fields'
+import { timelineFields } from './timeline-fields'
 
 export function TimelineEntry({ item }: { item: StoryItem }) {
   const text = useText()
   const known = useKnownText()
   const actorName = useActorName()
-  const { shown, rest } = told(item)
+  const { shown, rest } = timelineFields(item)
   return (
     <li className="Timeline-entry" data-source={item.source} data-tone={toneOf(item)}>
       <div className="Timeline-head">
-        <strong>{known(`transfer.event.${item.type}`) ?? item.type}</strong>
+        <strong>{known(`events.${item.type}`) ?? item.type}</strong>
         <span className="muted">
           <bdi>{actorName(item.actor)}</bdi>
           {' · '}
@@ -24,7 +24,7 @@ export function TimelineEntry({ item }: { item: StoryItem }) {
         <dl className="Timeline-facts">
           {shown.map(([name, value]) => (
             <div key={name}>
-              <dt>{known(`transfer.field.${name}`) ?? name}</dt>
+              <dt>{known(`fields.${name}`) ?? name}</dt>
               <dd>
                 <EventValue name={name} value={value} />
               </dd>

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { StoryItem, TransferAction, TransferDetail } from '../../api/contract'
+import type { TransferAction, TransferDetail } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
 import { Button, type Look } from '../../components/Button'
@@ -7,7 +7,7 @@ import { Problem } from '../../components/Problem'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from './ActionDialog'
 import { act, type DialogAction, type DirectAction, isDirect } from './transfer-actions'
-import { useRenewal } from './use-transfer'
+import { useRefreshTransfer } from './use-transfer'
 
 const looks: Partial<Record<TransferAction, Look>> = {
   claim: 'primary',
@@ -16,25 +16,21 @@ const looks: Partial<Record<TransferAction, Look>> = {
   cancel: 'danger',
 }
 
-interface ActionsProps {
-  readonly detail: TransferDetail
-  readonly story: readonly StoryItem[]
-}
-
-/** What the server says that this user may do now. */
-export function TransferActions({ detail, story }: ActionsProps) {
+/** Offers the actions that the server currently allows this user. */
+export function TransferActions({ detail }: { readonly detail: TransferDetail }) {
   const text = useText()
   const [opened, setOpened] = useState<DialogAction>()
-  const renew = useRenewal(detail.trackingId)
+  const { trackingId, referenceId } = detail
+  const refresh = useRefreshTransfer(trackingId)
   const direct = useAction<DirectAction, TransferDetail>({
     run: (action) =>
       act(action, detail).catch((error: unknown) => {
-        renew()
+        refresh()
         throw error
       }),
-    done: (answer, action) => {
-      renew(answer)
-      notify(text(`transfer.done.${action}`))
+    onSuccess: (result, action) => {
+      refresh(result)
+      notify(text(`transfer.done.${action}`, { reference: referenceId }))
     },
   })
   const start = (action: TransferAction) => {
@@ -42,7 +38,7 @@ export function TransferActions({ detail, story }: ActionsProps) {
     if (isDirect(action)) direct.start(action)
     else setOpened(action)
   }
-  // What was begun says how it ended, though nothing can be done any more.
+  // An open dialog and a failed action stay visible, even if the transfer no longer allows any action.
   if (detail.actions.length === 0 && !detail.payoutsStopped && !opened && !direct.error) return null
   return (
     <div className="TransferPage-actions screen-only">
@@ -60,13 +56,12 @@ export function TransferActions({ detail, story }: ActionsProps) {
           key={opened}
           action={opened}
           detail={detail}
-          story={story}
-          onDone={(answer) => {
-            renew(answer)
+          onDone={(result) => {
+            refresh(result)
             setOpened(undefined)
-            notify(text(`transfer.done.${opened}`))
+            notify(text(`transfer.done.${opened}`, { reference: referenceId }))
           }}
-          onFailed={() => renew()}
+          onFailed={() => refresh()}
           onClose={() => setOpened(undefined)}
         />
       )}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/api-client'
 import type { CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge, StatusBadge, type Tone } from '../../components/Badge'
 import { Button } from '../../components/Button'
@@ -12,6 +12,7 @@ import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
 import { Time } from '../../components/Time'
 import { notify } from '../../components/Toasts'
+import { transferKeys } from './use-transfer'
 
 const tones: { readonly [status in CallbackRow['status']]: Tone } = {
   waiting: 'wait',
@@ -19,7 +20,7 @@ const tones: { readonly [status in CallbackRow['status']]: Tone } = {
   parked: 'bad',
 }
 
-/** What the merchant was told, or is still to be told. */
+/** Shows the callbacks of a transfer: delivered, waiting and parked. */
 export function TransferCallbacks({ trackingId }: { trackingId: string }) {
   const text = useText()
   const query = useQuery({
@@ -28,7 +29,7 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
     refetchInterval: 10_000,
   })
   return (
-    <Card title={text('transfer.callbacks')}>
+    <Card title={text('callbacks.title')}>
       <Loaded query={query}>
         {({ items }) =>
           items.length === 0 ? (
@@ -48,29 +49,29 @@ export function TransferCallbacks({ trackingId }: { trackingId: string }) {
 
 function Callback({ row }: { row: CallbackRow }) {
   const text = useText()
-  const may = useMay('callbacks:resend')
+  const canResend = usePermission('callbacks:resend')
   const { trackingId, webhookId, status, failedAttempts, dueAt, lastFailure } = row
-  const resend = useAction({
+  const resend = useAction<void, ResendAnswer>({
     run: () => api.send<ResendAnswer>('POST', '/callbacks/resend', { callbacks: [{ trackingId, webhookId }] }),
-    done: () => notify(text('transfer.resent')),
-    refresh: [['callbacks'], ['story', trackingId]],
+    onSuccess: ({ requeued }) => notify(text('callbacks.resent', { count: requeued })),
+    refresh: [['callbacks'], transferKeys.history(trackingId)],
   })
   return (
     <li className="TransferPage-callback">
       <div className="spread">
         <span className="row">
           <StatusBadge status={row.transferStatus} />
-          <Badge tone={tones[status]}>{text(`transfer.callback.${status}`)}</Badge>
+          <Badge tone={tones[status]}>{text(`callbacks.status.${status}`)}</Badge>
           <Time at={row.recordedAt} exact />
         </span>
-        {may && (
+        {canResend && (
           <Button
             className="screen-only"
-            aria-label={text('transfer.resendWhat', { status: text(`common.status.${row.transferStatus}`) })}
+            aria-label={text('callbacks.resendStatus', { status: text(`common.status.${row.transferStatus}`) })}
             pending={resend.pending}
             onPress={() => resend.start()}
           >
-            {text('transfer.resend')}
+            {text('callbacks.resend')}
           </Button>
         )}
       </div>

@@ -1,37 +1,45 @@
-import type { StoryItem, TransferDetail } from '../../api/contract'
+import type { TransferDetail } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
+import { Loaded } from '../../components/Loaded'
 import { TransferTimeline } from './TransferTimeline'
+import { useTransferHistory } from './use-transfer'
+import './TransferChanged.css'
 
-interface MeanwhileProps {
+interface TransferChangedProps {
   readonly seen: TransferDetail
   readonly now: TransferDetail
-  readonly story: readonly StoryItem[]
-  /** Missing where it cannot be done any more. */
-  readonly onGoOn?: () => void
+  /** Omitted if the action is no longer possible. */
+  readonly onAccept?: () => void
   readonly onClose: () => void
 }
 
-/** What others did since the dialog was opened, and what the transfer is now. Nothing of it is overwritten. */
-export function TransferChanged({ seen, now, story, onGoOn, onClose }: MeanwhileProps) {
+/** Shows what other users did since the dialog was opened, and the current state of the transfer. */
+export function TransferChanged({ seen, now, onAccept, onClose }: TransferChangedProps) {
   const text = useText()
-  const since = story.filter(({ source, revision }) => source === 'transfer' && revision > seen.revision)
+  const history = useTransferHistory(now.trackingId)
   return (
-    <div className="TransferPage-meanwhile stack" role="alert">
+    <div className="TransferChanged stack" role="alert">
       <p>
-        <strong>{text('transfer.meanwhile')}</strong>{' '}
-        {text(onGoOn ? 'transfer.meanwhileGoOn' : 'transfer.meanwhileOver')}
+        <strong>{text('transfer.changed')}</strong> {text(onAccept ? 'transfer.changedHelp' : 'transfer.changedEnded')}
       </p>
-      <TransferTimeline items={since} />
+      <Loaded query={history}>
+        {({ items }) => (
+          <TransferTimeline
+            items={items.filter(({ source, revision }) => source === 'transfer' && revision > seen.revision)}
+          />
+        )}
+      </Loaded>
       <div className="row">
-        {text('transfer.now')} <StatusBadge status={now.status} />
+        {text('transfer.currentState')} <StatusBadge status={now.status} />
         {now.transactionAmountMinor !== 0 && <Amount minor={now.transactionAmountMinor} />}
       </div>
       <div className="row">
-        {onGoOn && <Button onPress={onGoOn}>{text('transfer.goOn')}</Button>}
-        {!onGoOn && (
+        {onAccept ? (
+          <Button onPress={onAccept}>{text('transfer.continue')}</Button>
+        ) : (
           <Button look="primary" onPress={onClose}>
             {text('common.close')}
           </Button>

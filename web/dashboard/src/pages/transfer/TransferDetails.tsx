@@ -8,8 +8,9 @@ import { Facts } from '../../components/Facts'
 import { ReceiptLink } from '../../components/ReceiptLink'
 import { useServerWords } from '../../components/server-words'
 import { exactTime, Time } from '../../components/Time'
+import { Approval } from './Approval'
 
-/** Every field that there is. */
+/** Shows all fields of a transfer. */
 export function TransferDetails({ detail }: { detail: TransferDetail }) {
   const text = useText()
   const known = useKnownText()
@@ -24,30 +25,30 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
     <Card title={text('transfer.details')}>
       <Facts
         items={[
-          copyable(text('transfer.trackingId'), detail.trackingId),
-          copyable(text('transfer.referenceId'), detail.referenceId),
-          { label: text('transfer.merchant'), value: <bdi>{merchantName(detail.merchantId)}</bdi> },
-          { label: text('transfer.method'), value: methodName(detail.paymentMethod) },
-          { label: text('transfer.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
-          { label: text('transfer.name'), value: <bdi>{detail.name}</bdi> },
-          { label: text('transfer.username'), value: <bdi>{detail.username}</bdi> },
-          copyable(text('transfer.userId'), detail.userId),
-          copyable(text('transfer.accountNumber'), detail.accountNumber),
-          copyable(text('transfer.identityNumber'), detail.identityNumber),
-          { label: text('transfer.created'), value: <Time at={detail.createdAt} exact /> },
-          { label: text('transfer.updated'), value: <Time at={detail.updatedAt} exact /> },
-          { label: text('transfer.expires'), value: expiresAt === null ? undefined : <Time at={expiresAt} exact /> },
+          copyable(text('fields.trackingId'), detail.trackingId),
+          copyable(text('fields.referenceId'), detail.referenceId),
+          { label: text('fields.merchantId'), value: <bdi>{merchantName(detail.merchantId)}</bdi> },
+          { label: text('fields.paymentMethod'), value: methodName(detail.paymentMethod) },
+          { label: text('fields.channel'), value: channel && (known(`transfer.channel.${channel}`) ?? channel) },
+          { label: text('fields.name'), value: <bdi>{detail.name}</bdi> },
+          { label: text('fields.username'), value: <bdi>{detail.username}</bdi> },
+          copyable(text('fields.userId'), detail.userId),
+          copyable(text('fields.accountNumber'), detail.accountNumber),
+          copyable(text('fields.identityNumber'), detail.identityNumber),
+          { label: text('fields.createdAt'), value: <Time at={detail.createdAt} exact /> },
+          { label: text('fields.updatedAt'), value: <Time at={detail.updatedAt} exact /> },
+          { label: text('fields.expiresAt'), value: expiresAt === null ? undefined : <Time at={expiresAt} exact /> },
           {
-            label: text('transfer.receipt'),
+            label: text('fields.receiptUrl'),
             value: receiptUrl === null ? undefined : <ReceiptLink url={receiptUrl} />,
           },
-          { label: text('transfer.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
-          { label: text('transfer.claim'), value: claim ? <Claimed claim={claim} /> : undefined },
+          { label: text('fields.message'), value: message === null ? undefined : <bdi>{message}</bdi> },
+          { label: text('fields.claim'), value: claim ? <Claimed claim={claim} /> : undefined },
           {
-            label: text('transfer.approval'),
+            label: text('fields.approval'),
             value: approval.needed || approval.by ? <Approval approval={approval} /> : undefined,
           },
-          { label: text('transfer.revision'), value: detail.revision },
+          { label: text('fields.revision'), value: detail.revision },
         ]}
       />
     </Card>
@@ -66,12 +67,4 @@ function Claimed({ claim: { name, until, mine } }: { claim: ClaimView }) {
         : text('transfer.claimedBy', { name: serverWords.name(name), until: untilExact })}
     </bdi>
   )
-}
-
-function Approval({ approval: { needed, by } }: Pick<TransferDetail, 'approval'>) {
-  const text = useText()
-  const { name } = useServerWords()
-  const intl = useIntl()
-  if (by) return <bdi>{text('transfer.approvedBy', { name: name(by.name), at: exactTime(intl, by.at) })}</bdi>
-  return needed && <span className="TransferPage-note">{text('transfer.approvalNeeded')}</span>
 }

@@ -8,11 +8,11 @@ interface Line {
   readonly label: string
   readonly minor: number
   readonly differs?: boolean
-  /** A person has to decide about it. */
-  readonly open?: boolean
+  /** The amount is not settled. */
+  readonly unsettled?: boolean
 }
 
-/** What was asked for, what moved, and what is still to be decided. */
+/** Shows the requested amount, the amounts that moved, and the amount that is not settled. */
 export function TransferMoney({ detail }: { detail: TransferDetail }) {
   const text = useText()
   const isDeposit = detail.kind === 'deposit'
@@ -37,25 +37,25 @@ export function TransferMoney({ detail }: { detail: TransferDetail }) {
     },
     detail.returnedMinor > 0 && { label: text('transfer.returned'), minor: detail.returnedMinor },
     detail.resolvedMinor > 0 && { label: text('transfer.resolved'), minor: detail.resolvedMinor },
-    detail.unsettledMinor > 0 && { label: text('transfer.unsettled'), minor: detail.unsettledMinor, open: true },
+    detail.unsettledMinor > 0 && { label: text('transfer.unsettled'), minor: detail.unsettledMinor, unsettled: true },
   ]
   return (
-    <Card title={text('transfer.money')}>
+    <Card title={text('transfer.amounts')}>
       <table className="TransferPage-money">
         <tbody>
           {lines
             .filter((line) => line !== false)
-            .map(({ label, minor, differs: marked, open }) => (
-              <tr key={label} data-differs={marked || undefined} data-open={open}>
+            .map(({ label, minor, differs: isMarked, unsettled }) => (
+              <tr key={label} data-differs={isMarked || undefined} data-unsettled={unsettled}>
                 <th scope="row">{label}</th>
                 <td className="number">
-                  <Amount minor={minor} {...(marked && { tone: 'differs' })} />
+                  <Amount minor={minor} {...(isMarked && { tone: 'differs' })} />
                 </td>
               </tr>
             ))}
         </tbody>
       </table>
-      {detail.needsAttention && <p className="TransferPage-note">{text('transfer.attentionHelp')}</p>}
+      {detail.needsAttention && <p className="notice">{text('transfer.attentionHelp')}</p>}
     </Card>
   )
 }

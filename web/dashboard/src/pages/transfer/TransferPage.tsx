@@ -1,7 +1,7 @@
 import './TransferPage.css'
 import { getRouteApi } from '@tanstack/react-router'
 import type { TransferDetail } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge, StatusBadge } from '../../components/Badge'
@@ -14,7 +14,7 @@ import { TransferCallbacks } from './TransferCallbacks'
 import { TransferDetails } from './TransferDetails'
 import { TransferMoney } from './TransferMoney'
 import { TransferTimeline } from './TransferTimeline'
-import { useStory, useTransfer } from './use-transfer'
+import { useTransfer, useTransferHistory } from './use-transfer'
 
 const route = getRouteApi('/pages/transfers/$trackingId')
 
@@ -22,22 +22,22 @@ export function TransferPage() {
   const text = useText()
   const { trackingId } = route.useParams()
   const query = useTransfer(trackingId)
-  const mayAudit = useMay('audit:read')
+  const canAudit = usePermission('audit:read')
   const title = query.data
     ? text(`transfer.title.${query.data.kind}`, { reference: query.data.referenceId })
-    : text('transfer.title.unknown')
+    : text('fields.transfer')
   return (
     <Page
       title={title}
       actions={
         query.data && (
           <>
-            {mayAudit && (
+            {canAudit && (
               <ButtonLink to="/audit" search={{ view: 'transfer', id: trackingId }}>
-                {text('transfer.audit')}
+                {text('transfer.fullHistory')}
               </ButtonLink>
             )}
-            <Button onPress={() => window.print()}>{text('transfer.print')}</Button>
+            <Button onPress={() => window.print()}>{text('common.print')}</Button>
           </>
         )
       }
@@ -49,7 +49,7 @@ export function TransferPage() {
 
 function Transfer({ detail }: { detail: TransferDetail }) {
   const text = useText()
-  const story = useStory(detail.trackingId)
+  const history = useTransferHistory(detail.trackingId)
   return (
     <div className="stack">
       <div className="TransferPage-head">
@@ -57,18 +57,18 @@ function Transfer({ detail }: { detail: TransferDetail }) {
         <strong className="TransferPage-amount number">
           <Amount minor={detail.amountMinor} />
         </strong>
-        {detail.hasAmountMismatch && <Badge tone="bad">{text('transfer.differs')}</Badge>}
+        {detail.hasAmountMismatch && <Badge tone="bad">{text('fields.hasAmountMismatch')}</Badge>}
         {detail.needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
-        <TransferActions detail={detail} story={story.data?.items ?? []} />
+        <TransferActions detail={detail} />
       </div>
       <div className="TransferPage-columns">
         <div className="stack">
           <TransferMoney detail={detail} />
           <TransferDetails detail={detail} />
         </div>
-        <div className="stack TransferPage-happened">
-          <Card title={text('transfer.story')}>
-            <Loaded query={story}>{({ items }) => <TransferTimeline items={items} />}</Loaded>
+        <div className="stack TransferPage-activity">
+          <Card title={text('transfer.history')}>
+            <Loaded query={history}>{({ items }) => <TransferTimeline items={items} />}</Loaded>
           </Card>
           <TransferCallbacks trackingId={detail.trackingId} />
         </div>

@@ -4,10 +4,10 @@ import { useText } from '../../app/texts'
 import { Empty } from '../../components/Empty'
 import { TimelineEntry } from './TimelineEntry'
 
-/** Everything that happened, oldest first, in one line of time. */
+/** Lists the events of a transfer, oldest first. */
 export function TransferTimeline({ items }: { items: readonly StoryItem[] }) {
   const text = useText()
-  if (items.length === 0) return <Empty title={text('transfer.noStory')} />
+  if (items.length === 0) return <Empty title={text('transfer.noHistory')} />
   return (
     <ol className="Timeline">
       {items.map((item) => (

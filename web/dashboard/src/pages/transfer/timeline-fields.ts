@@ -1,7 +1,7 @@
 import type { StoryItem } from '../../api/contract'
 
-/** What an entry says at a glance, in this order; the rest is there for whoever asks. */
-const atAGlance = [
+/** The fields that an entry shows without being expanded, in this order. */
+const mainFields = [
   'receivedAmountMinor',
   'transactionAmountMinor',
   'collectedAmountMinor',
@@ -22,9 +22,12 @@ const atAGlance = [
 
 type Field = readonly [name: string, value: unknown]
 
-/** Fields that say nothing (null, an amount of nothing) are among neither. */
-export function told({ data }: StoryItem): { readonly shown: readonly Field[]; readonly rest: readonly Field[] } {
-  const names: readonly string[] = atAGlance
+/** Splits the fields of an event into those shown immediately and the rest. Fields that are null are omitted. */
+export function timelineFields({ data }: StoryItem): {
+  readonly shown: readonly Field[]
+  readonly rest: readonly Field[]
+} {
+  const names: readonly string[] = mainFields
   const fields = Object.entries(data).filter(([, value]) => value !== null)
   const shown = fields
     .filter(([name, value]) => names.includes(name) && !(name.endsWith('Minor') && String(value) === '0'))

@@ -5,12 +5,13 @@ import type {
   PlainAction,
   ReasonAction,
   ReturnAction,
+  StoredReceipt,
   TransferAction,
   TransferDetail,
 } from '../../api/contract'
-import { completionOf, filled, filledMinor, receiptOf } from '../../api/settlement-form'
+import { fieldMinor, fieldText } from '../../components/form-data'
 
-/** Done at once, as there is nothing to say. */
+/** The actions that need no input. */
 export type DirectAction = Extract<TransferAction, 'claim' | 'release'>
 export type DialogAction = Exclude<TransferAction, DirectAction>
 
@@ -20,7 +21,7 @@ export function isDirect(action: TransferAction): action is DirectAction {
 
 type Body = PlainAction | CompleteAction | MessageAction | ReasonAction | ReturnAction
 
-/** `seen`: what the user decided by. The server does nothing when it is another transfer by now. */
+/** Carries out an action on the transfer that the user saw. The server rejects it if the transfer has changed since. */
 export async function act(
   action: TransferAction,
   seen: TransferDetail,
@@ -40,11 +41,36 @@ async function bodyOf(action: TransferAction, { revision }: TransferDetail, data
       return completionOf(data, revision)
     case 'cancel':
     case 'manual-control':
-      return { revision, message: filled(data, 'message') ?? '' }
-    case 'return':
-      return { revision, amountMinor: filledMinor(data, 'amountMinor') ?? 0, receiptUrl: (await receiptOf(data)) ?? '' }
+      return { revision, message: fieldText(data, 'message') }
+    case 'return': {
+      const receiptUrl = (await uploadReceipt(data)) ?? ''
+      return { revision, amountMinor: fieldMinor(data, 'amountMinor') ?? 0, receiptUrl }
+    }
     case 'resolve':
     case 'reopen':
-      return { revision, reason: filled(data, 'reason') ?? '' }
+      return { revision, reason: fieldText(data, 'reason') }
   }
+}
+
+async function completionOf(data: FormData, revision: number): Promise<CompleteAction> {
+  const amountMinor = fieldMinor(data, 'amountMinor')
+  const confirmedAmountMinor = fieldMinor(data, 'confirmedAmountMinor')
+  const receiptUrl = await uploadReceipt(data)
+  const message = fieldText(data, 'message')
+  const reason = fieldText(data, 'reason')
+  return {
+    revision,
+    ...(amountMinor !== undefined && { amountMinor }),
+    ...(confirmedAmountMinor !== undefined && { confirmedAmountMinor }),
+    ...(receiptUrl !== undefined && { receiptUrl }),
+    ...(message !== '' && { message }),
+    ...(reason !== '' && { reason }),
+  }
+}
+
+/** Returns the link to the receipt. A file is uploaded first; uploading the same file again has no effect. */
+export async function uploadReceipt(data: FormData): Promise<string | undefined> {
+  const file = data.get('receiptFile')
+  if (!(file instanceof File) || file.size === 0) return fieldText(data, 'receiptUrl') || undefined
+  return (await api.send<StoredReceipt>('POST', '/receipts', file)).receiptUrl
 }

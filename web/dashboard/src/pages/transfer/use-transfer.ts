@@ -3,36 +3,41 @@ import { useCallback } from 'react'
 import { api } from '../../api/api-client'
 import type { StoryAnswer, TransferDetail } from '../../api/contract'
 
-/** Others may be at work on it: what is shown is never older than this. */
-const renewMs = 10_000
+/** Other users may change the transfer, so it is fetched again this often. */
+const refetchMs = 10_000
 
-const keys = (trackingId: string) => ({ detail: ['transfer', trackingId], story: ['story', trackingId] }) as const
+export const transferKeys = {
+  detail: (trackingId: string) => ['transfer', trackingId],
+  history: (trackingId: string) => ['transfer-history', trackingId],
+} as const
 
-export function useTransfer(trackingId: string) {
+export function useTransfer(trackingId: string, refetchInterval = refetchMs) {
   return useQuery({
-    queryKey: keys(trackingId).detail,
+    queryKey: transferKeys.detail(trackingId),
     queryFn: ({ signal }) => api.get<TransferDetail>(`/transfers/${encodeURIComponent(trackingId)}`, {}, signal),
-    refetchInterval: renewMs,
+    refetchInterval,
   })
 }
 
-export function useStory(trackingId: string) {
+export function useTransferHistory(trackingId: string) {
   return useQuery({
-    queryKey: keys(trackingId).story,
+    queryKey: transferKeys.history(trackingId),
     queryFn: ({ signal }) => api.get<StoryAnswer>(`/transfers/${encodeURIComponent(trackingId)}/story`, {}, signal),
-    refetchInterval: renewMs,
+    refetchInterval: refetchMs,
   })
 }
 
-/** Takes over what a change answered, and fetches what goes with it. Without an answer nobody knows: all of it is fetched. */
-export function useRenewal(trackingId: string) {
+/** Returns a function that stores the result of a change, or fetches the transfer again if the result is unknown, and refreshes related data. */
+export function useRefreshTransfer(trackingId: string) {
   const queries = useQueryClient()
   return useCallback(
-    (answer?: TransferDetail) => {
-      const { detail, story } = keys(trackingId)
-      if (answer) queries.setQueryData(detail, answer)
-      else void queries.invalidateQueries({ queryKey: detail })
-      for (const queryKey of [story, ['callbacks'], ['transfers']]) void queries.invalidateQueries({ queryKey })
+    (detail?: TransferDetail) => {
+      const detailKey = transferKeys.detail(trackingId)
+      if (detail) queries.setQueryData(detailKey, detail)
+      else void queries.invalidateQueries({ queryKey: detailKey })
+      for (const queryKey of [transferKeys.history(trackingId), ['callbacks'], ['transfers']]) {
+        void queries.invalidateQueries({ queryKey })
+      }
     },
     [queries, trackingId],
   )

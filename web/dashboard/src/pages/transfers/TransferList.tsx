@@ -18,7 +18,7 @@ import { useColumns } from './transfer-columns'
 import { useFilterFields } from './transfer-filters'
 import { useLiveList } from './use-live-list'
 
-interface TransfersProps {
+interface TransferListProps {
   readonly kind: Kind
   readonly search: TransfersSearch
   readonly onSearch: (changes: TransfersSearch) => void
@@ -27,7 +27,7 @@ interface TransfersProps {
 const pageSize = 50
 const idOf = ({ trackingId }: TransferRow) => trackingId
 
-export function TransferList({ kind, search, onSearch }: TransfersProps) {
+export function TransferList({ kind, search, onSearch }: TransferListProps) {
   const text = useText()
   const navigate = useNavigate()
   const merchantId = useMerchant()
@@ -35,21 +35,21 @@ export function TransferList({ kind, search, onSearch }: TransfersProps) {
   const key = ['transfers', question]
   const { items, query, more } = usePages<TransferRow>(key, '/transfers', { ...question, limit: pageSize })
   const { live, newer, showNewer } = useLiveList(key, question, query.isSuccess ? items : undefined)
-  const ofAll = useSession().user.merchantIds === null && merchantId === undefined
-  const fields = useFilterFields(kind, offeredFacets(search, ofAll), ofAll)
-  const columns = useColumns(kind, offeredOrders(search, ofAll))
+  const allMerchants = useSession().user.merchantIds === null && merchantId === undefined
+  const fields = useFilterFields(kind, offeredFacets(search, allMerchants), allMerchants)
+  const columns = useColumns(kind, offeredOrders(search, allMerchants))
   return (
     <Page
       title={text(`transfers.${kind}s`)}
-      mark={<LiveBadge state={live} />}
+      badge={<LiveBadge state={live} />}
       actions={
         <a className="Button Button-plain" href={api.href('/transfers.csv', question)} download>
-          {text('transfers.export')}
+          {text('common.downloadCsv')}
         </a>
       }
     >
       <Filters values={search} onChange={onSearch} fields={fields} />
-      {ofAll && <p className="muted small">{text('transfers.chooseMerchant')}</p>}
+      {allMerchants && <p className="muted small">{text('transfers.chooseMerchant')}</p>}
       <NewerHint count={newer} onShow={showNewer} />
       <Loaded query={query}>
         {() => (
@@ -71,7 +71,7 @@ export function TransferList({ kind, search, onSearch }: TransfersProps) {
   )
 }
 
-/** Rows never jump by themselves: whoever reads is told, and decides. */
+/** Offers to show newer transfers. Rows never move by themselves while the user reads. */
 function NewerHint({ count, onShow }: { count: number; onShow: () => void }) {
   const text = useText()
   return (

@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { changed } from './list-search'
+import { changeSearch } from './list-search'
 import { TransferList } from './TransferList'
 
 const deposits = getRouteApi('/pages/deposits')
@@ -11,7 +11,9 @@ export function DepositsPage() {
     <TransferList
       kind="deposit"
       search={deposits.useSearch()}
-      onSearch={(changes) => void navigate({ search: (before) => ({ ...before, ...changed(before, changes) }) })}
+      onSearch={(changes) =>
+        void navigate({ search: (previous) => ({ ...previous, ...changeSearch(previous, changes) }) })
+      }
     />
   )
 }
@@ -22,7 +24,9 @@ export function WithdrawalsPage() {
     <TransferList
       kind="withdrawal"
       search={withdrawals.useSearch()}
-      onSearch={(changes) => void navigate({ search: (before) => ({ ...before, ...changed(before, changes) }) })}
+      onSearch={(changes) =>
+        void navigate({ search: (previous) => ({ ...previous, ...changeSearch(previous, changes) }) })
+      }
     />
   )
 }

@@ -1,12 +1,12 @@
-import { picked } from '../../app/search-params'
+import { pickSearch } from '../../app/search-params'
 
 const filters = ['status', 'from', 'to', 'attention', 'method', 'minAmount', 'maxAmount', 'text'] as const
 
-/** Filters and order of a list, as its address has them. */
+/** The filters and the order of a list, from its address. */
 export type TransfersSearch = { readonly [name in (typeof filters)[number] | 'sort']?: string | undefined }
 
 export function transfersSearch(search: Record<string, unknown>): TransfersSearch {
-  return picked(search, [...filters, 'sort'])
+  return pickSearch(search, [...filters, 'sort'])
 }
 
 export function isFiltered(search: TransfersSearch): boolean {
@@ -15,11 +15,11 @@ export function isFiltered(search: TransfersSearch): boolean {
 
 export const noFilters: TransfersSearch = Object.fromEntries(filters.map((name) => [name, undefined]))
 
-/** What an index of the server's serves: the order by amount goes with the filter by amount. */
+/** The parts of a search. The order by amount counts as the filter by amount, because both use the same index of the server. */
 export type Facet = 'status' | 'dates' | 'attention' | 'method' | 'amount' | 'text'
 
-/** Each with those that it goes with: what no index serves is not offered. */
-const goesWith: { readonly [facet in Facet]: readonly Facet[] } = {
+/** The facets that can be combined with each facet. Combinations without an index on the server are not offered. */
+const combinableWith: { readonly [facet in Facet]: readonly Facet[] } = {
   status: ['dates', 'amount'],
   dates: ['status', 'attention', 'method'],
   attention: ['dates'],
@@ -41,13 +41,16 @@ export function facetsIn({ status, from, to, attention, method, minAmount, maxAm
   return (Object.keys(used) as Facet[]).filter((facet) => used[facet])
 }
 
-/** Those in use, and those that may be added to them. `ofAll`: no merchant is chosen, and the user sees every one. */
-export function offeredFacets(search: TransfersSearch, ofAll: boolean): readonly Facet[] {
+/**
+ * Returns the facets in use and those that can be added. `allMerchants` states that no merchant is chosen and the user has access to all of
+ * them.
+ */
+export function offeredFacets(search: TransfersSearch, allMerchants: boolean): readonly Facet[] {
   const used = facetsIn(search)
-  return (Object.keys(goesWith) as Facet[]).filter((facet) => {
+  return (Object.keys(combinableWith) as Facet[]).filter((facet) => {
     if (used.includes(facet)) return true
-    if (ofAll && (facet === 'method' || facet === 'amount')) return false
-    return used.every((other) => goesWith[facet].includes(other))
+    if (allMerchants && (facet === 'method' || facet === 'amount')) return false
+    return used.every((other) => combinableWith[facet].includes(other))
   })
 }
 
@@ -56,23 +59,23 @@ export interface Orders {
   readonly byAmount: boolean
 }
 
-/** By time goes with all but text and amounts. */
-export function offeredOrders(search: TransfersSearch, ofAll: boolean): Orders {
+/** Returns which orders can be combined with the filters. The order by time cannot be combined with text and amounts. */
+export function offeredOrders(search: TransfersSearch, allMerchants: boolean): Orders {
   const { minAmount, maxAmount, text } = search
   return {
     byTime: text === undefined && minAmount === undefined && maxAmount === undefined,
-    byAmount: offeredFacets(search, ofAll).includes('amount'),
+    byAmount: offeredFacets(search, allMerchants).includes('amount'),
   }
 }
 
-/** The address after a change: an order that does not go with what is filtered by now is left to the server. */
-export function changed(search: TransfersSearch, changes: TransfersSearch): TransfersSearch {
+/** Returns the search after a change. An order that cannot be combined with the new filters is dropped. */
+export function changeSearch(search: TransfersSearch, changes: TransfersSearch): TransfersSearch {
   const next = { ...search, ...changes }
   const isByTime = next.sort === 'newest' || next.sort === 'oldest'
   return isByTime && !offeredOrders(next, false).byTime ? { ...next, sort: undefined } : next
 }
 
-/** Undefined where there is no choice: text is found in an order of its own. */
+/** Returns the order of a search, or `undefined` for a text search, whose order cannot be chosen. */
 export function orderOf(search: TransfersSearch): string | undefined {
   const used = facetsIn(search)
   if (used.includes('text')) return undefined

@@ -3,8 +3,8 @@ import type { LiveMessage, TransferRow, TransfersAnswer } from '../../api/contra
 
 export type Pages = InfiniteData<TransfersAnswer, string | undefined>
 
-/** The same object when nothing that is shown changed, so that nothing is drawn again. */
-export function withChanges(pages: Pages, { transfers }: LiveMessage): Pages {
+/** Replaces rows with newer revisions. Returns the same object if no row changed, so that nothing renders again. */
+export function withNewerRows(pages: Pages, { transfers }: LiveMessage): Pages {
   const changed = new Map(transfers.map((row) => [row.trackingId, row]))
   const isOlder = (row: TransferRow) => (changed.get(row.trackingId)?.revision ?? -1) > row.revision
   if (!pages.pages.some(({ items }) => items.some(isOlder))) return pages

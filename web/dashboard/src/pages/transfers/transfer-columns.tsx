@@ -25,51 +25,56 @@ function useAllColumns({ byTime, byAmount }: Orders): readonly Column<TransferRo
   return [
     {
       id: 'created',
-      header: text('transfers.created'),
+      header: text('fields.createdAt'),
       ...(byTime && { sort: { up: 'oldest', down: 'newest' } }),
       cell: ({ createdAt }) => <Time at={createdAt} />,
     },
-    { id: 'status', header: text('transfers.status'), cell: (row) => <StatusCell row={row} /> },
-    { id: 'reference', header: text('transfers.reference'), cell: (row) => <TransferLink {...row} /> },
+    { id: 'status', header: text('fields.status'), cell: (row) => <StatusCell row={row} /> },
+    { id: 'reference', header: text('fields.referenceId'), cell: (row) => <TransferLink {...row} /> },
     {
       id: 'amount',
-      header: text('transfers.amount'),
+      header: text('fields.amountMinor'),
       align: 'end',
       ...(byAmount && { sort: { up: 'smallest', down: 'largest' } }),
       cell: ({ amountMinor }) => <Amount minor={amountMinor} />,
     },
-    { id: 'moved', header: text('transfers.moved'), align: 'end', cell: (row) => <Moved row={row} /> },
-    { id: 'merchant', header: text('transfers.merchant'), cell: (row) => <bdi>{merchantName(row.merchantId)}</bdi> },
-    { id: 'name', header: text('transfers.name'), wide: true, cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      id: 'actualAmount',
+      header: text('fields.transactionAmountMinor'),
+      align: 'end',
+      cell: (row) => <ActualAmount row={row} />,
+    },
+    { id: 'merchant', header: text('fields.merchantId'), cell: (row) => <bdi>{merchantName(row.merchantId)}</bdi> },
+    { id: 'name', header: text('fields.name'), wide: true, cell: ({ name }) => <bdi>{name}</bdi> },
     {
       id: 'accountNumber',
-      header: text('transfers.accountNumber'),
+      header: text('fields.accountNumber'),
       cell: ({ accountNumber }) => <bdi>{accountNumber}</bdi>,
     },
-    { id: 'claim', header: text('transfers.claim'), cell: (row) => <Claim row={row} /> },
-    { id: 'method', header: text('transfers.method'), cell: ({ paymentMethod }) => methodName(paymentMethod) },
-    { id: 'userId', header: text('transfers.userId'), optional: true, cell: ({ userId }) => <bdi>{userId}</bdi> },
+    { id: 'claim', header: text('fields.claim'), cell: (row) => <Claim row={row} /> },
+    { id: 'method', header: text('fields.paymentMethod'), cell: ({ paymentMethod }) => methodName(paymentMethod) },
+    { id: 'userId', header: text('fields.userId'), optional: true, cell: ({ userId }) => <bdi>{userId}</bdi> },
     {
       id: 'username',
-      header: text('transfers.username'),
+      header: text('fields.username'),
       optional: true,
       cell: ({ username }) => <bdi>{username}</bdi>,
     },
     {
       id: 'trackingId',
-      header: text('transfers.trackingId'),
+      header: text('fields.trackingId'),
       optional: true,
       cell: ({ trackingId }) => <code>{trackingId}</code>,
     },
     {
       id: 'updated',
-      header: text('transfers.updated'),
+      header: text('fields.updatedAt'),
       optional: true,
       cell: ({ updatedAt }) => <Time at={updatedAt} />,
     },
     {
       id: 'expires',
-      header: text('transfers.expires'),
+      header: text('fields.expiresAt'),
       optional: true,
       cell: ({ expiresAt }) => expiresAt !== null && <Time at={expiresAt} />,
     },
@@ -81,21 +86,21 @@ function StatusCell({ row: { status, needsAttention } }: { row: TransferRow }) {
   return (
     <span className="TransfersPage-status">
       <StatusBadge status={status} />
-      {needsAttention && <Badge tone="check">{text('transfers.attention')}</Badge>}
+      {needsAttention && <Badge tone="check">{text('transfer.attention')}</Badge>}
     </span>
   )
 }
 
-/** Only where something did: most rows have nothing to compare. */
-function Moved({ row: { transactionAmountMinor, hasAmountMismatch } }: { row: TransferRow }) {
+/** Shows the actual amount, if any money moved. */
+function ActualAmount({ row: { transactionAmountMinor, hasAmountMismatch } }: { row: TransferRow }) {
   if (transactionAmountMinor === 0) return null
   return <Amount minor={transactionAmountMinor} {...(hasAmountMismatch && { tone: 'differs' as const })} />
 }
 
-/** That the time of a claim is over is told by nobody. */
+/** Shows who holds the claim. The expiry of a claim is not an event, so it is checked here. */
 function Claim({ row: { claim } }: { row: TransferRow }) {
   const text = useText()
   const { name } = useServerWords()
   if (!claim || Date.parse(claim.until) <= Date.now()) return null
-  return <bdi>{claim.mine ? text('transfers.claimMine') : name(claim.name)}</bdi>
+  return <bdi>{claim.mine ? text('transfers.you') : name(claim.name)}</bdi>
 }

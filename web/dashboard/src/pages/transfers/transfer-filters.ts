@@ -1,32 +1,32 @@
 import type { Kind } from '../../api/contract'
-import { useSession } from '../../app/current-session'
+import { usePaymentMethods } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import type { FilterField } from '../../components/Filters'
 import type { Facet } from './list-search'
 
 const statuses = ['Pending', 'Completed', 'ManualControl', 'Cancelled', 'Failed'] as const
 
-export function useFilterFields(kind: Kind, offered: readonly Facet[], ofAll: boolean): readonly FilterField[] {
+export function useFilterFields(kind: Kind, offered: readonly Facet[], allMerchants: boolean): readonly FilterField[] {
   const text = useText()
-  const { paymentMethods } = useSession()
+  const paymentMethods = usePaymentMethods()
   const fields: { readonly [facet in Facet]: readonly FilterField[] } = {
     text: [
       {
         type: 'text',
         name: 'text',
-        label: text('transfers.filter.text'),
-        description: text(ofAll ? 'transfers.filter.textHelpAll' : 'transfers.filter.textHelp'),
+        label: text('shell.search'),
+        description: text(allMerchants ? 'transfers.filter.textHelpAll' : 'transfers.filter.textHelp'),
       },
     ],
     status: [
       {
         type: 'select',
         name: 'status',
-        label: text('transfers.status'),
+        label: text('fields.status'),
         options: statuses.map((status) => ({ value: status, label: text(`common.status.${status}`) })),
       },
     ],
-    // Only a deposit has money that nobody has decided about.
+    // Only deposits can have unsettled money.
     attention:
       kind === 'withdrawal'
         ? []
@@ -35,14 +35,14 @@ export function useFilterFields(kind: Kind, offered: readonly Facet[], ofAll: bo
               type: 'select',
               name: 'attention',
               label: text('transfers.filter.attention'),
-              options: [{ value: 'open', label: text('transfers.attention') }],
+              options: [{ value: 'open', label: text('transfer.attention') }],
             },
           ],
     method: [
       {
         type: 'select',
         name: 'method',
-        label: text('transfers.method'),
+        label: text('fields.paymentMethod'),
         options: paymentMethods.map(({ code, name }) => ({ value: String(code), label: name })),
       },
     ],

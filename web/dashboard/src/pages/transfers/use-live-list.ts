@@ -3,46 +3,46 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { TransferRow, TransfersAnswer } from '../../api/contract'
 import { useLive } from '../../api/live-updates'
-import { useSoon } from '../../api/use-throttled'
+import { useThrottled } from '../../api/use-throttled'
 import { orderOf, type TransfersSearch } from './list-search'
-import { type Pages, withChanges } from './live-rows'
+import { type Pages, withNewerRows } from './live-rows'
 
-/** How often it is asked for newer rows while anything happens. */
-const everyMs = 3_000
-/** One more than the hint tells. */
-const most = 51
+/** The time between counts of newer rows while transfers change. */
+const countEveryMs = 3_000
+/** One more than the hint shows. */
+const countLimit = 51
 
 type Question = TransfersSearch & { readonly kind: string; readonly merchantId: string | undefined }
 
-/** Rows change where they stand, and new ones are counted: by the server, which alone knows what a filter means. */
+/** Updates rows in place and counts newer ones. The server counts them, because only it can apply the filters. */
 export function useLiveList(key: readonly unknown[], question: Question, items: readonly TransferRow[] | undefined) {
   const queries = useQueryClient()
-  const [askedAt, setAskedAt] = useState(0)
+  const [countedAt, setCountedAt] = useState(0)
   const isNewestFirst = orderOf(question) === 'newest'
   const first = items?.[0]
   const newer = useQuery({
-    queryKey: ['newer', question, first?.trackingId, askedAt],
+    queryKey: ['newer', question, first?.trackingId, countedAt],
     queryFn: async ({ signal }) => {
-      const search = { ...question, sort: 'newest', limit: most, ...(first && { from: first.createdAt }) }
+      const search = { ...question, sort: 'newest', limit: countLimit, ...(first && { from: first.createdAt }) }
       const answer = await api.get<TransfersAnswer>('/transfers', search, signal)
       const known = new Set(items?.map(({ trackingId }) => trackingId))
       return answer.items.filter(({ trackingId }) => !known.has(trackingId)).length
     },
-    enabled: isNewestFirst && items !== undefined && askedAt > 0,
-    placeholderData: (before) => before,
+    enabled: isNewestFirst && items !== undefined && countedAt > 0,
+    placeholderData: (previous) => previous,
     gcTime: 0,
   })
-  const askSoon = useSoon(() => setAskedAt(Date.now()), everyMs)
+  const countSoon = useThrottled(() => setCountedAt(Date.now()), countEveryMs)
   const live = useLive(question.merchantId, {
     onMessage(message) {
-      queries.setQueryData<Pages>(key, (pages) => pages && withChanges(pages, message))
-      askSoon()
+      queries.setQueryData<Pages>(key, (pages) => pages && withNewerRows(pages, message))
+      countSoon()
     },
-    onLive: askSoon,
+    onLive: countSoon,
   })
   const showNewer = () => {
-    setAskedAt(0)
+    setCountedAt(0)
     void queries.invalidateQueries({ queryKey: key })
   }
-  return { live, newer: isNewestFirst && askedAt > 0 ? (newer.data ?? 0) : 0, showNewer }
+  return { live, newer: isNewestFirst && countedAt > 0 ? (newer.data ?? 0) : 0, showNewer }
 }

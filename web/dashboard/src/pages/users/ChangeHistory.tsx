@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useIntl } from 'react-intl'
 import { api } from '../../api/api-client'
 import type { ChangesAnswer } from '../../api/contract'
+import { useEventName } from '../../app/event-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText, useText } from '../../app/texts'
 import { Empty } from '../../components/Empty'
@@ -12,7 +13,7 @@ import './UsersPage.css'
 
 type Change = ChangesAnswer['items'][number]
 
-/** Who changed a merchant or a person, what, and when: from the log. */
+/** Lists the changes of a merchant or a user, from the log. */
 export function ChangeHistory({ subject }: { readonly subject: string }) {
   const text = useText()
   const query = useQuery({
@@ -23,7 +24,7 @@ export function ChangeHistory({ subject }: { readonly subject: string }) {
     <Loaded query={query}>
       {({ items }) =>
         items.length === 0 ? (
-          <Empty title={text('users.noChanges')} />
+          <Empty title={text('users.noHistory')} />
         ) : (
           <ol className="ChangeHistory">
             {items.map((change, index) => (
@@ -40,12 +41,13 @@ export function ChangeHistory({ subject }: { readonly subject: string }) {
 
 function ChangeItem({ change: { at, actor, type, data } }: { readonly change: Change }) {
   const knownText = useKnownText()
-  const inWords = useWords()
+  const eventName = useEventName()
+  const formatValue = useFormatValue()
   const fields = shownFields(data)
   return (
     <>
-      <p className="ChangeHistory-what">
-        <strong>{knownText(`users.event.${type}`) ?? type}</strong>
+      <p className="ChangeHistory-event">
+        <strong>{eventName(type)}</strong>
         <span className="muted">
           <bdi>{actor}</bdi> · <Time at={at} />
         </span>
@@ -54,9 +56,9 @@ function ChangeItem({ change: { at, actor, type, data } }: { readonly change: Ch
         <dl className="ChangeHistory-fields">
           {fields.map(([name, value]) => (
             <div key={name}>
-              <dt>{knownText(`merchants.setting.${name}`) ?? knownText(`users.field.${name}`) ?? name}</dt>
+              <dt>{knownText(`fields.${name}`) ?? name}</dt>
               <dd>
-                <bdi>{inWords(name, value)}</bdi>
+                <bdi>{formatValue(name, value)}</bdi>
               </dd>
             </div>
           ))}
@@ -66,7 +68,7 @@ function ChangeItem({ change: { at, actor, type, data } }: { readonly change: Ch
   )
 }
 
-/** Of settings each stands for itself. */
+/** Returns the fields of a change. Settings are listed individually. */
 function shownFields(data: Change['data']): [string, unknown][] {
   return Object.entries(data).flatMap(([name, value]) =>
     (name === 'changes' || name === 'settings') && isObject(value) ? Object.entries(value) : [[name, value]],
@@ -81,33 +83,33 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Fields whose values have names of their own. */
-const named: { readonly [field: string]: string } = {
+/** The texts for the values of some fields. */
+const valueTexts: { readonly [field: string]: string } = {
   role: 'common.role',
   scopes: 'merchants.scope',
   requireSignature: 'merchants.signature',
 }
 
-/** What a field was set to, as people write it. */
-function useWords() {
+/** Returns a function that formats the value of a field for display. */
+function useFormatValue() {
   const text = useText()
   const knownText = useKnownText()
   const intl = useIntl()
   const methodName = usePaymentMethodName()
   const merchantName = useMerchantName()
   const { format } = useAmounts()
-  const inWords = (name: string, value: unknown): string => {
-    if (value === null && name === 'merchantIds') return text('users.allMerchants')
+  const formatValue = (name: string, value: unknown): string => {
+    if (value === null && name === 'merchantIds') return text('common.allMerchants')
     if (value === null || value === undefined || value === '') return text('common.none')
     if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
     if (typeof value === 'number') return name.endsWith('Minor') ? format(value) : String(value)
     if (isInstruction(value)) return `${methodName(value.paymentMethod)}: ${value.text}`
     if (Array.isArray(value)) {
-      return value.length === 0 ? text('common.none') : value.map((each) => inWords(name, each)).join(', ')
+      return value.length === 0 ? text('common.none') : value.map((each) => formatValue(name, each)).join(', ')
     }
     if (typeof value !== 'string') return JSON.stringify(value)
     if (name === 'merchantIds') return merchantName(value)
-    return name.endsWith('Until') ? exactTime(intl, value) : (knownText(`${named[name]}.${value}`) ?? value)
+    return name.endsWith('Until') ? exactTime(intl, value) : (knownText(`${valueTexts[name]}.${value}`) ?? value)
   }
-  return inWords
+  return formatValue
 }

@@ -28,7 +28,7 @@ export function CreateUserDialog({ onClose, onCreated }: CreatePersonDialogProps
       return api.send<IssuedPassword>('POST', '/users', body)
     },
     refresh: userKeys,
-    done: setIssued,
+    onSuccess: setIssued,
   })
   if (issued) return <IssuedPasswordDialog issued={issued} onClose={() => onCreated(issued.user.userId)} />
   return (
@@ -40,11 +40,11 @@ export function CreateUserDialog({ onClose, onCreated }: CreatePersonDialogProps
         pending={action.pending}
         cancel={onClose}
       >
-        <TextField name="name" label={text('users.name')} description={text('users.nameHelp')} required />
+        <TextField name="name" label={text('fields.name')} description={text('users.nameHelp')} required />
         <TextField
           name="email"
           type="email"
-          label={text('users.email')}
+          label={text('fields.email')}
           description={text('users.emailHelp')}
           required
         />

@@ -15,10 +15,10 @@ export function IssuedPasswordDialog({ issued: { user, password }, onClose }: Is
     <Dialog title={text('users.passwordTitle', { name: user.name })} open onClose={onClose} wide>
       <div className="stack">
         <p>{text('users.passwordHelp', { name: user.name })}</p>
-        <SecretOnce label={text('users.password')} value={password} />
+        <SecretOnce label={text('users.temporaryPassword')} value={password} />
         <div className="row">
           <Button look="primary" onPress={onClose}>
-            {text('users.passwordKept')}
+            {text('users.passwordSent')}
           </Button>
         </div>
       </div>

@@ -11,7 +11,7 @@ interface RoleFieldsProps {
   readonly merchantIds?: readonly string[] | null
 }
 
-/** Who belongs to merchants names them; the house's people see all. */
+/** Chooses a role. Roles of merchants also need merchants; all other roles cover every merchant. */
 export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsProps) {
   const text = useText()
   const { merchants } = useSession()
@@ -20,7 +20,7 @@ export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsPr
     <>
       <Select
         name="role"
-        label={text('users.role')}
+        label={text('fields.role')}
         description={text(`users.roleHelp.${role}`)}
         options={roles.map((value) => ({ value, label: text(`common.role.${value}`) }))}
         value={role}
@@ -30,7 +30,7 @@ export function RoleFields({ role: first = 'viewer', merchantIds }: RoleFieldsPr
       {isMerchantRole(role) && (
         <CheckboxGroup
           name="merchantIds"
-          label={text('users.merchants')}
+          label={text('fields.merchantIds')}
           options={merchants.map(({ merchantId, name }) => ({ value: merchantId, label: name }))}
           defaultValue={[...(merchantIds ?? [])]}
         />

@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { UserItem } from '../../api/contract'
-import { useMay, useSession } from '../../app/current-session'
+import { usePermission, useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
@@ -24,31 +24,31 @@ export function UserPage() {
   const query = useUsers()
   const user = query.data?.items.find((each) => each.userId === userId)
   return (
-    <Page title={user?.name ?? text('users.one')}>
+    <Page title={user?.name ?? text('shell.result.user')}>
       <Loaded query={query}>
         {() =>
-          user ? <Person user={user} /> : <Empty title={text('users.unknown')}>{text('users.unknownHelp')}</Empty>
+          user ? <UserDetails user={user} /> : <Empty title={text('users.unknown')}>{text('users.unknownHelp')}</Empty>
         }
       </Loaded>
     </Page>
   )
 }
 
-function Person({ user }: { readonly user: UserItem }) {
+function UserDetails({ user }: { readonly user: UserItem }) {
   const text = useText()
   const { lastSignInAt } = user
   return (
     <div className="stack">
-      <Card title={text('users.account')}>
+      <Card title={text('account.profile')}>
         <Facts
           items={[
-            { label: text('users.email'), value: <bdi>{user.email}</bdi> },
-            { label: text('users.role'), value: text(`common.role.${user.role}`) },
-            { label: text('users.merchants'), value: <UserMerchants user={user} /> },
-            { label: text('users.state'), value: <UserState user={user} /> },
-            { label: text('users.created'), value: <Time at={user.createdAt} /> },
+            { label: text('fields.email'), value: <bdi>{user.email}</bdi> },
+            { label: text('fields.role'), value: text(`common.role.${user.role}`) },
+            { label: text('fields.merchantIds'), value: <UserMerchants user={user} /> },
+            { label: text('fields.state'), value: <UserState user={user} /> },
+            { label: text('fields.createdAt'), value: <Time at={user.createdAt} /> },
             {
-              label: text('users.lastSignIn'),
+              label: text('fields.lastSignInAt'),
               value: lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />,
             },
           ]}
@@ -56,7 +56,7 @@ function Person({ user }: { readonly user: UserItem }) {
         <Managing user={user} />
       </Card>
       <UserSessions user={user} />
-      <Card title={text('users.changes')}>
+      <Card title={text('users.history')}>
         <ChangeHistory subject={user.userId} />
       </Card>
     </div>
@@ -65,10 +65,10 @@ function Person({ user }: { readonly user: UserItem }) {
 
 function Managing({ user }: { readonly user: UserItem }) {
   const text = useText()
-  const mayManage = useMay('users:manage')
+  const canManage = usePermission('users:manage')
   const isSelf = useSession().user.userId === user.userId
   const [task, setTask] = useState<Task>()
-  if (!mayManage) return null
+  if (!canManage) return null
   return (
     <>
       <div className="row">

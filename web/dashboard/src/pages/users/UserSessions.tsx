@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { api } from '../../api/api-client'
 import type { SessionItem, SessionsAnswer, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { BrowserName } from '../../components/BrowserName'
 import { Button } from '../../components/Button'
@@ -19,8 +19,8 @@ import { userKeys } from './use-users'
 export function UserSessions({ user }: { readonly user: UserItem }) {
   const text = useText()
   const { userId } = user
-  const mayManage = useMay('users:manage')
-  const [asking, setAsking] = useState(false)
+  const canManage = usePermission('users:manage')
+  const [isConfirming, setConfirming] = useState(false)
   const columns = useColumns()
   const query = useQuery({
     queryKey: ['user-sessions', userId],
@@ -29,11 +29,11 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
   const isNone = (query.data?.items.length ?? 0) === 0
   return (
     <Card
-      title={text('users.sessions')}
+      title={text('account.sessions')}
       actions={
-        mayManage && (
-          <Button look="danger" isDisabled={isNone} onPress={() => setAsking(true)}>
-            {text('users.endSessions')}
+        canManage && (
+          <Button look="danger" isDisabled={isNone} onPress={() => setConfirming(true)}>
+            {text('account.everywhere')}
           </Button>
         )
       }
@@ -41,7 +41,7 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
       <Loaded query={query}>
         {({ items }) => (
           <DataTable
-            label={text('users.sessions')}
+            label={text('account.sessions')}
             columns={columns}
             rows={items}
             rowId={({ sessionId }) => sessionId}
@@ -49,7 +49,7 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
           />
         )}
       </Loaded>
-      {asking && <EndConfirm user={user} onClose={() => setAsking(false)} />}
+      {isConfirming && <EndConfirm user={user} onClose={() => setConfirming(false)} />}
     </Card>
   )
 }
@@ -59,7 +59,7 @@ function EndConfirm({ user: { userId, name }, onClose }: { readonly user: UserIt
   const action = useAction<void>({
     run: () => api.send('DELETE', `/users/${userId}/sessions`),
     refresh: userKeys,
-    done: () => {
+    onSuccess: () => {
       notify(text('users.sessionsEnded', { name }))
       onClose()
     },
@@ -70,7 +70,7 @@ function EndConfirm({ user: { userId, name }, onClose }: { readonly user: UserIt
       open
       onClose={onClose}
       onConfirm={() => action.start()}
-      confirm={text('users.endSessions')}
+      confirm={text('account.everywhere')}
       danger
       pending={action.pending}
       error={action.error}
@@ -83,10 +83,10 @@ function EndConfirm({ user: { userId, name }, onClose }: { readonly user: UserIt
 function useColumns(): readonly Column<SessionItem>[] {
   const text = useText()
   return [
-    { id: 'device', header: text('users.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
-    { id: 'address', header: text('users.address'), cell: ({ address }) => <bdi>{address}</bdi> },
-    { id: 'seen', header: text('users.lastSeen'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-    { id: 'created', header: text('users.signedIn'), cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'expires', header: text('users.expires'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    { id: 'device', header: text('fields.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
+    { id: 'address', header: text('fields.address'), cell: ({ address }) => <bdi>{address}</bdi> },
+    { id: 'seen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
+    { id: 'created', header: text('fields.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { id: 'expires', header: text('fields.endsAt'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   ]
 }

@@ -12,8 +12,8 @@ export function UserState({ user }: UserProps) {
   return (
     <span className="row">
       <Badge tone={user.disabled ? 'bad' : 'good'}>{text(user.disabled ? 'users.disabled' : 'users.enabled')}</Badge>
-      {user.mustChangePassword && <Badge tone="wait">{text('users.firstPassword')}</Badge>}
-      {user.hasSecondFactor && <Badge tone="info">{text('users.secondFactor')}</Badge>}
+      {user.mustChangePassword && <Badge tone="wait">{text('users.temporaryPassword')}</Badge>}
+      {user.hasSecondFactor && <Badge tone="info">{text('users.twoFactor')}</Badge>}
     </span>
   )
 }
@@ -21,6 +21,6 @@ export function UserState({ user }: UserProps) {
 export function UserMerchants({ user }: UserProps) {
   const text = useText()
   const merchantName = useMerchantName()
-  if (user.merchantIds === null) return text('users.allMerchants')
+  if (user.merchantIds === null) return text('common.allMerchants')
   return <bdi>{user.merchantIds.map(merchantName).join(', ')}</bdi>
 }

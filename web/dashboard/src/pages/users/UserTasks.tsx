@@ -21,7 +21,7 @@ interface TaskProps {
 export function UserTasks({ task, ...props }: TaskProps & { readonly task: Task }) {
   if (task === 'role') return <RoleDialog {...props} />
   if (task === 'reset') return <ResetConfirm {...props} />
-  return <SwitchConfirm {...props} does={task} />
+  return <SwitchConfirm {...props} change={task} />
 }
 
 function RoleDialog({ user, onClose }: TaskProps) {
@@ -29,7 +29,7 @@ function RoleDialog({ user, onClose }: TaskProps) {
   const action = useAction({
     run: (data: FormData) => api.send<UserItem>('PUT', `/users/${user.userId}/role`, roleOf(data)),
     refresh: userKeys,
-    done: () => {
+    onSuccess: () => {
       notify(text('users.roleChanged', { name: user.name }))
       onClose()
     },
@@ -39,7 +39,7 @@ function RoleDialog({ user, onClose }: TaskProps) {
       <Form
         onSubmit={action.start}
         error={action.error}
-        submit={text('users.changeRoleSubmit')}
+        submit={text('users.changeRole')}
         pending={action.pending}
         cancel={onClose}
       >
@@ -56,7 +56,7 @@ function ResetConfirm({ user, onClose }: TaskProps) {
   const action = useAction<void, IssuedPassword>({
     run: () => api.send<IssuedPassword>('POST', `/users/${user.userId}/reset`),
     refresh: userKeys,
-    done: setIssued,
+    onSuccess: setIssued,
   })
   if (issued) return <IssuedPasswordDialog issued={issued} onClose={onClose} />
   return (
@@ -75,29 +75,29 @@ function ResetConfirm({ user, onClose }: TaskProps) {
   )
 }
 
-function SwitchConfirm({ user, does, onClose }: TaskProps & { readonly does: 'enable' | 'disable' }) {
+function SwitchConfirm({ user, change, onClose }: TaskProps & { readonly change: 'enable' | 'disable' }) {
   const text = useText()
   const { userId, name } = user
   const action = useAction<void, UserItem>({
-    run: () => api.send<UserItem>('POST', `/users/${userId}/${does}`),
+    run: () => api.send<UserItem>('POST', `/users/${userId}/${change}`),
     refresh: userKeys,
-    done: () => {
-      notify(text(`users.${does}Done`, { name }))
+    onSuccess: () => {
+      notify(text(`users.${change}Done`, { name }))
       onClose()
     },
   })
   return (
     <Confirm
-      title={text(`users.${does}Title`, { name })}
+      title={text(`users.${change}Title`, { name })}
       open
       onClose={onClose}
       onConfirm={() => action.start()}
-      confirm={text(`users.${does}`)}
-      danger={does === 'disable'}
+      confirm={text(`users.${change}`)}
+      danger={change === 'disable'}
       pending={action.pending}
       error={action.error}
     >
-      <p>{text(`users.${does}Help`)}</p>
+      <p>{text(`users.${change}Help`)}</p>
     </Confirm>
   )
 }

@@ -1,7 +1,7 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { UserItem } from '../../api/contract'
-import { useMay } from '../../app/current-session'
+import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { type Column, DataTable } from '../../components/DataTable'
@@ -16,8 +16,8 @@ import { useUsers } from './use-users'
 export function UsersPage() {
   const text = useText()
   const navigate = useNavigate()
-  const mayManage = useMay('users:manage')
-  const [creating, setCreating] = useState(false)
+  const canManage = usePermission('users:manage')
+  const [isCreating, setCreating] = useState(false)
   const columns = useColumns()
   const query = useUsers()
   const open = (userId: string) => void navigate({ to: '/users/$userId', params: { userId } })
@@ -25,7 +25,7 @@ export function UsersPage() {
     <Page
       title={text('users.title')}
       actions={
-        mayManage && (
+        canManage && (
           <Button look="primary" onPress={() => setCreating(true)}>
             {text('users.create')}
           </Button>
@@ -44,7 +44,7 @@ export function UsersPage() {
           />
         )}
       </Loaded>
-      {creating && <CreateUserDialog onClose={() => setCreating(false)} onCreated={open} />}
+      {isCreating && <CreateUserDialog onClose={() => setCreating(false)} onCreated={open} />}
     </Page>
   )
 }
@@ -54,27 +54,32 @@ function useColumns(): readonly Column<UserItem>[] {
   return [
     {
       id: 'name',
-      header: text('users.name'),
+      header: text('fields.name'),
       cell: ({ userId, name }) => (
         <Link to="/users/$userId" params={{ userId }}>
           <bdi>{name}</bdi>
         </Link>
       ),
     },
-    { id: 'email', header: text('users.email'), cell: ({ email }) => <bdi>{email}</bdi> },
-    { id: 'role', header: text('users.role'), cell: ({ role }) => text(`common.role.${role}`) },
+    { id: 'email', header: text('fields.email'), cell: ({ email }) => <bdi>{email}</bdi> },
+    { id: 'role', header: text('fields.role'), cell: ({ role }) => text(`common.role.${role}`) },
     {
       id: 'merchants',
-      header: text('users.merchants'),
+      header: text('fields.merchantIds'),
       wide: true,
       cell: (user) => <UserMerchants user={user} />,
     },
-    { id: 'state', header: text('users.state'), cell: (user) => <UserState user={user} /> },
+    { id: 'state', header: text('fields.state'), cell: (user) => <UserState user={user} /> },
     {
       id: 'signIn',
-      header: text('users.lastSignIn'),
+      header: text('fields.lastSignInAt'),
       cell: ({ lastSignInAt }) => (lastSignInAt === null ? text('users.never') : <Time at={lastSignInAt} />),
     },
-    { id: 'created', header: text('users.created'), optional: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      id: 'created',
+      header: text('fields.createdAt'),
+      optional: true,
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
   ]
 }

@@ -9,5 +9,5 @@ export function useUsers() {
   })
 }
 
-/** What shows users, their sessions or their changes is behind after any of these. */
+/** The queries that are outdated after a change of a user. */
 export const userKeys = [['users'], ['user-sessions'], ['changes']]
