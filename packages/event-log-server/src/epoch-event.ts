@@ -3,10 +3,10 @@ import type { StreamStore } from '@transferd/event-log/streams'
 import { epochStream } from './access/server-streams.js'
 
 /**
- * The log of a real server is never empty: it begins with system events, and clients rely on a last event being there. So a
- * writable server that finds an empty log begins it with a system event.
+ * Appends a system event to an empty log. The log of an EventStoreDB is never empty, because it starts with system events, and clients
+ * rely on a last event.
  */
-export async function beginLog(store: StreamStore): Promise<void> {
+export async function appendEpochEvent(store: StreamStore): Promise<void> {
   if (store.reader.lastPosition() > 0) return
   const epoch = {
     epochPosition: 0,
@@ -18,6 +18,6 @@ export async function beginLog(store: StreamStore): Promise<void> {
   }
   const data = Buffer.from(JSON.stringify(epoch))
   const event = { id: randomUUID(), type: '$EpochInformation', isJson: true, data, metadata: new Uint8Array(0) }
-  // Where two servers begin at the same moment one is refused, and finds the log begun.
+  // If two servers start simultaneously, one append is rejected, and the log is no longer empty.
   await store.append(epochStream, 'no_stream', [event])
 }

@@ -3,52 +3,48 @@ import { type AddressInfo, createServer, type Server as NetServer, type Socket }
 import type { Server, ServerCredentials } from '@grpc/grpc-js'
 
 /**
- * Accepts connections for the gRPC server, which knows of one only when it is set up: a connection in the middle of its
- * TLS handshake outlived the server's end, and with it the process. Here closing ends every one, however far it has come.
+ * Accepts connections for the gRPC server. The gRPC server only tracks established connections, so a connection in its TLS handshake
+ * would outlive the server and keep the process alive. This listener closes every connection, regardless of its state.
  */
-export class Listener {
-  readonly port: number
-  readonly #listening: readonly NetServer[]
-  readonly #sockets: Set<Socket>
+export class ProtocolListener {
+  private constructor(
+    readonly port: number,
+    private readonly acceptors: readonly NetServer[],
+    private readonly sockets: Set<Socket>,
+  ) {}
 
-  private constructor(port: number, listening: readonly NetServer[], sockets: Set<Socket>) {
-    this.port = port
-    this.#listening = listening
-    this.#sockets = sockets
-  }
-
-  /** On every address that the host has, but for those that cannot be bound. @throws when none can */
-  static async listen(server: Server, credentials: ServerCredentials, at: { host: string; port: number }) {
+  /** Listens on every address of the host except those that cannot be bound. @throws if none can be bound */
+  static async listen(server: Server, credentials: ServerCredentials, endpoint: { host: string; port: number }) {
     const injector = server.createConnectionInjector(credentials)
     const sockets = new Set<Socket>()
-    const listening: NetServer[] = []
-    let { port } = at
-    let trouble: unknown
-    for (const { address } of await lookup(at.host, { all: true })) {
+    const acceptors: NetServer[] = []
+    let { port } = endpoint
+    let failure: unknown
+    for (const { address } of await lookup(endpoint.host, { all: true })) {
       const acceptor = createServer((socket) => {
         sockets.add(socket)
         socket.on('close', () => sockets.delete(socket))
-        socket.on('error', () => {}) // without a listener it would end the process
+        socket.on('error', () => {}) // without a listener, an error would end the process
         injector.injectConnection(socket)
       })
       try {
         port = await bind(acceptor, address, port)
-        listening.push(acceptor)
+        acceptors.push(acceptor)
       } catch (error) {
-        trouble = error
+        failure = error
       }
     }
-    if (listening.length === 0) throw trouble
-    return new Listener(port, listening, sockets)
+    if (acceptors.length === 0) throw failure
+    return new ProtocolListener(port, acceptors, sockets)
   }
 
-  /** Accepts no more connections. */
-  refuse(): void {
-    for (const acceptor of this.#listening) acceptor.close()
+  /** Stops accepting connections. */
+  stopAccepting(): void {
+    for (const acceptor of this.acceptors) acceptor.close()
   }
 
-  end(): void {
-    for (const socket of this.#sockets) socket.destroy()
+  closeConnections(): void {
+    for (const socket of this.sockets) socket.destroy()
   }
 }
 

@@ -1,37 +1,37 @@
 import { readFileSync } from 'node:fs'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { Groups, protocolLock } from '@transferd/event-log/groups'
-import { Access, type AccessOptions } from './access/access-control.js'
+import { AccessControl, type AccessOptions } from './access/access-control.js'
 import { appendCall } from './calls/append-call.js'
 import { batchAppendCall } from './calls/batch-append-call.js'
-import { removeCall } from './calls/delete-calls.js'
+import { deleteCall } from './calls/delete-calls.js'
 import { addNodeServices, type Endpoint } from './calls/node-calls.js'
 import { readCall } from './calls/read-call.js'
 import { addUsers } from './calls/user-calls.js'
-import { beginLog } from './epoch-event.js'
+import { appendEpochEvent } from './epoch-event.js'
 import { MatchingBudgets } from './filters/matching-budget.js'
 import { addPersistentSubscriptions } from './groups/group-calls.js'
-import { type PersistentContext, restartGroups } from './groups/group-context.js'
+import { type GroupContext, restartGroups } from './groups/group-context.js'
 import { sourceOf } from './groups/protocol-group-source.js'
-import { Listener } from './protocol-listener.js'
+import { ProtocolListener } from './protocol-listener.js'
 import type { ResolvedEvent } from './wire/event-messages.js'
 import { streamsServices } from './wire/generated-protocol.js'
 
 const maxMessageBytes = 16 * 1024 * 1024
-const maxCallsOfConnection = 1_000
+const maxCallsPerConnection = 1_000
 const keepAliveMs = 10_000
 
 export interface ProtocolOptions extends Omit<AccessOptions, 'recordedAccess'> {
   readonly host: string
-  /** 0: any free one. */
+  /** The port, or 0 for any free port. */
   readonly port: number
-  /** Files in PEM. Without them nothing is encrypted. */
+  /** The PEM files of the certificate and its key. Without them, connections are not encrypted. */
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
-  /** Where clients that discover a cluster are sent; `host:port`. Where they came from when absent. */
+  /** The endpoint for clients that discover a cluster. Defaults to the listening endpoint. */
   readonly advertise?: Endpoint
   /**
-   * What the recorded server leaves open is open here: everything without TLS, with it what no ACL closes. Nothing but tests
-   * that compare the two asks for it.
+   * Grants the access that the recorded server grants: everything without TLS, and everything that no ACL denies with TLS. Only
+   * conformance tests use it.
    */
   readonly usesRecordedAccess?: true
   readonly onFault: (error: unknown) => void
@@ -56,22 +56,22 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
       isServer: true,
       onFault,
     })
-  const context: PersistentContext = {
+  const context: GroupContext = {
     store,
-    access: new Access({ ...options, recordedAccess: opening(options) }),
+    access: new AccessControl({ ...options, recordedAccess: recordedAccessOf(options) }),
     isWritable,
     matching,
     onFault,
     groups,
     sources: new Set(),
   }
-  if (isWritable) await beginLog(store)
+  if (isWritable) await appendEpochEvent(store)
   if (groups) await restartGroups(context)
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': maxCallsOfConnection,
-    // A client that was cut off would keep its place in a group, and be given events until they are parked.
+    'grpc.max_concurrent_streams': maxCallsPerConnection,
+    // Detect disconnected clients: they would remain in their groups and receive events until these are parked.
     'grpc.keepalive_time_ms': keepAliveMs,
     'grpc.keepalive_timeout_ms': keepAliveMs,
   })
@@ -79,35 +79,35 @@ export async function startProtocolServer(options: ProtocolOptions): Promise<Pro
     read: readCall(context),
     append: appendCall(context),
     batchAppend: batchAppendCall(context),
-    delete: removeCall(context, 'delete'),
-    tombstone: removeCall(context, 'tombstone'),
+    delete: deleteCall(context, 'delete'),
+    tombstone: deleteCall(context, 'tombstone'),
   })
-  let bound = options.port
+  let boundPort = options.port
   addNodeServices(
     server,
     context,
-    () => options.advertise ?? { host: options.host, port: bound },
+    () => options.advertise ?? { host: options.host, port: boundPort },
     () => restartGroups(context),
   )
   addPersistentSubscriptions(server, context)
   addUsers(server, context)
-  const listener = await Listener.listen(server, credentialsOf(tls), options)
-  bound = listener.port
+  const listener = await ProtocolListener.listen(server, credentialsOf(tls), options)
+  boundPort = listener.port
   return {
-    port: bound,
+    port: boundPort,
     close: async () => {
-      listener.refuse()
+      listener.stopAccepting()
       await groups?.close()
       server.forceShutdown()
-      listener.end()
+      listener.closeConnections()
       lock?.release()
     },
   }
 }
 
-function opening({ usesRecordedAccess, tls }: ProtocolOptions): AccessOptions['recordedAccess'] {
+function recordedAccessOf({ usesRecordedAccess, tls }: ProtocolOptions): AccessOptions['recordedAccess'] {
   if (!usesRecordedAccess) return undefined
-  return tls === undefined ? 'everything' : 'what no ACL closes'
+  return tls === undefined ? 'everything' : 'unless denied by ACL'
 }
 
 function credentialsOf(tls: ProtocolOptions['tls']): ServerCredentials {

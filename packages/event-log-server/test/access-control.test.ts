@@ -3,7 +3,7 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import type { StreamStore } from '@transferd/event-log/streams'
 import type { Message } from 'google-protobuf'
 import t, { type Test } from 'tap'
-import { addressOf, Guesses } from '../src/access/password-attempts.js'
+import { addressOf, PasswordAttempts } from '../src/access/password-attempts.js'
 import { persistent, shared, streams, users } from '../src/wire/generated-protocol.js'
 import { administrator, reservedPrefixes, serve } from './support/server-fixture.js'
 
@@ -15,12 +15,12 @@ const service = '/event_store.client'
 const read = `${service}.streams.Streams/Read`
 const groupCalls = `${service}.persistent_subscriptions.PersistentSubscriptions`
 
-interface Answer {
+interface CallResult {
   readonly code: number
   readonly messages: readonly Buffer[]
 }
 
-/** Clients over plain text, each call with the credentials it names. */
+/** A client without TLS. Each call has its own credentials. */
 class Caller {
   readonly #client: Client
 
@@ -28,8 +28,8 @@ class Caller {
     this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   }
 
-  /** How a call ends; one that stays open is left after `count` messages. */
-  ask(path: string, request: Message, caller = '', count = Number.POSITIVE_INFINITY): Promise<Answer> {
+  /** Returns the result of a call, which it cancels after `count` messages. */
+  call(path: string, request: Message, caller = '', count = Number.POSITIVE_INFINITY): Promise<CallResult> {
     const metadata = new Metadata()
     if (caller !== '') metadata.set('authorization', `Basic ${Buffer.from(caller).toString('base64')}`)
     return new Promise((resolve) => {
@@ -44,13 +44,13 @@ class Caller {
       call.on('error', (error: ServiceError) => resolve({ code: error.code, messages }))
       call.on('end', () => resolve({ code: status.OK, messages }))
       call.write(Buffer.from(request.serializeBinary()))
-      // A consumer that says no more leaves its group.
+      // A consumer that ends its requests would leave its group.
       if (path !== `${groupCalls}/Read`) call.end()
     })
   }
 
   async code(path: string, request: Message, caller: string): Promise<number> {
-    return (await this.ask(path, request, caller)).code
+    return (await this.call(path, request, caller)).code
   }
 
   close(): void {
@@ -76,7 +76,7 @@ function readAll(subscribing = false): Message {
   return new streams.ReadReq().setOptions(options)
 }
 
-/** What changes a stream: an append in both ways, a soft delete and a tombstone. */
+/** Returns the requests that change a stream: an append, a soft delete and a tombstone. */
 function changes(stream: string): readonly (readonly [path: string, request: Message])[] {
   const append = new streams.AppendReq.Options().setStreamIdentifier(named(stream)).setAny(empty())
   const remove = new streams.DeleteReq.Options().setStreamIdentifier(named(stream)).setAny(empty())
@@ -128,7 +128,10 @@ function acl(store: StreamStore, stream: string, roles: object): Promise<void> {
   return put(store, `$$${stream}`, { $acl: roles }, '$metadata')
 }
 
-/** A writable server as `transferd events serve` runs it, with somebody in no group, an operator and one in a group of their own. */
+/**
+ * Starts a writable server like `transferd events serve`. It has three users: one without a group, an operator, and one with a custom
+ * group.
+ */
 async function scene(t: Test) {
   const { port, store, faults, stop } = await serve({ isClosed: true })
   const caller = new Caller(port)
@@ -142,53 +145,57 @@ async function scene(t: Test) {
   t.teardown(async () => {
     caller.close()
     await stop()
-    if (faults.length > 0) throw new AggregateError(faults, 'calls failed for reasons of ours')
+    if (faults.length > 0) throw new AggregateError(faults, 'calls failed because of faults of the server')
   })
   return { store, caller }
 }
 
-t.test('whoever is in no group, or one of their own, reads and writes nothing that no ACL gives them', async (t) => {
+t.test('a user without a group, or with a custom one, has only the rights that an ACL grants', async (t) => {
   const { store, caller } = await scene(t)
   await put(store, 'orders', { secret: true })
   await link(store, '$ce-orders', 'orders')
   t.equal(await caller.code(`${groupCalls}/Create`, createGroup('orders'), admin), status.OK)
   const info = new persistent.GetInfoReq().setOptions(ofGroup(new persistent.GetInfoReq.Options(), 'orders'))
   const listAll = new persistent.ListReq().setOptions(new persistent.ListReq.Options().setListAllSubscriptions(empty()))
-  for (const who of ['loner:secret', 'clerk:secret']) {
+  for (const user of ['loner:secret', 'clerk:secret']) {
     for (const stream of ['orders', '$$orders', 'missing', '$ce-orders', 'transfer-1']) {
-      t.equal(await caller.code(read, readStream(stream), who), status.PERMISSION_DENIED, `${who} reads ${stream}`)
-      const followed = await caller.ask(read, readStream(stream, true), who, 1)
-      t.equal(followed.code, status.PERMISSION_DENIED, `${who} subscribes to ${stream}`)
+      t.equal(await caller.code(read, readStream(stream), user), status.PERMISSION_DENIED, `${user} reads ${stream}`)
+      const subscription = await caller.call(read, readStream(stream, true), user, 1)
+      t.equal(subscription.code, status.PERMISSION_DENIED, `${user} subscribes to ${stream}`)
       for (const [path, request] of changes(stream)) {
-        t.equal(await caller.code(path, request, who), status.PERMISSION_DENIED, `${who}: ${path} of ${stream}`)
+        t.equal(await caller.code(path, request, user), status.PERMISSION_DENIED, `${user}: ${path} of ${stream}`)
       }
     }
-    t.equal(await caller.code(read, readAll(), who), status.PERMISSION_DENIED, `${who} reads all`)
-    t.equal((await caller.ask(read, readAll(true), who, 1)).code, status.PERMISSION_DENIED, `${who} follows all`)
-    t.equal(await caller.code(`${groupCalls}/GetInfo`, info, who), status.PERMISSION_DENIED)
-    t.equal(await caller.code(`${groupCalls}/List`, listAll, who), status.PERMISSION_DENIED)
-    t.equal((await caller.ask(`${groupCalls}/Read`, consume('orders'), who, 1)).code, status.PERMISSION_DENIED)
+    t.equal(await caller.code(read, readAll(), user), status.PERMISSION_DENIED, `${user} reads all`)
+    t.equal(
+      (await caller.call(read, readAll(true), user, 1)).code,
+      status.PERMISSION_DENIED,
+      `${user} subscribes to all`,
+    )
+    t.equal(await caller.code(`${groupCalls}/GetInfo`, info, user), status.PERMISSION_DENIED)
+    t.equal(await caller.code(`${groupCalls}/List`, listAll, user), status.PERMISSION_DENIED)
+    t.equal((await caller.call(`${groupCalls}/Read`, consume('orders'), user, 1)).code, status.PERMISSION_DENIED)
   }
   t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK, 'operators read')
   t.equal(await caller.code(read, readStream('$ce-orders'), 'keeper:secret'), status.PERMISSION_DENIED)
 
   await acl(store, 'orders', { $r: ['loner'], $w: 'clerks' })
-  t.equal(await caller.code(read, readStream('orders'), 'loner:secret'), status.OK, 'an ACL gives')
+  t.equal(await caller.code(read, readStream('orders'), 'loner:secret'), status.OK, 'an ACL grants access')
   t.equal(
     await caller.code(read, readStream('$$orders'), 'loner:secret'),
     status.PERMISSION_DENIED,
-    'no more than it says',
+    'and grants nothing else',
   )
   t.equal(await caller.code(read, readStream('orders'), 'clerk:secret'), status.PERMISSION_DENIED)
   const [append, remove] = changes('orders')
   t.equal(await caller.code(append![0], append![1], 'loner:secret'), status.PERMISSION_DENIED)
   t.equal(await caller.code(append![0], append![1], 'clerk:secret'), status.OK)
   t.equal(await caller.code(remove![0], remove![1], 'clerk:secret'), status.PERMISSION_DENIED)
-  t.equal(await caller.code(`${groupCalls}/GetInfo`, info, 'loner:secret'), status.OK, 'how a group of it stands')
-  t.equal((await caller.ask(`${groupCalls}/Read`, consume('orders'), 'loner:secret', 1)).code, status.OK)
+  t.equal(await caller.code(`${groupCalls}/GetInfo`, info, 'loner:secret'), status.OK, 'the state of a group')
+  t.equal((await caller.call(`${groupCalls}/Read`, consume('orders'), 'loner:secret', 1)).code, status.OK)
 })
 
-t.test('a link leads nobody to what they may not read', async (t) => {
+t.test('a link does not reveal an event that the user is not allowed to read', async (t) => {
   const { store, caller } = await scene(t)
   await put(store, 'closed', { secret: true })
   await put(store, 'open', { secret: false })
@@ -209,21 +216,21 @@ t.test('a link leads nobody to what they may not read', async (t) => {
     [true, undefined],
     [true, '{"secret":false}'],
   ]
-  t.strictSame(texts(resolved((await caller.ask(read, readStream('links'), 'loner:secret')).messages)), shown)
-  const followed = await caller.ask(read, readStream('links', true), 'loner:secret', 3)
-  t.strictSame(texts(resolved(followed.messages)), shown)
-  const group = await caller.ask(`${groupCalls}/Read`, consume('links'), 'loner:secret', 3)
+  t.strictSame(texts(resolved((await caller.call(read, readStream('links'), 'loner:secret')).messages)), shown)
+  const subscription = await caller.call(read, readStream('links', true), 'loner:secret', 3)
+  t.strictSame(texts(resolved(subscription.messages)), shown)
+  const group = await caller.call(`${groupCalls}/Read`, consume('links'), 'loner:secret', 3)
   t.strictSame(texts(delivered(group.messages)), shown)
   t.strictSame(
-    texts(resolved((await caller.ask(read, readStream('links'), admin)).messages)).map(([, text]) => text),
+    texts(resolved((await caller.call(read, readStream('links'), admin)).messages)).map(([, text]) => text),
     ['{"secret":true}', '{"secret":false}'],
   )
 })
 
-t.test('with --writable the streams of the service are read, and no administrator writes them', async (t) => {
+t.test('with --writable, administrators can read but not write the streams of the service', async (t) => {
   const { store, caller } = await scene(t)
-  const ofServer = ['$user-admin', '$persistentSubscriptionConfig', '$persistentsubscription-a::g-parked']
-  const names = [...reservedPrefixes.map((prefix) => `${prefix}1`), ...ofServer]
+  const serverStreams = ['$user-admin', '$persistentSubscriptionConfig', '$persistentsubscription-a::g-parked']
+  const names = [...reservedPrefixes.map((prefix) => `${prefix}1`), ...serverStreams]
   for (const name of names) {
     for (const stream of [name, `$$${name}`, `$$$$${name}`]) {
       const before = store.reader.lastPosition()
@@ -236,11 +243,11 @@ t.test('with --writable the streams of the service are read, and no administrato
   t.equal(await caller.code(read, readStream('transfer-1'), admin), status.OK)
   for (const stream of ['orders', 'persistentsubscription-a', 'transferd', '$own']) {
     const [append] = changes(stream)
-    t.equal(await caller.code(append![0], append![1], admin), status.OK, `${stream} is written`)
+    t.equal(await caller.code(append![0], append![1], admin), status.OK, `${stream} is writable`)
   }
 })
 
-t.test('wrong passwords are looked at so often, and no lock keeps those out who are known', async (t) => {
+t.test('limits wrong passwords without locking out users that have logged in before', async (t) => {
   const { caller } = await scene(t)
   t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK)
   const codes = await Promise.all(
@@ -251,27 +258,27 @@ t.test('wrong passwords are looked at so often, and no lock keeps those out who 
   t.equal(
     await caller.code(read, readStream('orders'), 'clerk:secret'),
     status.RESOURCE_EXHAUSTED,
-    'a right guess, too',
+    'a correct password is rejected too',
   )
-  t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK, 'who was right before')
+  t.equal(await caller.code(read, readStream('orders'), 'keeper:secret'), status.OK, 'a user that logged in before')
   t.equal(await caller.code(read, readStream('orders'), admin), status.OK)
 })
 
-t.test('an address may guess 20 times, and then six times a minute', async (t) => {
+t.test('allows 20 password attempts per address, and six more per minute', async (t) => {
   let nowMs = 0
-  const guesses = new Guesses(() => nowMs)
-  const taken = (address: string) => Array.from({ length: 100 }, () => guesses.take(address)).filter(Boolean).length
+  const attempts = new PasswordAttempts(() => nowMs)
+  const taken = (address: string) => Array.from({ length: 100 }, () => attempts.take(address)).filter(Boolean).length
   t.equal(taken('10.0.0.1'), 20)
-  t.equal(taken('10.0.0.2'), 20, 'another is not concerned')
+  t.equal(taken('10.0.0.2'), 20, 'other addresses are not affected')
   nowMs += 60_000
   t.equal(taken('10.0.0.1'), 6)
-  guesses.giveBack('10.0.0.1')
-  t.equal(taken('10.0.0.1'), 1, 'a right one costs nothing')
+  attempts.refund('10.0.0.1')
+  t.equal(taken('10.0.0.1'), 1, 'a correct password costs no attempt')
   nowMs += 3_600_000
   t.equal(taken('10.0.0.1'), 20)
 })
 
-t.test('the address of a connection: IPv4 in whatever form, of IPv6 the network', async (t) => {
+t.test('identifies a connection by its IPv4 address in any form, or by its IPv6 network', async (t) => {
   t.equal(addressOf('10.1.2.3:4711'), '10.1.2.3')
   t.equal(addressOf('::ffff:10.1.2.3:4711'), '10.1.2.3')
   t.equal(addressOf('2001:db8:1:2:3:4:5:6:4711'), '2001:db8:1:2')

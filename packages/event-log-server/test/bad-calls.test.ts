@@ -9,7 +9,7 @@ import { serve } from './support/server-fixture.js'
 
 const pass = (bytes: Buffer) => bytes
 
-/** Sends raw messages to a method and answers how the call ended. */
+/** Sends raw messages to a method and returns the status of the call. */
 function call(client: Client, path: string, messages: readonly Buffer[], timeoutMs = 400): Promise<number> {
   return new Promise((resolve) => {
     const stream = client.makeBidiStreamRequest(path, pass, pass, { deadline: Date.now() + timeoutMs })
@@ -21,7 +21,7 @@ function call(client: Client, path: string, messages: readonly Buffer[], timeout
   })
 }
 
-t.test('no message, however wrong, ends the server', async (t) => {
+t.test('no malformed message ends the server', async (t) => {
   const { port, client, stop } = await serve()
   const raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   for (const path of paths) {
@@ -29,7 +29,7 @@ t.test('no message, however wrong, ends the server', async (t) => {
       call(raw, path, []),
       call(raw, path, [Buffer.alloc(0)]),
       call(raw, path, [Buffer.alloc(0), Buffer.alloc(0)]),
-      // Field 1, a message of zero bytes: options that say nothing.
+      // Field 1 with a message of zero bytes, which means empty options.
       call(raw, path, [Buffer.from([0x0a, 0x00])]),
       call(raw, path, [Buffer.from([0x0a, 0x02, 0x0a, 0x00]), Buffer.from([0x12, 0x00])]),
       call(raw, path, [randomBytes(100)]),
@@ -38,11 +38,11 @@ t.test('no message, however wrong, ends the server', async (t) => {
   }
   raw.close()
   const { success } = await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))
-  t.ok(success, 'it still serves')
+  t.ok(success, 'the server still works')
   await stop()
 })
 
-t.test('a message of more than 16 MiB is refused, and the server goes on', async (t) => {
+t.test('rejects a message of more than 16 MiB and continues', async (t) => {
   const { port, client, stop, faults } = await serve()
   const raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.max_send_message_length': -1 })
   const tooMuch = Buffer.alloc(17 * 1024 * 1024)
@@ -55,7 +55,7 @@ t.test('a message of more than 16 MiB is refused, and the server goes on', async
   await stop()
 })
 
-t.test('what is no HTTP/2 at all, or breaks off in it, does not end the server', async (t) => {
+t.test('neither invalid nor incomplete HTTP/2 ends the server', async (t) => {
   const { port, client, stop, faults } = await serve()
   const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
@@ -63,16 +63,16 @@ t.test('what is no HTTP/2 at all, or breaks off in it, does not end the server',
   const garbage = [
     Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
     randomBytes(1_000),
-    // The beginning of a TLS handshake.
+    // The start of a TLS handshake.
     Buffer.from([0x16, 3, 1, 0xff, 0xff, 1]),
     preface,
     Buffer.concat([preface, settings]),
     Buffer.concat([preface, randomBytes(200)]),
     Buffer.concat([preface, settings, headers(randomBytes(40))]),
-    // A frame longer than it may be, and one of an unknown kind.
+    // A frame that exceeds the maximum length, and one of an unknown type.
     Buffer.concat([preface, settings, Buffer.from([0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1])]),
     Buffer.concat([preface, settings, Buffer.from([0, 0, 1, 0xee, 0xff, 0xff, 0xff, 0xff, 0xff, 0])]),
-    // Ping, reset and window updates for streams there are none of.
+    // A reset of a nonexistent stream, and a window update that overflows.
     Buffer.concat([preface, settings, Buffer.from([0, 0, 4, 3, 0, 0, 0, 0, 9, 0, 0, 0, 1])]),
     Buffer.concat([preface, settings, Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff])]),
   ]
@@ -93,7 +93,7 @@ t.test('what is no HTTP/2 at all, or breaks off in it, does not end the server',
   await stop()
 })
 
-t.test('clients that break off in the middle leave nothing behind', async (t) => {
+t.test('clients that disconnect during a call cause no fault', async (t) => {
   const { client, stop, faults } = await serve()
   const events = Array.from({ length: 3_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
   await client.appendToStream('s', events)

@@ -17,7 +17,7 @@ import {
   usersServices,
 } from '../src/wire/generated-protocol.js'
 
-/** All that the server offers, as the official client's generated code has it. */
+/** All services of the server, as defined in the official client's generated code. */
 export const services = [
   streamsServices.StreamsService,
   persistentServices.PersistentSubscriptionsService,
@@ -31,9 +31,9 @@ export const services = [
 export const paths = services.flatMap((service) => Object.values(service)).map(({ path }) => path)
 
 interface Method {
-  /** What a client sends that means it. */
+  /** A valid request. */
   readonly request: Message
-  /** What the method may be called for: nothing of a log that is only read is changed, and persistent subscriptions change it. */
+  /** The required access. Calls to persistent subscriptions need write access, because they change the log. */
   readonly needs: 'nothing' | 'read' | 'write'
 }
 
@@ -81,7 +81,7 @@ const open = (request: Message): Method => ({ request, needs: 'nothing' })
 
 const client = '/event_store.client'
 
-/** A request for each method, under its path. */
+/** The methods with a request, by path. */
 export const methods: Readonly<Record<string, Method>> = {
   [`${client}.streams.Streams/Read`]: read(readRequest()),
   [`${client}.streams.Streams/Append`]: write(
@@ -147,7 +147,7 @@ export const methods: Readonly<Record<string, Method>> = {
   [`${client}.operations.Operations/ResignNode`]: read(empty()),
   [`${client}.operations.Operations/SetNodePriority`]: read(new operations.SetNodePriorityReq().setPriority(1)),
   [`${client}.operations.Operations/RestartPersistentSubscriptions`]: write(empty()),
-  // Clients ask these before they know to whom they would send their credentials.
+  // Clients call these before they know the server to which they send credentials.
   [`${client}.gossip.Gossip/Read`]: open(empty()),
   [`${client}.server_features.ServerFeatures/GetSupportedMethods`]: open(empty()),
   [`${client}.monitoring.Monitoring/Stats`]: read(new monitoring.StatsReq().setRefreshTimePeriodInMs('1000')),

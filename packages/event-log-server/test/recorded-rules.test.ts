@@ -18,7 +18,7 @@ import t from 'tap'
 import { persistent, shared, streams } from '../src/wire/generated-protocol.js'
 import { serve } from './support/server-fixture.js'
 
-/** Rules of the real server (23.10) that no recorded scenario of ours shows whole. */
+/** Tests rules of EventStoreDB 23.10 that no recorded scenario covers completely. */
 
 const waitMs = 60_000
 const pass = (bytes: Buffer) => bytes
@@ -32,26 +32,26 @@ async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
 
 // ---- checkpoints of a filtered subscription
 
-/** Whether each event matches: those that are there, and those that come when it is live. */
+/** A filtered subscription. `existing` and `live` state for each event, before and after it is live, whether the event matches. */
 interface Scenario {
   readonly window: number
   readonly interval: number
-  readonly there: readonly boolean[]
+  readonly existing: readonly boolean[]
   readonly live: readonly boolean[]
 }
 
-/** Of event n: `e<n>` is the event, `c<n>` a checkpoint at it, `b<n>` one before it, without its prepare half. */
+/** A message about event n: `e<n>` is the event, `c<n>` a checkpoint at it, `b<n>` one before it, without its prepare half. */
 type Message = string
 
-/** Page for page, as the real server reads: a window of events, or 32 that match. */
-function expected({ window, interval, there, live }: Scenario): Message[] {
+/** Returns the messages of EventStoreDB, which reads pages of a window of events or 32 that match. */
+function expected({ window, interval, existing, live }: Scenario): Message[] {
   const messages: Message[] = []
   let count = 0
-  let at = 0
+  let next = 0
   for (;;) {
     const page: number[] = []
-    const matching = () => page.filter((n) => there[n])
-    while (at < there.length && page.length < window && matching().length < 32) page.push(at++)
+    const matching = () => page.filter((n) => existing[n])
+    while (next < existing.length && page.length < window && matching().length < 32) page.push(next++)
     messages.push(...matching().map((n) => `e${n}`))
     count += page.length
     if (page.length < window && matching().length < 32) break
@@ -61,11 +61,11 @@ function expected({ window, interval, there, live }: Scenario): Message[] {
   }
   messages.push('caught up')
   for (const [i, matches] of live.entries()) {
-    if (matches) messages.push(`e${at + i}`)
+    if (matches) messages.push(`e${next + i}`)
     count += 1
     if (count < window * interval) continue
     count = 0
-    messages.push(`c${at + i}`)
+    messages.push(`c${next + i}`)
   }
   return messages
 }
@@ -74,14 +74,14 @@ function content() {
   return { id: randomUUID(), type: 'T', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array(0) }
 }
 
-/** Writes the events and says what a subscription from behind the position on was sent, up to the last of them. */
+/** Appends the events and returns the messages of a subscription that starts before them, up to the last event. */
 async function observed(store: StreamStore, client: Client, scenario: Scenario): Promise<Message[]> {
   const run = randomUUID()
   const first = store.reader.lastPosition() + 1
   const put = async (matches: boolean) => {
     await store.append(matches ? `hit-${run}` : 'noise', 'any', [content()])
   }
-  for (const matches of scenario.there) await put(matches)
+  for (const matches of scenario.existing) await put(matches)
   const expression = new streams.ReadReq.Options.FilterOptions.Expression().setPrefixList([`hit-${run}`])
   const filter = new streams.ReadReq.Options.FilterOptions().setStreamIdentifier(expression).setMax(scenario.window)
   const after = `${(first - 1) * 64}`
@@ -119,8 +119,8 @@ async function observed(store: StreamStore, client: Client, scenario: Scenario):
   }
   await until('caught up')
   for (const matches of scenario.live) await put(matches)
-  await put(true) // whatever is told of the others is told before
-  const end = scenario.there.length + scenario.live.length
+  await put(true) // all messages about the other events precede this one
+  const end = scenario.existing.length + scenario.live.length
   await until(`e${end}`)
   call.cancel()
   const last = messages.indexOf(`e${end}`)
@@ -130,54 +130,57 @@ async function observed(store: StreamStore, client: Client, scenario: Scenario):
 const none = (count: number) => Array.from({ length: count }, () => false)
 const hits = (count: number) => Array.from({ length: count }, () => true)
 
-t.test('checkpoints come at the ends of pages, and what the last page has counted goes on live', async (t) => {
-  const { store, port, stop, faults } = await serve()
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-  const sent = (scenario: Scenario) => observed(store, client, scenario)
-  const window10 = { window: 10, interval: 2 }
-  t.strictSame(
-    await sent({ ...window10, there: none(70), live: none(10) }),
-    ['b10', 'b30', 'b50', 'caught up', 'c79'],
-    'of 70 events 10 count into the first checkpoint that comes live',
-  )
-  t.strictSame(
-    await sent({ ...window10, there: none(25), live: none(36) }),
-    ['b10', 'caught up', 'c39', 'c59'],
-    'of the unfinished page five',
-  )
-  t.strictSame(await sent({ window: 100, interval: 3, there: none(310), live: [] }), ['b200', 'caught up'])
-  t.strictSame(await sent({ window: 32, interval: 1, there: none(64), live: none(32) }), [
-    ...['b0', 'b32', 'caught up'],
-    'c95',
-  ])
-  const matching = await sent({ window: 100, interval: 1, there: hits(130), live: [] })
-  t.strictSame(
-    matching.filter((message) => message.startsWith('c')),
-    ['c127', 'caught up'],
-    'a page of the real server ends after 32 that match: four make up the interval',
-  )
-  const some = await sent({ window: 7, interval: 2, there: [...none(8), true, ...none(40)], live: none(5) })
-  t.strictSame(some.slice(0, 3), ['e8', 'c8', 'b21'], 'a page tells of its last match')
-  await fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        window: fc.integer({ min: 1, max: 40 }),
-        interval: fc.integer({ min: 1, max: 4 }),
-        there: fc.array(fc.boolean(), { maxLength: 120 }),
-        live: fc.array(fc.boolean(), { maxLength: 30 }),
-      }),
-      async (scenario) => {
-        t.strictSame(await sent(scenario), expected(scenario))
-      },
-    ),
-    { numRuns: 20 },
-  )
-  t.strictSame(faults, [])
-  client.close()
-  await stop()
-})
+t.test(
+  'checkpoints follow pages, and the events of the last page count towards the first live checkpoint',
+  async (t) => {
+    const { store, port, stop, faults } = await serve()
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+    const sent = (scenario: Scenario) => observed(store, client, scenario)
+    const window10 = { window: 10, interval: 2 }
+    t.strictSame(
+      await sent({ ...window10, existing: none(70), live: none(10) }),
+      ['b10', 'b30', 'b50', 'caught up', 'c79'],
+      'ten of 70 events count towards the first live checkpoint',
+    )
+    t.strictSame(
+      await sent({ ...window10, existing: none(25), live: none(36) }),
+      ['b10', 'caught up', 'c39', 'c59'],
+      'five events of the incomplete page count',
+    )
+    t.strictSame(await sent({ window: 100, interval: 3, existing: none(310), live: [] }), ['b200', 'caught up'])
+    t.strictSame(await sent({ window: 32, interval: 1, existing: none(64), live: none(32) }), [
+      ...['b0', 'b32', 'caught up'],
+      'c95',
+    ])
+    const matching = await sent({ window: 100, interval: 1, existing: hits(130), live: [] })
+    t.strictSame(
+      matching.filter((message) => message.startsWith('c')),
+      ['c127', 'caught up'],
+      'a page ends after 32 matching events: four pages reach the interval',
+    )
+    const some = await sent({ window: 7, interval: 2, existing: [...none(8), true, ...none(40)], live: none(5) })
+    t.strictSame(some.slice(0, 3), ['e8', 'c8', 'b21'], 'the checkpoint is at the last match of the page')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          window: fc.integer({ min: 1, max: 40 }),
+          interval: fc.integer({ min: 1, max: 4 }),
+          existing: fc.array(fc.boolean(), { maxLength: 120 }),
+          live: fc.array(fc.boolean(), { maxLength: 30 }),
+        }),
+        async (scenario) => {
+          t.strictSame(await sent(scenario), expected(scenario))
+        },
+      ),
+      { numRuns: 20 },
+    )
+    t.strictSame(faults, [])
+    client.close()
+    await stop()
+  },
+)
 
-t.test('every checkpoint is a place to go on from without loss', async (t) => {
+t.test('resuming from any checkpoint loses no event', async (t) => {
   const { client, stop } = await serve()
   for (let n = 0; n < 40; n += 1) {
     await client.appendToStream(n % 13 === 5 ? 'hit' : 'noise', jsonEvent({ type: 'T', data: { n } }))
@@ -204,9 +207,9 @@ t.test('every checkpoint is a place to go on from without loss', async (t) => {
   t.equal(found.length, 3)
   for (const checkpoint of checkpoints) {
     t.ok(checkpoint.commit <= (last?.commit ?? 0n))
-    const again = await seenFrom(checkpoint)
+    const resumed = await seenFrom(checkpoint)
     t.strictSame(
-      again.found,
+      resumed.found,
       found.filter((commit) => commit > checkpoint.commit),
     )
   }
@@ -217,8 +220,8 @@ t.test('every checkpoint is a place to go on from without loss', async (t) => {
 
 const service = '/event_store.client.persistent_subscriptions.PersistentSubscriptions'
 
-/** The start position as the server tells it; the official client turns it into what it knows. */
-function startToldBy(client: Client, source: string, group: string): Promise<string> {
+/** Returns the start position in the server's response. The official client would convert it. */
+function startPositionOf(client: Client, source: string, group: string): Promise<string> {
   const options = new persistent.GetInfoReq.Options().setGroupName(group)
   if (source === '$all') options.setAll(empty())
   else options.setStreamIdentifier(new shared.StreamIdentifier().setStreamName(Buffer.from(source)))
@@ -231,7 +234,7 @@ function startToldBy(client: Client, source: string, group: string): Promise<str
   })
 }
 
-t.test('a group tells the start position that it was created from, as it was written', async (t) => {
+t.test('a group returns its start position in the format of its creation', async (t) => {
   const directory = tempDirectory(t)
   const first = await serve({ directory })
   for (let n = 0; n < 5; n += 1) await first.client.appendToStream('s', jsonEvent({ type: 'T', data: { n } }))
@@ -250,7 +253,7 @@ t.test('a group tells the start position that it was created from, as it was wri
     ['-1', END],
     ...[3n, 4_711n, 2n ** 53n + 1n].map((revision) => [`${revision}`, revision] as const),
   ])
-  const make = async (client: EventStoreDBClient) => {
+  const create = async (client: EventStoreDBClient) => {
     for (const [name, startFrom] of Object.entries(ofAll)) {
       await client.createPersistentSubscriptionToAll(
         name,
@@ -262,14 +265,14 @@ t.test('a group tells the start position that it was created from, as it was wri
       await client.createPersistentSubscriptionToStream('s', name, settings)
     }
   }
-  const told = async (port: number) => {
+  const verify = async (port: number) => {
     const raw = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-    for (const name of Object.keys(ofAll)) t.equal(await startToldBy(raw, '$all', name), name)
-    for (const name of ofStream.keys()) t.equal(await startToldBy(raw, 's', name), name)
+    for (const name of Object.keys(ofAll)) t.equal(await startPositionOf(raw, '$all', name), name)
+    for (const name of ofStream.keys()) t.equal(await startPositionOf(raw, 's', name), name)
     raw.close()
   }
-  await make(first.client)
-  await told(first.port)
+  await create(first.client)
+  await verify(first.port)
   const settings = persistentSubscriptionToAllSettingsFromDefaults({ startFrom: { commit, prepare: 1n } })
   await first.client.updatePersistentSubscriptionToAll('C:0/P:0', settings)
   t.match(await first.client.getPersistentSubscriptionToAllInfo('C:0/P:0'), {
@@ -281,14 +284,14 @@ t.test('a group tells the start position that it was created from, as it was wri
   )
   t.strictSame(first.faults, [])
   await first.stop()
-  const again = await serve({ directory })
-  await told(again.port)
-  await again.stop()
+  const restarted = await serve({ directory })
+  await verify(restarted.port)
+  await restarted.stop()
 })
 
-// ---- a log that nobody has written to
+// ---- a new log
 
-t.test('a fresh log has a last event whose position can be gone on from', async (t) => {
+t.test('a new log has a last event from which a subscription can resume', async (t) => {
   const { client, stop, faults } = await serve()
   const backwards = await all(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }))
   const forwards = await all(client.readAll({ fromPosition: START, maxCount: 1 }))
@@ -308,17 +311,17 @@ t.test('a fresh log has a last event whose position can be gone on from', async 
       if (event?.streamId === 's') resolve()
     })
   })
-  t.notOk(followed.includes(forwards[0]?.event?.streamId), 'what lies at the position is not sent again')
+  t.notOk(followed.includes(forwards[0]?.event?.streamId), 'the event at the position is not sent again')
   await subscription.unsubscribe()
   for await (const { event } of client.subscribeToPersistentSubscriptionToAll('g')) {
-    t.not(event?.type, '$EpochInformation', 'no group is given it')
+    t.not(event?.type, '$EpochInformation', 'no group receives it')
     if (event?.streamId === 's') break
   }
   t.strictSame(faults, [])
   await stop()
 })
 
-t.test('the first event is none of the service, and is written once', async (t) => {
+t.test('the first event is hidden from the service and written only once', async (t) => {
   const directory = tempDirectory(t)
   for (let start = 0; start < 2; start += 1) {
     const { store, stop } = await serve({ directory })

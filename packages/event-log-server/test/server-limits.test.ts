@@ -28,10 +28,10 @@ const transports = [
   {
     transport: 'TLS',
     options: certificate ? { certificate } : {},
-    skip: certificate ? false : 'there is no openssl to make a certificate with',
+    skip: certificate ? false : 'creating a certificate requires openssl',
   },
 ]
-/** Named on a call the client appends by a call of its own; otherwise by one it keeps open for all appends. */
+/** The two ways to append: with credentials, the client makes a separate call; otherwise it uses one call for all appends. */
 const ways = [
   { way: 'Append', call: { credentials: { username: administrator.login, password: administrator.password } } },
   { way: 'BatchAppend', call: {} },
@@ -55,7 +55,7 @@ for (const { transport, options, skip } of transports) {
   t.test(`over ${transport}`, { skip }, async (t) => {
     const { client, port, stop, faults } = await serve(options)
 
-    t.test('an event of 1 MiB comes back byte for byte, one byte more is refused', async (t) => {
+    t.test('stores an event of 1 MiB byte by byte and rejects one more byte', async (t) => {
       const data = randomBytes(1_048_576)
       for (const { way, call } of ways) {
         const stream = `big-${way}`
@@ -83,7 +83,7 @@ for (const { transport, options, skip } of transports) {
       }
     })
 
-    t.test('10,000 events of one append are stored all or none, and read in order', async (t) => {
+    t.test('stores 10,000 events of one append atomically and returns them in order', async (t) => {
       const events = Array.from({ length: 10_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
       for (const { way, call } of ways) {
         const stream = `many-${way}`
@@ -96,8 +96,8 @@ for (const { transport, options, skip } of transports) {
         t.ok(read.every(({ event }, n) => event?.revision === BigInt(n) && event.data.n === n))
         t.equal(read.length, 10_000, way)
       }
-      const again = await client.appendToStream('many-BatchAppend', events, { expectedRevision: NO_STREAM })
-      t.equal(again.nextExpectedRevision, 9_999n, 'repeated')
+      const repeated = await client.appendToStream('many-BatchAppend', events, { expectedRevision: NO_STREAM })
+      t.equal(repeated.nextExpectedRevision, 9_999n, 'repeated')
     })
 
     t.test('a call ends at its deadline, and the connection serves the next', async (t) => {
@@ -129,16 +129,16 @@ for (const { transport, options, skip } of transports) {
   })
 }
 
-t.test('what a client has cancelled is worked on no longer', async (t) => {
+t.test('stops working on a call that the client has cancelled', async (t) => {
   const { client, store, stop, faults } = await serve()
   const events = Array.from({ length: 5_000 }, (_, n) => jsonEvent({ type: 'T', data: { n } }))
   await client.appendToStream('s', events)
   let pages = 0
   const { reader } = store
   const allPage = reader.allPage.bind(reader)
-  reader.allPage = (...of) => {
+  reader.allPage = (...args) => {
     pages += 1
-    return allPage(...of)
+    return allPage(...args)
   }
   const nothing = eventTypeFilter({ prefixes: ['never'] })
   const subscriptions = [client.subscribeToAll({ filter: nothing }), client.subscribeToAll(), client.subscribeToAll()]
@@ -148,7 +148,7 @@ t.test('what a client has cancelled is worked on no longer', async (t) => {
   for (let i = 0; i < 3; i += 1) {
     for await (const _ of client.readAll({ maxCount: 100_000 })) break
   }
-  // Whatever was under way has come to its end when two looks at it agree.
+  // The calls in progress have ended when the count no longer changes.
   let before = -1
   await until(async () => {
     if (pages === before) return true
@@ -159,12 +159,12 @@ t.test('what a client has cancelled is worked on no longer', async (t) => {
   t.equal(pages, before)
   await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }))
   await new Promise((resolve) => setTimeout(resolve, 300))
-  t.equal(pages, before, 'a new event wakes nobody')
+  t.equal(pages, before, 'a new event wakes no cancelled call')
   t.strictSame(faults, [])
   await stop()
 })
 
-t.test('an expression that backtracks for ever ends its own call only', async (t) => {
+t.test('an expression that backtracks endlessly ends only its own call', async (t) => {
   const { client, stop, faults } = await serve()
   const stream = `${'a'.repeat(40)}b`
   await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
@@ -176,7 +176,7 @@ t.test('an expression that backtracks for ever ends its own call only', async (t
   await client.createPersistentSubscriptionToAll(group, settings, { filter: endless })
   const dropped = { type: 'persistent-subscription-dropped' } as unknown as Error
   await t.rejects(all(client.subscribeToPersistentSubscriptionToAll(group)), dropped)
-  t.ok(performance.now() - start < waitMs, 'none of them held the server up for ever')
+  t.ok(performance.now() - start < waitMs, 'none of them blocks the server permanently')
   await client.deletePersistentSubscriptionToAll(group)
 
   const harmless = streamNameFilter({ regex: '^a{3,}b$|^(?:x|y)+z$' })
@@ -187,11 +187,11 @@ t.test('an expression that backtracks for ever ends its own call only', async (t
   await subscription.unsubscribe()
   t.strictSame(found, [stream], 'expressions with repetitions work')
   t.ok((await client.appendToStream('s', jsonEvent({ type: 'T', data: {} }), { expectedRevision: ANY })).success)
-  t.ok(faults.length > 0, 'whoever runs the server is told of the group that cannot go on')
+  t.ok(faults.length > 0, 'the server reports the fault of the group')
   await stop()
 })
 
-t.test('many expressions on one connection take no more than one does; other connections are served', async (t) => {
+t.test('many expressions on one connection share its time, and other connections are not affected', async (t) => {
   const { client, port, stop, faults } = await serve()
   const stream = `${'a'.repeat(40)}b`
   await client.appendToStream(stream, jsonEvent({ type: 'T', data: {} }))
@@ -223,35 +223,32 @@ t.test('many expressions on one connection take no more than one does; other con
   }
   t.comment(`slowest read ${slowest.ms.toFixed(0)} ms, ${ended} of 40 expressions ended`)
   t.comment(`busy for ${(performance.eventLoopUtilization(busyAtFirst).utilization * 100).toFixed(0)} %`)
-  t.ok(ended < 10, 'the others wait for the time of their connection')
+  t.ok(ended < 10, 'the other expressions wait for the time of their connection')
   for (const call of calls) call.cancel()
   hostile.close()
   t.strictSame(faults, [])
   await stop()
 })
 
-t.test(
-  'a connection has a tenth of the time for expressions, and what is broken off for want of it is tried again',
-  async (t) => {
-    let nowMs = 0
-    const budget = new MatchingBudget(
-      () => nowMs,
-      async (ms) => {
-        nowMs += ms
-      },
-    )
-    const allowed: number[] = []
-    const takes = (ms: number) => (withinMs: number) => {
-      allowed.push(withinMs)
-      nowMs += Math.min(ms, withinMs)
-      return ms <= withinMs ? 'done' : undefined
-    }
-    t.equal(await budget.spend(takes(240)), 'done')
-    t.equal(await budget.spend(takes(100)), 'done', 'broken off after 25 ms, then with all there is')
-    t.equal(await budget.spend(takes(10_000)), undefined, 'with all there is it is not done either')
-    t.strictSame(allowed, [250, 25, 250, 150, 250])
-    const before = nowMs
-    for (let i = 0; i < 1_000; i += 1) await budget.spend(takes(1))
-    t.ok(nowMs - before > 9_000, `${nowMs - before} ms for 1,000 ms of matching`)
-  },
-)
+t.test('a connection has a tenth of the time for expressions, and an aborted match is repeated', async (t) => {
+  let nowMs = 0
+  const budget = new MatchingBudget(
+    () => nowMs,
+    async (ms) => {
+      nowMs += ms
+    },
+  )
+  const allowed: number[] = []
+  const takes = (ms: number) => (withinMs: number) => {
+    allowed.push(withinMs)
+    nowMs += Math.min(ms, withinMs)
+    return ms <= withinMs ? 'done' : undefined
+  }
+  t.equal(await budget.spend(takes(240)), 'done')
+  t.equal(await budget.spend(takes(100)), 'done', 'aborted after 25 ms, then repeated with a full budget')
+  t.equal(await budget.spend(takes(10_000)), undefined, 'not completed with a full budget either')
+  t.strictSame(allowed, [250, 25, 250, 150, 250])
+  const before = nowMs
+  for (let i = 0; i < 1_000; i += 1) await budget.spend(takes(1))
+  t.ok(nowMs - before > 9_000, `${nowMs - before} ms for 1,000 ms of matching`)
+})

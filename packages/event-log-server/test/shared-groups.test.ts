@@ -33,7 +33,7 @@ async function scene(t: Test) {
   return { service, groups: service.persistentSubscriptions, ...server }
 }
 
-/** What a client's subscription gets, and how it ends. */
+/** Collects the deliveries of a client's subscription and its error. */
 function watch(subscription: PersistentSubscriptionToAll) {
   const seen = { numbers: [] as unknown[], tries: [] as number[], error: undefined as { type?: string } | undefined }
   subscription.on('data', (delivery) => {
@@ -47,7 +47,7 @@ function watch(subscription: PersistentSubscriptionToAll) {
   return seen
 }
 
-t.test('a group of the service is a group for clients of the protocol', async (t) => {
+t.test('clients of the protocol can use a group of the service', async (t) => {
   const { service, groups, client, faults } = await scene(t)
   await put(service, 3)
   await groups.create('callbacks', ofService)
@@ -63,11 +63,11 @@ t.test('a group of the service is a group for clients of the protocol', async (t
   const subscription = client.subscribeToPersistentSubscriptionToAll('callbacks')
   const seen = watch(subscription)
   await until(() => seen.numbers.length === 3, waitMs)
-  t.strictSame(seen.numbers, [0, 1, 2], 'and no event of a system stream')
+  t.strictSame(seen.numbers, [0, 1, 2], 'without events of system streams')
   const { signal } = new AbortController()
   await t.rejects(groups.consume('callbacks', { bufferSize: 1, signal }), { name: 'GroupHeldElsewhereError' })
   await subscription.unsubscribe()
-  // Some seconds after its last consumer has gone the server lets go of it.
+  // The server releases the group a few seconds after its last consumer has left.
   let consumer: Taker | undefined
   await until(async () => {
     consumer = await groups.consume('callbacks', { bufferSize: 10, signal }).then(
@@ -78,20 +78,20 @@ t.test('a group of the service is a group for clients of the protocol', async (t
   }, waitMs)
   await put(service, 1)
   await consumer?.count(1, waitMs)
-  t.strictSame(consumer?.tries, [[0, 0]], 'it goes on behind what the client had acknowledged')
+  t.strictSame(consumer?.tries, [[0, 0]], 'it continues after the events that the client acknowledged')
   await consumer?.nack('park', 0)
   const parkedCount = async () =>
     (await client.getPersistentSubscriptionToAllInfo('callbacks')).stats.parkedMessageCount
   await until(async () => (await parkedCount()) === 1n, waitMs)
   t.equal(await parkedCount(), 1n)
 
-  const refused = watch(client.subscribeToPersistentSubscriptionToAll('callbacks'))
-  await until(() => refused.error !== undefined, waitMs)
-  t.equal(refused.error?.type, 'persistent-subscription-failed', 'while the service consumes it nobody else does')
+  const rejected = watch(client.subscribeToPersistentSubscriptionToAll('callbacks'))
+  await until(() => rejected.error !== undefined, waitMs)
+  t.equal(rejected.error?.type, 'persistent-subscription-failed', 'no client can consume it while the service does')
 
   await client.replayParkedMessagesToAll('callbacks')
   await consumer?.count(2, waitMs)
-  t.strictSame(consumer?.tries[1], [0, 0], 'a client has the service replay what it parked')
+  t.strictSame(consumer?.tries[1], [0, 0], 'a client can replay the events that the service parked')
   await client.deletePersistentSubscriptionToAll('callbacks')
   await until(() => consumer?.error !== undefined, waitMs)
   t.equal(consumer?.error?.name, 'ConsumerDroppedError')
@@ -99,7 +99,7 @@ t.test('a group of the service is a group for clients of the protocol', async (t
   t.strictSame(faults, [])
 })
 
-t.test('a group of a client is known to the service, which leaves it to the server', async (t) => {
+t.test('the service knows the group of a client but cannot consume it', async (t) => {
   const { service, groups, client, faults } = await scene(t)
   await put(service, 2)
   await client.createPersistentSubscriptionToAll('readers', { ...ofClient, checkPointLowerBound: 1 }, transfers)
@@ -120,18 +120,18 @@ t.test('a group of a client is known to the service, which leaves it to the serv
   await until(() => seen.error !== undefined, waitMs)
   t.equal(seen.error?.type, 'persistent-subscription-dropped')
   t.equal((await client.getPersistentSubscriptionToAllInfo('readers')).settings.maxRetryCount, 3)
-  const again = watch(client.subscribeToPersistentSubscriptionToAll('readers'))
+  const second = watch(client.subscribeToPersistentSubscriptionToAll('readers'))
   await put(service, 1)
-  await until(() => again.numbers.length === 1, waitMs)
-  t.strictSame(again.numbers, [0])
+  await until(() => second.numbers.length === 1, waitMs)
+  t.strictSame(second.numbers, [0])
   await groups.delete('readers')
-  await until(() => again.error !== undefined, waitMs)
-  t.equal(again.error?.type, 'persistent-subscription-dropped')
+  await until(() => second.error !== undefined, waitMs)
+  t.equal(second.error?.type, 'persistent-subscription-dropped')
   t.strictSame(await client.listAllPersistentSubscriptions(), [])
   t.strictSame(faults, [])
 })
 
-t.test('a group made again under the name of one of the other kind knows nothing of it', async (t) => {
+t.test('a group that reuses the name of a deleted group of the other creator inherits nothing', async (t) => {
   const { service, groups, client } = await scene(t)
   await put(service, 2)
   await groups.create('g', { ...ofService, minCheckpointCount: 1, maxCheckpointCount: 1 })

@@ -11,7 +11,7 @@ async function all<T>(iterable: AsyncIterable<T>): Promise<T[]> {
   return items
 }
 
-t.test('the service and the clients of the protocol work on one log', async (t) => {
+t.test('the service and clients of the protocol share a log', async (t) => {
   const directory = tempDirectory(t)
   const service = await openEventLog({ directory })
   const { client, stop } = await serve({ directory })
@@ -39,13 +39,13 @@ t.test('the service and the clients of the protocol work on one log', async (t) 
       { type: 'Bare', revision: 3, data: { n: 3 }, metadata: {} },
     ],
   )
-  const again = { id: theirs.id, type: 'Theirs', data: { n: 1 }, metadata: { m: 2 } }
-  t.equal((await service.append('transfer-1', 0, [again])).revision, 1, 'idempotent over both ways to write')
-  const bareAgain = { id: bare.id, type: 'Bare', data: { n: 3 }, metadata: {} }
-  t.equal((await service.append('transfer-1', 2, [bareAgain])).revision, 3, 'in whatever form it was stored')
+  const repeated = { id: theirs.id, type: 'Theirs', data: { n: 1 }, metadata: { m: 2 } }
+  t.equal((await service.append('transfer-1', 0, [repeated])).revision, 1, 'appends are idempotent across both APIs')
+  const bareRepeated = { id: bare.id, type: 'Bare', data: { n: 3 }, metadata: {} }
+  t.equal((await service.append('transfer-1', 2, [bareRepeated])).revision, 3, 'regardless of the stored format')
   await service.append('transfer-1', 3, [{ ...own, id: randomUUID(), type: 'Last' }])
   await until(() => seen.length === 5)
-  t.strictSame(seen, ['Own', 'Theirs', 'Raw', 'Bare', 'Last'], 'the subscription saw both')
+  t.strictSame(seen, ['Own', 'Theirs', 'Raw', 'Bare', 'Last'], 'the subscription receives the events of both')
   await live.unsubscribe()
   await stop()
   await service.close()
@@ -63,12 +63,12 @@ t.test('a tombstone written by a client ends the stream for the service too', as
   await t.rejects(service.append('never', 'no_stream', [event()]), WrongExpectedRevisionError)
   t.equal((await service.readStream('a')).length, 1)
   await service.append('b', 'no_stream', [event()])
-  t.equal((await service.readStream('b')).length, 1, 'other streams are not mixed up with it')
+  t.equal((await service.readStream('b')).length, 1, 'other streams are not affected')
   await stop()
   await service.close()
 })
 
-t.test('without --writable clients read and subscribe, and change nothing', async (t) => {
+t.test('without --writable, clients can read and subscribe but change nothing', async (t) => {
   const directory = tempDirectory(t)
   const service = await openEventLog({ directory })
   const event = { id: randomUUID(), type: 'T', data: {}, metadata: {} }
@@ -85,7 +85,7 @@ t.test('without --writable clients read and subscribe, and change nothing', asyn
   await service.close()
 })
 
-t.test('an append that names no revision is known again after a restart', async (t) => {
+t.test('recognizes a repeated append without an expected revision after a restart', async (t) => {
   const directory = tempDirectory(t)
   const event = jsonEvent({ type: 'T', data: {} })
   const first = await serve({ directory })

@@ -18,7 +18,7 @@ const logMegabytes = 200
 const eventBytes = 100_000
 const empty = () => new shared.Empty()
 
-/** A log of 200 MB. */
+/** Fills a log with 200 MB. */
 async function fill(directory: string): Promise<void> {
   const store = StreamStore.open(directory)
   const data = Buffer.alloc(eventBytes, 'x')
@@ -38,18 +38,18 @@ function residentMegabytes(pid: number): number {
   return Number(kilobytes) / 1_024
 }
 
-/** The most it comes to until it has been the same for a while. */
+/** Waits until the memory no longer grows, and returns its maximum. */
 async function settledMegabytes(pid: number): Promise<number> {
-  let most = 0
-  let risen = Date.now()
+  let maximum = 0
+  let grownAtMs = Date.now()
   await until(async () => {
-    const now = residentMegabytes(pid)
-    if (now > most + 4) risen = Date.now()
-    most = Math.max(most, now)
+    const current = residentMegabytes(pid)
+    if (current > maximum + 4) grownAtMs = Date.now()
+    maximum = Math.max(maximum, current)
     await new Promise((resolve) => setTimeout(resolve, 100))
-    return Date.now() - risen > 3_000
+    return Date.now() - grownAtMs > 3_000
   }, 60_000)
-  return most
+  return maximum
 }
 
 function subscriptionRequest(): Buffer {
@@ -65,9 +65,9 @@ function consumerRequest(group: string): Buffer {
   return Buffer.from(new persistent.ReadReq().setOptions(options).serializeBinary())
 }
 
-const skip = existsSync('/proc/self/status') ? false : 'there is no /proc to look up memory in'
+const skip = existsSync('/proc/self/status') ? false : 'reading the memory of a process requires /proc'
 
-t.test('clients that do not read hold no more in memory than the limits say', { skip }, async (t) => {
+t.test('limits the memory for clients that do not read', { skip }, async (t) => {
   const directory = tempDirectory(t)
   await fill(directory)
   const server = new ServerUnderTest(['--data', directory])
@@ -81,7 +81,7 @@ t.test('clients that do not read hold no more in memory than the limits say', { 
     readBatchSize: 999_999,
   })
   for await (const _ of client.readAll({ maxCount: 20 }));
-  const atFirst = residentMegabytes(pid)
+  const initial = residentMegabytes(pid)
 
   const pass = (bytes: Buffer) => bytes
   const path = '/event_store.client.streams.Streams/Read'
@@ -91,8 +91,10 @@ t.test('clients that do not read hold no more in memory than the limits say', { 
   const calls = lazy.map((raw) => raw.makeServerStreamRequest(path, pass, pass, subscriptionRequest(), new Metadata()))
   for (const call of calls) call.on('error', () => {})
   const withReaders = await settledMegabytes(pid)
-  t.comment(`${atFirst.toFixed(0)} MB at first, ${withReaders.toFixed(0)} MB with five that do not read 200 MB`)
-  t.ok(withReaders - atFirst < 200, `${(withReaders - atFirst).toFixed(0)} MB more for five subscriptions`)
+  t.comment(
+    `${initial.toFixed(0)} MB initially, ${withReaders.toFixed(0)} MB with five clients that do not read 200 MB`,
+  )
+  t.ok(withReaders - initial < 200, `${(withReaders - initial).toFixed(0)} MB more for five subscriptions`)
 
   await client.createPersistentSubscriptionToAll('g', settings)
   const consumers = lazy.slice(0, 2).map((raw) => {
@@ -106,12 +108,12 @@ t.test('clients that do not read hold no more in memory than the limits say', { 
     return call
   })
   const withConsumers = await settledMegabytes(pid)
-  t.comment(`${withConsumers.toFixed(0)} MB with two consumers that take all and acknowledge nothing`)
+  t.comment(`${withConsumers.toFixed(0)} MB with two consumers that acknowledge nothing`)
   t.ok(withConsumers - withReaders < 250, `${(withConsumers - withReaders).toFixed(0)} MB more for a group`)
 
-  t.ok((await client.appendToStream('other', jsonEvent({ type: 'T', data: {} }))).success, 'others are served')
+  t.ok((await client.appendToStream('other', jsonEvent({ type: 'T', data: {} }))).success, 'other clients are served')
   for (const call of [...calls, ...consumers]) call.cancel()
   for (const raw of lazy) raw.close()
   await client.dispose()
-  t.equal(server.stop(), undefined, 'the server did not fall over')
+  t.equal(server.stop(), undefined, 'the server did not crash')
 })

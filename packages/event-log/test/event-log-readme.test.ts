@@ -20,7 +20,7 @@ t.test('the snippet of the README runs and prints the expected lines', async (t)
     "[ 'OrderPlaced', 'OrderPaid', 'OrderShipped' ]",
     'OrderShipped has revision 2',
     '3 events up to 3',
-    'followed 3 events to 3',
+    'received 3 events up to 3',
     'mail about OrderPlaced',
     'mail about OrderPaid',
     'mail about OrderShipped',

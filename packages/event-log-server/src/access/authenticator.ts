@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Metadata, status } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { CallError, notAuthenticated } from '../wire/call-error.js'
-import { addressOf, Guesses } from './password-attempts.js'
+import { addressOf, PasswordAttempts } from './password-attempts.js'
 import { findUser, hashPassword, newSalt, type StoredUser, sameText, type User } from './stored-users.js'
 
 export interface Account {
@@ -12,95 +12,98 @@ export interface Account {
 }
 
 export interface RejectedLogin {
-  /** IPv6 by its network. */
+  /** The caller's address; for IPv6, its network. */
   readonly address: string
-  /** Null where there is no such user: it may be a password that was typed in the wrong place. */
+  /** The login, or null for an unknown user: the text may be a password that was entered in the wrong field. */
   readonly login: string | null
-  /** For too many guesses, not for a wrong password. */
+  /** Whether the login was rejected because of too many attempts instead of a wrong password. */
   readonly throttled: boolean
 }
 
-/** The caller, as every kind of call has it. */
-export interface Asking {
+/** The properties of a call that identify its caller. */
+export interface IncomingCall {
   readonly metadata: Metadata
-  /** Address and port. */
+  /** Returns the caller's address and port. */
   getPeer(): string
 }
 
 const maxVerified = 1_000
-/** An account has no revision. */
-const ofAccount = -1
+/** The revision of an account, which has no stream. */
+const accountRevision = -1
 const maxVerifying = 32
-/** A password so long cannot be guessed: whoever has it is let in, however many others guess from the same address. */
+/** The length from which a password cannot be guessed. Its user can log in regardless of others who guess from the same address. */
 const unguessableLength = 32
 
-const nobody = { salt: newSalt(), hash: '' }
+const unknownUser = { salt: newSalt(), hash: '' }
 
 export interface AuthenticatorOptions {
   readonly store: StreamStore
-  /** Users named by whoever runs the server, beside those kept in the log. */
+  /** The users that the operator configures, in addition to those stored in the log. */
   readonly accounts: readonly Account[]
-  /** Told of each log-in that was refused. */
-  readonly onRejectedLogin?: (refused: RejectedLogin) => void
+  /** Called for each rejected login. */
+  readonly onRejectedLogin?: (rejected: RejectedLogin) => void
 }
 
-/** Says who calls, and bounds how often passwords may be guessed. */
-export class LogIns {
+/** Identifies callers and limits password guesses. */
+export class Authenticator {
   readonly #options: AuthenticatorOptions
-  readonly #guesses: Guesses | undefined
-  /** Hashes of logins and passwords that were right, with the revision of the user they were right for. */
+  readonly #attempts: PasswordAttempts | undefined
+  /** The hashes of correct logins and passwords, with the revision of their user. */
   readonly #verified = new Map<string, number>()
   readonly #verifying = new Map<string, Promise<boolean>>()
 
-  constructor(options: AuthenticatorOptions, limitsGuesses: boolean) {
+  constructor(options: AuthenticatorOptions, limitsAttempts: boolean) {
     this.#options = options
-    this.#guesses = limitsGuesses ? new Guesses() : undefined
+    this.#attempts = limitsAttempts ? new PasswordAttempts() : undefined
   }
 
-  /** Undefined: nobody has said who calls. @throws CallError */
-  async caller(asking: Asking): Promise<User | undefined> {
-    const header = asking.metadata.get('authorization')[0]
+  /** Returns the user of a call, or `undefined` if it has no credentials. @throws CallError */
+  async authenticate(call: IncomingCall): Promise<User | undefined> {
+    const header = call.metadata.get('authorization')[0]
     if (header === undefined) return undefined
     const match = /^Basic (.+)$/i.exec(String(header))
     const [, login, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(match?.[1] ?? '', 'base64').toString()) ?? []
     if (login === undefined || password === undefined) throw notAuthenticated()
-    return this.#user(login, password, addressOf(asking.getPeer()))
+    return this.#verify(login, password, addressOf(call.getPeer()))
   }
 
-  async #user(login: string, password: string, address: string): Promise<User> {
-    const account = this.#options.accounts.find((one) => one.login === login)
+  async #verify(login: string, password: string, address: string): Promise<User> {
+    const account = this.#options.accounts.find((configured) => configured.login === login)
     const found = account ? undefined : findUser(this.#options.store, login)
     const key = createHash('sha256').update(`${login}\0${password}`).digest('base64')
     const user = account ?? found?.user
-    if (user && this.#verified.get(key) === (found?.revision ?? ofAccount)) return user
+    if (user && this.#verified.get(key) === (found?.revision ?? accountRevision)) return user
     if (account && account.password.length >= unguessableLength && sameText(account.password, password)) return account
-    const refused = { address, login: user?.login ?? null }
-    if (this.#guesses?.take(address) === false) {
-      this.#options.onRejectedLogin?.({ ...refused, throttled: true })
+    const rejected = { address, login: user?.login ?? null }
+    if (this.#attempts?.take(address) === false) {
+      this.#options.onRejectedLogin?.({ ...rejected, throttled: true })
       throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many wrong passwords from this address.')
     }
-    const isRight = account ? sameText(account.password, password) : await this.#isRight(key, password, found?.user)
-    if (!user || !isRight) {
-      this.#options.onRejectedLogin?.({ ...refused, throttled: false })
+    const isCorrect = account
+      ? sameText(account.password, password)
+      : await this.#verifyStored(key, password, found?.user)
+    if (!user || !isCorrect) {
+      this.#options.onRejectedLogin?.({ ...rejected, throttled: false })
       throw notAuthenticated()
     }
-    this.#guesses?.giveBack(address)
+    this.#attempts?.refund(address)
     if (this.#verified.size >= maxVerified) this.#verified.clear()
-    this.#verified.set(key, found?.revision ?? ofAccount)
+    this.#verified.set(key, found?.revision ?? accountRevision)
     return user
   }
 
-  /** Once for all calls that bring the same password at the same time; only so many at a time, as each takes a while. */
-  #isRight(key: string, password: string, user: StoredUser | undefined): Promise<boolean> {
+  /** Verifies a password once for all concurrent calls with it. Only a few run at a time, because each takes a while. */
+  #verifyStored(key: string, password: string, user: StoredUser | undefined): Promise<boolean> {
     const known = this.#verifying.get(key)
     if (known !== undefined) return known
-    if (this.#verifying.size >= maxVerifying) throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many logins at once.')
-    // It takes as long where there is no such user, so that the time does not tell who there is.
-    const { salt, hash } = user ?? nobody
-    const isRight = hashPassword(password, salt).then((got) => sameText(got, hash) && user?.disabled === false)
-    this.#verifying.set(key, isRight)
+    if (this.#verifying.size >= maxVerifying)
+      throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many concurrent logins.')
+    // An unknown user takes as long, so that the time does not reveal which users exist.
+    const { salt, hash } = user ?? unknownUser
+    const isCorrect = hashPassword(password, salt).then((actual) => sameText(actual, hash) && user?.disabled === false)
+    this.#verifying.set(key, isCorrect)
     const forget = () => this.#verifying.delete(key)
-    isRight.then(forget, forget)
-    return isRight
+    isCorrect.then(forget, forget)
+    return isCorrect
   }
 }

@@ -1,20 +1,20 @@
-/** Wrong passwords of one address that are answered at once; then so many a minute. */
+/** The number of wrong passwords that an address can try immediately, and the number of further ones per minute. */
 const burst = 20
 const perMinute = 6
 const maxAddresses = 10_000
 
 interface Allowance {
   left: number
-  atMs: number
+  updatedAtMs: number
 }
 
-/** Bounds how many passwords an address may try. */
-export class Guesses {
+/** Limits the number of wrong passwords per address. */
+export class PasswordAttempts {
   readonly #allowances = new Map<string, Allowance>()
 
   constructor(private readonly nowMs: () => number = () => performance.now()) {}
 
-  /** Before a password is looked at, so that guesses under way at the same time count as well. False: none is left. */
+  /** Takes an attempt before the password is checked, so that concurrent attempts count too. Returns `false` if none is left. */
   take(address: string): boolean {
     const allowance = this.#allowanceOf(address)
     if (allowance.left < 1) return false
@@ -22,8 +22,8 @@ export class Guesses {
     return true
   }
 
-  /** It was right. */
-  giveBack(address: string): void {
+  /** Returns an attempt whose password was correct. */
+  refund(address: string): void {
     const allowance = this.#allowanceOf(address)
     allowance.left = Math.min(burst, allowance.left + 1)
   }
@@ -32,18 +32,18 @@ export class Guesses {
     const nowMs = this.nowMs()
     const known = this.#allowances.get(address)
     if (known) {
-      known.left = Math.min(burst, known.left + ((nowMs - known.atMs) / 60_000) * perMinute)
-      known.atMs = nowMs
+      known.left = Math.min(burst, known.left + ((nowMs - known.updatedAtMs) / 60_000) * perMinute)
+      known.updatedAtMs = nowMs
       return known
     }
-    const made: Allowance = { left: burst, atMs: nowMs }
+    const created: Allowance = { left: burst, updatedAtMs: nowMs }
     if (this.#allowances.size >= maxAddresses) this.#allowances.delete(this.#allowances.keys().next().value!)
-    this.#allowances.set(address, made)
-    return made
+    this.#allowances.set(address, created)
+    return created
   }
 }
 
-/** Where a caller's connection comes from, as `host:port` of grpc-js tells it: an IPv6 network of 64 bits counts as one. */
+/** Returns the address in a `host:port` of grpc-js. For IPv6, it returns the network of 64 bits. */
 export function addressOf(peer: string): string {
   const address = peer.slice(0, peer.lastIndexOf(':')).replace(/^\[|\]$/g, '')
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]

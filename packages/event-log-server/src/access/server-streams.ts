@@ -1,9 +1,9 @@
-/** Where the recorded server writes down when it became the leader. Groups are never given any of it. */
+/** The stream in which the recorded server records each of its elections. Groups never receive its events. */
 export const epochStream = '$epoch-information'
 
-const ownPrefixes = ['$persistentSubscriptionConfig', '$persistentsubscription-', '$user-', epochStream]
+const prefixes = ['$persistentSubscriptionConfig', '$persistentsubscription-', '$user-', epochStream]
 
-/** Streams that this server keeps for itself: other calls than appends change them. */
-export function isOwnStream(stream: string): boolean {
-  return ownPrefixes.some((prefix) => stream.startsWith(prefix))
+/** Returns whether the server reserves a stream for itself. Clients change such a stream with calls other than appends. */
+export function isServerStream(stream: string): boolean {
+  return prefixes.some((prefix) => stream.startsWith(prefix))
 }

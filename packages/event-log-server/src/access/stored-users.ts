@@ -6,16 +6,12 @@ export interface User {
   readonly groups: readonly string[]
 }
 
-/** A user as kept in the log. */
+/** A user that is stored in the log. */
 export interface StoredUser extends User {
   readonly fullName: string
   readonly disabled: boolean
   readonly salt: string
   readonly hash: string
-}
-
-export function userStream(login: string): string {
-  return `$user-${login}`
 }
 
 export interface FoundUser {
@@ -24,7 +20,10 @@ export interface FoundUser {
   readonly changedAtMs: number
 }
 
-/** Undefined when the log has no such user. */
+export function userStream(login: string): string {
+  return `$user-${login}`
+}
+
 export function findUser({ reader }: StreamStore, login: string): FoundUser | undefined {
   const last = reader.last(userStream(login))
   const user = last && (parseObject(last.data) as StoredUser | undefined)
@@ -42,7 +41,7 @@ export function hashPassword(password: string, salt: string): Promise<string> {
   })
 }
 
-/** In a time that does not tell how alike they are. */
+/** Compares texts in a time that does not depend on how similar they are. */
 export function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))

@@ -2,19 +2,18 @@ import type { AppendReq, AppendResp } from '@eventstore/db-client/generated/stre
 import { type handleClientStreamingCall, type ServerReadableStream, status } from '@grpc/grpc-js'
 import { maxAppendBytes } from '@transferd/event-log'
 import type { Outcome } from '@transferd/event-log/streams'
-import { positionText } from '@transferd/event-log/streams'
-import { CallError, streamDeleted, toCallError, unforeseen } from '../wire/call-error.js'
+import { CallError, streamDeleted, toCallError, unexpectedError } from '../wire/call-error.js'
 import { streams } from '../wire/generated-protocol.js'
-import { type ExpectedOnWire, empty, expectedOf, streamName } from '../wire/wire-values.js'
-import { given, type ServerContext } from './call-handlers.js'
+import { type ExpectedOnWire, empty, parseExpected, parseStream, setPosition } from '../wire/wire-values.js'
+import { required, type ServerContext } from './call-handlers.js'
 import { ProposedEvents } from './proposed-events.js'
 
-/** `Streams.Append`: one append per call. */
+/** Handles `Streams.Append`, which executes one append per call. */
 export function appendCall(context: ServerContext): handleClientStreamingCall<AppendReq, AppendResp> {
-  return (call, answer) => {
+  return (call, respond) => {
     append(context, call).then(
-      (response) => answer(null, response),
-      (error) => answer(toCallError(error, context.onFault)),
+      (response) => respond(null, response),
+      (error) => respond(toCallError(error, context.onFault)),
     )
   }
 }
@@ -23,22 +22,27 @@ async function append(
   { store, access }: ServerContext,
   call: ServerReadableStream<AppendReq, AppendResp>,
 ): Promise<AppendResp> {
-  const user = await access.caller(call)
-  access.mustBeKnownToSend(user)
-  // Nobody listened for data so far, so nothing is lost; nor is it held for those who may not even ask.
-  const { options: sent, proposed } = await received(call)
-  const options = given(sent)
-  const stream = streamName(options.getStreamIdentifier())
-  const wanted = expectedOf(options, options.getRevision())
-  access.mayUse(user, 'write', stream)
-  if (proposed.refusal === 'malformed') throw unforeseen()
-  if (proposed.refusal === 'too_large') throw appendTooLarge()
-  const outcome = await store.append(stream, wanted.expected, proposed.events)
-  return responseOf(stream, wanted, outcome)
+  const user = await access.authenticate(call)
+  access.requireSender(user)
+  // No data was read so far, so none is lost, and none was buffered for callers without access.
+  const request = await receive(call)
+  const options = required(request.options)
+  const stream = parseStream(options.getStreamIdentifier())
+  const expected = parseExpected(options, options.getRevision())
+  access.requireRight(user, 'write', stream)
+  const { rejection, events } = request.proposed
+  if (rejection === 'malformed') throw unexpectedError()
+  if (rejection === 'too_large') {
+    throw new CallError(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxAppendBytes} Exceeded.`, {
+      exception: 'maximum-append-size-exceeded',
+      'maximum-append-size': `${maxAppendBytes}`,
+    })
+  }
+  return responseTo(stream, expected, await store.append(stream, expected.expected, events))
 }
 
-/** All of the request; what is too large is read to its end as well, and dropped. */
-function received(
+/** Receives the whole request. Of one that is too large, it discards the rest. */
+function receive(
   call: ServerReadableStream<AppendReq, AppendResp>,
 ): Promise<{ options: AppendReq.Options | undefined; proposed: ProposedEvents }> {
   return new Promise((resolve, reject) => {
@@ -51,32 +55,22 @@ function received(
     })
     call.on('end', () => resolve({ options, proposed }))
     call.on('error', reject)
-    const gone = () => reject(new CallError(status.CANCELLED, 'The client has gone.'))
-    if (call.cancelled) gone()
-    call.on('cancelled', gone)
+    const onCancelled = () => reject(new CallError(status.CANCELLED, 'The client has disconnected.'))
+    if (call.cancelled) onCancelled()
+    call.on('cancelled', onCancelled)
   })
 }
 
-export function appendTooLarge(): CallError {
-  return new CallError(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxAppendBytes} Exceeded.`, {
-    exception: 'maximum-append-size-exceeded',
-    'maximum-append-size': `${maxAppendBytes}`,
-  })
-}
-
-function responseOf(stream: string, wanted: ExpectedOnWire, outcome: Outcome): AppendResp {
+function responseTo(stream: string, expected: ExpectedOnWire, outcome: Outcome): AppendResp {
   switch (outcome.kind) {
     case 'ok': {
       const success = new streams.AppendResp.Success().setCurrentRevision(`${outcome.revision}`)
       if (outcome.position === undefined) success.setNoPosition(empty())
-      else {
-        const text = positionText(outcome.position)
-        success.setPosition(new streams.AppendResp.Position().setCommitPosition(text).setPreparePosition(text))
-      }
+      else success.setPosition(setPosition(new streams.AppendResp.Position(), outcome.position))
       return new streams.AppendResp().setSuccess(success)
     }
     case 'wrong_revision':
-      return new streams.AppendResp().setWrongExpectedVersion(wrongVersion(wanted, outcome.actual))
+      return new streams.AppendResp().setWrongExpectedVersion(wrongVersion(expected, outcome.actual))
     case 'deleted':
       throw streamDeleted(stream)
     default:
@@ -84,7 +78,7 @@ function responseOf(stream: string, wanted: ExpectedOnWire, outcome: Outcome): A
   }
 }
 
-/** The fields of servers before 20.6.1 are set too, for clients that look at them. */
+/** Returns the error with the fields of servers before 20.6.1 too, for clients that read those. */
 function wrongVersion({ expected, revision }: ExpectedOnWire, actual: number): AppendResp.WrongExpectedVersion {
   const wrong = new streams.AppendResp.WrongExpectedVersion()
   if (actual < 0) wrong.setCurrentNoStream(empty()).setNoStream2060(empty())

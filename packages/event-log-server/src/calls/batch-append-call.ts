@@ -3,39 +3,46 @@ import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/gene
 import { type handleBidiStreamingCall, type ServerDuplexStream, status } from '@grpc/grpc-js'
 import { maxAppendBytes, StoreUnavailableError } from '@transferd/event-log'
 import type { Outcome } from '@transferd/event-log/streams'
-import { positionText } from '@transferd/event-log/streams'
 import type { Message } from 'google-protobuf'
 import type { User } from '../access/stored-users.js'
 import { CallError } from '../wire/call-error.js'
 import { protobufAny, shared, status as statusMessages, streams } from '../wire/generated-protocol.js'
-import { type ExpectedOnWire, expectedOf, googleEmpty, identifierOf, idOf, streamName } from '../wire/wire-values.js'
+import {
+  type ExpectedOnWire,
+  googleEmpty,
+  parseExpected,
+  parseId,
+  parseStream,
+  setPosition,
+  streamIdentifier,
+} from '../wire/wire-values.js'
 import { duplex, endWith, type ServerContext } from './call-handlers.js'
 import { ProposedEvents } from './proposed-events.js'
 
-/** Appends of one call that are being written, or whose answers the client has not taken; then reading from it pauses. */
+/** The number and size of appends without a delivered response at which a call stops reading requests. */
 const maxWriting = 1_000
 const maxWritingBytes = 16 * 1024 * 1024
-/** Appends of one call of which only a part has come. */
+/** The maximum number and size of incomplete appends of a call. */
 const maxPartial = 1_000
 const maxPartialBytes = 128 * 1024 * 1024
 
 type Call = ServerDuplexStream<BatchAppendReq, BatchAppendResp>
 
-interface Partial {
+interface PartialAppend {
   readonly options: BatchAppendReq.Options
   readonly proposed: ProposedEvents
 }
 
-/** `Streams.BatchAppend`: any number of appends in one call, each answered under its correlation id. */
+/** Handles `Streams.BatchAppend`: any number of appends per call, each with a response under its correlation id. */
 export function batchAppendCall(context: ServerContext): handleBidiStreamingCall<BatchAppendReq, BatchAppendResp> {
   return duplex(context, (call: Call, user) => {
-    context.access.mustBeKnownToSend(user)
+    context.access.requireSender(user)
     new BatchAppend(context, call, user).start()
   })
 }
 
 class BatchAppend {
-  readonly #partial = new Map<string, Partial>()
+  readonly #partial = new Map<string, PartialAppend>()
   #partialBytes = 0
   #writing = 0
   #writingBytes = 0
@@ -50,7 +57,7 @@ class BatchAppend {
   start(): void {
     this.call.on('data', (request: BatchAppendReq) => {
       try {
-        this.#take(request)
+        this.#receive(request)
       } catch (error) {
         this.call.removeAllListeners('data')
         endWith(this.call, error, this.context)
@@ -58,22 +65,22 @@ class BatchAppend {
     })
     this.call.on('end', () => {
       this.#hasEnded = true
-      this.#endWhenDone()
+      this.#endIfDone()
     })
   }
 
-  #take(request: BatchAppendReq): void {
+  #receive(request: BatchAppendReq): void {
     const correlation = request.getCorrelationId()
-    const id = idOf(correlation)
+    const id = parseId(correlation)
     if (correlation === undefined || id === undefined)
       throw new CallError(status.INVALID_ARGUMENT, 'No correlation id.')
     const options = request.getOptions()
     const partial = this.#partial.get(id) ?? (options && { options, proposed: new ProposedEvents() })
-    if (partial === undefined) return // its first part was answered already
+    if (partial === undefined) return // the append already has a response
     this.#partial.set(id, partial)
-    const before = partial.proposed.bytes
+    const bytesBefore = partial.proposed.bytes
     for (const message of request.getProposedMessagesList()) partial.proposed.add(message)
-    this.#partialBytes += partial.proposed.bytes - before
+    this.#partialBytes += partial.proposed.bytes - bytesBefore
     if (this.#partial.size > maxPartial || this.#partialBytes > maxPartialBytes)
       throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many unfinished appends.')
     if (!request.getIsFinal()) return
@@ -82,12 +89,12 @@ class BatchAppend {
     this.#write(correlation, partial)
   }
 
-  #write(correlation: UUID, partial: Partial): void {
+  #write(correlation: UUID, partial: PartialAppend): void {
     const { bytes } = partial.proposed
     this.#writing += 1
     this.#writingBytes += bytes
     if (this.#isBusy) this.call.pause()
-    this.#answer(partial)
+    this.#append(partial)
       .then((response) => this.call.write(response.setCorrelationId(correlation), () => this.#written(bytes)))
       .catch((error) => endWith(this.call, error, this.context))
   }
@@ -96,76 +103,77 @@ class BatchAppend {
     this.#writing -= 1
     this.#writingBytes -= bytes
     if (!this.#isBusy) this.call.resume()
-    this.#endWhenDone()
+    this.#endIfDone()
   }
 
   get #isBusy(): boolean {
     return this.#writing >= maxWriting || this.#writingBytes >= maxWritingBytes
   }
 
-  #endWhenDone(): void {
+  #endIfDone(): void {
     if (this.#hasEnded && this.#writing === 0) this.call.end()
   }
 
-  async #answer({ options, proposed }: Partial): Promise<BatchAppendResp> {
+  async #append({ options, proposed }: PartialAppend): Promise<BatchAppendResp> {
     const response = new streams.BatchAppendResp()
     const identifier = options.getStreamIdentifier()
     if (identifier) response.setStreamIdentifier(identifier)
     const { store, access } = this.context
     let stream: string
-    let wanted: ExpectedOnWire
+    let expected: ExpectedOnWire
     try {
-      stream = streamName(identifier)
-      wanted = expectedOf(options, options.getStreamPosition())
+      stream = parseStream(identifier)
+      expected = parseExpected(options, options.getStreamPosition())
     } catch {
-      return response.setError(badRequest('The stream name or the expected revision is not valid.'))
+      return response.setError(badRequest('The stream name or the expected revision is invalid.'))
     }
     const deadline = options.getDeadline()
     if (deadline && deadline.toDate().getTime() <= Date.now()) return response.setError(timedOut())
     if (!access.isAllowed(this.user, 'write', stream)) {
-      return response.setError(refused(status.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied()))
+      return response.setError(rejected(status.PERMISSION_DENIED, 'AccessDenied', new shared.AccessDenied()))
     }
-    if (proposed.refusal === 'malformed') {
-      return response.setError(badRequest('An event needs an id that is a UUID, and a type.'))
+    if (proposed.rejection === 'malformed') {
+      return response.setError(badRequest('An event requires a UUID as its id, and a type.'))
     }
-    if (proposed.refusal === 'too_large') {
+    if (proposed.rejection === 'too_large') {
       const detail = new shared.MaximumAppendSizeExceeded().setMaxappendsize(maxAppendBytes)
-      return response.setError(refused(status.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', detail))
+      return response.setError(rejected(status.INVALID_ARGUMENT, 'MaximumAppendSizeExceeded', detail))
     }
     try {
-      const outcome = await store.append(stream, wanted.expected, proposed.events)
-      return settle(response, stream, wanted, outcome)
+      return setOutcome(response, stream, expected, await store.append(stream, expected.expected, proposed.events))
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error
-      return response.setError(timedOut()) // whether it was written is not known, as after a time-out
+      return response.setError(timedOut()) // the outcome is unknown, as after a timeout
     }
   }
 }
 
-function settle(response: BatchAppendResp, stream: string, wanted: ExpectedOnWire, outcome: Outcome): BatchAppendResp {
+function setOutcome(
+  response: BatchAppendResp,
+  stream: string,
+  expected: ExpectedOnWire,
+  outcome: Outcome,
+): BatchAppendResp {
   switch (outcome.kind) {
     case 'ok': {
       const success = new streams.BatchAppendResp.Success().setCurrentRevision(`${outcome.revision}`)
       if (outcome.position === undefined) success.setNoPosition(googleEmpty())
-      else {
-        const text = positionText(outcome.position)
-        success.setPosition(new shared.AllStreamPosition().setCommitPosition(text).setPreparePosition(text))
-      }
+      else success.setPosition(setPosition(new shared.AllStreamPosition(), outcome.position))
       return response.setSuccess(success)
     }
     case 'wrong_revision':
-      return response.setError(wrongRevision(wanted, outcome.actual))
+      return response.setError(wrongRevision(expected, outcome.actual))
     case 'deleted': {
-      const detail = new shared.StreamDeleted().setStreamIdentifier(identifierOf(stream))
-      return response.setError(refused(status.NOT_FOUND, 'StreamDeleted', detail))
+      const detail = new shared.StreamDeleted().setStreamIdentifier(streamIdentifier(stream))
+      return response.setError(rejected(status.NOT_FOUND, 'StreamDeleted', detail))
     }
     default:
       return outcome satisfies never
   }
 }
 
-/** google.rpc.Status of an append that was refused; the call goes on. */
-function refused(code: number, name: string, detail: Message) {
+/** Returns the google.rpc.Status of a rejected append. The call continues. */
+function rejected(code: number, name: string, detail: Message) {
   const details = new protobufAny.Any()
   details.pack(detail.serializeBinary(), `event_store.client.${name}`)
   return new statusMessages.Status().setCode(code).setMessage(name).setDetails(details)
@@ -179,13 +187,13 @@ function wrongRevision({ expected, revision }: ExpectedOnWire, actual: number) {
   else if (expected === 'no_stream') detail.setExpectedNoStream(googleEmpty())
   else if (expected === 'stream_exists') detail.setExpectedStreamExists(googleEmpty())
   else detail.setExpectedStreamPosition(revision ?? `${expected}`)
-  return refused(status.ALREADY_EXISTS, 'WrongExpectedVersion', detail)
+  return rejected(status.ALREADY_EXISTS, 'WrongExpectedVersion', detail)
 }
 
 function badRequest(message: string) {
-  return refused(status.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(message))
+  return rejected(status.INVALID_ARGUMENT, 'BadRequest', new shared.BadRequest().setMessage(message))
 }
 
 function timedOut() {
-  return refused(status.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout())
+  return rejected(status.DEADLINE_EXCEEDED, 'Timeout', new shared.Timeout())
 }

@@ -6,36 +6,36 @@ import type {
   ServerWritableStream,
 } from '@grpc/grpc-js'
 import type { StreamStore } from '@transferd/event-log/streams'
-import type { Access } from '../access/access-control.js'
-import type { Asking } from '../access/authenticator.js'
+import type { AccessControl } from '../access/access-control.js'
+import type { IncomingCall } from '../access/authenticator.js'
 import type { User } from '../access/stored-users.js'
 import type { MatchingBudgets } from '../filters/matching-budget.js'
-import { toCallError, unforeseen } from '../wire/call-error.js'
+import { toCallError, unexpectedError } from '../wire/call-error.js'
 
-/** What every service works with. */
+/** The dependencies of all services. */
 export interface ServerContext {
   readonly store: StreamStore
-  readonly access: Access
+  readonly access: AccessControl
   readonly isWritable: boolean
-  /** Time for the expressions of filters. */
+  /** The time budgets for the expressions of filters. */
   readonly matching: MatchingBudgets
-  /** A fault of the server: it ends one call, never the process. */
+  /** Called for a fault of the server, which ends a call but never the process. */
   readonly onFault: (error: unknown) => void
 }
 
 export function unary<Request, Response>(
   context: ServerContext,
-  handle: (request: Request, asking: Asking) => Promise<Response>,
+  handle: (request: Request, call: IncomingCall) => Promise<Response>,
 ): handleUnaryCall<Request, Response> {
-  return (call, answer) => {
+  return (call, respond) => {
     handle(call.request, call).then(
-      (response) => answer(null, response),
-      (error) => answer(toCallError(error, context.onFault)),
+      (response) => respond(null, response),
+      (error) => respond(toCallError(error, context.onFault)),
     )
   }
 }
 
-/** Answers with any number of messages, until the handler is done or the client has gone. */
+/** Handles a call that responds with any number of messages until the handler ends or the client disconnects. */
 export function streaming<Request, Response>(
   context: ServerContext,
   handle: (call: ServerWritableStream<Request, Response>, signal: AbortSignal) => Promise<void>,
@@ -51,41 +51,39 @@ export function streaming<Request, Response>(
   }
 }
 
-/** Begins when it is known who calls: nobody listens for data before, so nothing is lost meanwhile, nor held for strangers. */
+/** Starts a call after authentication. Until then no data is read, so none is lost, and none is buffered for unknown callers. */
 export function duplex<Request, Response>(
   context: ServerContext,
-  begin: (call: ServerDuplexStream<Request, Response>, user: User | undefined) => void,
+  start: (call: ServerDuplexStream<Request, Response>, user: User | undefined) => void,
 ): handleBidiStreamingCall<Request, Response> {
   return (call) => {
-    call.on('error', () => {}) // without a listener it would end the process
-    const begun = context.access.caller(call).then((user) => begin(call, user))
-    begun.catch((error) => endWith(call, error, context))
+    call.on('error', () => {}) // without a listener, an error would end the process
+    const started = context.access.authenticate(call).then((user) => start(call, user))
+    started.catch((error) => endWith(call, error, context))
   }
 }
 
-/** The options of a request, without which it means nothing. @throws CallError */
-export function given<Options>(options: Options | undefined): Options {
-  if (options === undefined) throw unforeseen()
-  return options
+/** Returns a required part of a request. @throws CallError if it is missing */
+export function required<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw unexpectedError()
+  return part
 }
 
-type Streaming = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>
+type StreamingCall = ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>
 
-/** Aborts when the client has gone. */
-export function signalOf(call: Streaming): AbortSignal {
-  const gone = new AbortController()
-  call.on('cancelled', () => gone.abort())
-  call.on('close', () => gone.abort())
-  call.on('error', () => gone.abort())
-  return gone.signal
+/** Returns a signal that aborts when the client disconnects. */
+export function signalOf(call: StreamingCall): AbortSignal {
+  const disconnected = new AbortController()
+  for (const event of ['cancelled', 'close', 'error']) call.on(event, () => disconnected.abort())
+  return disconnected.signal
 }
 
-/** What may be under way to one client. The transport's own limit is 16 messages, which costs a third of the speed. */
+/** The limits for messages in flight to a client. The transport's own limit of 16 messages would cost a third of the throughput. */
 const maxPendingMessages = 256
 const maxPendingBytes = 1024 * 1024
 
-/** Writes, and tells when to wait for a slow client: what it has not taken is not held in memory without bound. */
-export class Outlet<Response> {
+/** Writes responses and makes the caller wait for a slow client, so that unread responses use limited memory. */
+export class ThrottledWriter<Response> {
   #messages = 0
   #bytes = 0
   #wake: (() => void) | undefined
@@ -97,7 +95,7 @@ export class Outlet<Response> {
     signal.addEventListener('abort', () => this.#wake?.())
   }
 
-  /** False when {@link drained} must be waited for before the next. */
+  /** Returns `false` if the caller must wait for {@link drained} before the next write. */
   write(response: Response, bytes = 0): boolean {
     if (this.signal.aborted) return false
     this.#messages += 1
@@ -110,7 +108,7 @@ export class Outlet<Response> {
     return this.#messages < maxPendingMessages && this.#bytes < maxPendingBytes
   }
 
-  /** False when the client has gone. */
+  /** Waits for the client. Returns `false` if it has disconnected. */
   async drained(): Promise<boolean> {
     if (!this.signal.aborted && this.#messages > 0) {
       await new Promise<void>((resolve) => {
@@ -122,7 +120,7 @@ export class Outlet<Response> {
   }
 }
 
-/** Ends a streaming call with whatever was thrown. */
-export function endWith(call: Streaming, error: unknown, { onFault }: ServerContext): void {
+/** Ends a streaming call with an error. */
+export function endWith(call: StreamingCall, error: unknown, { onFault }: ServerContext): void {
   call.emit('error', toCallError(error, onFault))
 }

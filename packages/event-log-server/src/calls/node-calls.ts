@@ -4,7 +4,7 @@ import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monito
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
 import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
 import { admins, operators } from '../access/access-control.js'
-import type { Asking } from '../access/authenticator.js'
+import type { IncomingCall } from '../access/authenticator.js'
 import { CallError } from '../wire/call-error.js'
 import {
   features,
@@ -19,12 +19,12 @@ import {
   streamsServices,
   usersServices,
 } from '../wire/generated-protocol.js'
-import { empty, uuidOf } from '../wire/wire-values.js'
+import { empty, toUuid } from '../wire/wire-values.js'
 import { type ServerContext, streaming, unary } from './call-handlers.js'
 
-/** The server whose answers these are; clients decide by it what they may ask. */
-const followedVersion = '23.10.6'
-/** 100 ns since the year 1, as .NET counts. */
+/** The version of the recorded server, by which clients decide which features they use. */
+const recordedVersion = '23.10.6'
+/** The .NET time unit of 100 ns, counted from the year 1. */
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
 const dayMs = 86_400_000
@@ -36,7 +36,7 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** What a node says of itself: its features, its cluster of one, its statistics, and the operations that make sense. */
+/** Adds the services of a node: its features, its cluster of one, its statistics, and the applicable operations. */
 export function addNodeServices(
   server: Server,
   context: ServerContext,
@@ -57,7 +57,7 @@ export function addNodeServices(
 }
 
 function supportedMethods() {
-  const supported = new features.SupportedMethods().setEventStoreServerVersion(followedVersion)
+  const supported = new features.SupportedMethods().setEventStoreServerVersion(recordedVersion)
   for (const service of [
     streamsServices.StreamsService,
     persistentServices.PersistentSubscriptionsService,
@@ -85,7 +85,7 @@ function clusterOfOne(instance: string, { host, port }: Endpoint, isWritable: bo
   const { MemberInfo, EndPoint, ClusterInfo } = gossip
   const { LEADER, READONLYREPLICA } = MemberInfo.VNodeState
   const member = new MemberInfo()
-    .setInstanceId(uuidOf(instance, false))
+    .setInstanceId(toUuid(instance, false))
     .setTimeStamp(`${BigInt(Date.now()) * ticksPerMs + ticksAt1970}`)
     .setState(isWritable ? LEADER : READONLYREPLICA)
     .setIsAlive(true)
@@ -94,8 +94,8 @@ function clusterOfOne(instance: string, { host, port }: Endpoint, isWritable: bo
 }
 
 async function sendStats({ access, store }: ServerContext, call: StatsCall, signal: AbortSignal): Promise<void> {
-  access.mayLook(await access.caller(call))
-  // A timer of more than 24 days fires at once.
+  access.requireStatistics(await access.authenticate(call))
+  // A timer of more than 24 days fires immediately.
   const everyMs = Math.min(dayMs, Math.max(1_000, Number(call.request.getRefreshTimePeriodInMs())))
   while (!signal.aborted) {
     const stats = new monitoring.StatsResp()
@@ -110,16 +110,16 @@ async function sendStats({ access, store }: ServerContext, call: StatsCall, sign
 
 function operationHandlers(context: ServerContext, restartSubscriptions: () => Promise<void>) {
   const asOperator = (run: () => unknown) =>
-    unary(context, async (_request: unknown, asking: Asking) => {
+    unary(context, async (_request: unknown, call: IncomingCall) => {
       const { access } = context
-      access.mustBeIn(await access.caller(asking), [admins, operators])
+      access.requireGroup(await access.authenticate(call), [admins, operators])
       return run()
     })
-  const notOffered = () => {
-    throw new CallError(status.UNIMPLEMENTED, 'This log is one file of one node: there is nothing of the kind to do.')
+  const unsupported = () => {
+    throw new CallError(status.UNIMPLEMENTED, 'This operation does not apply to a log in one file on one node.')
   }
   return {
-    // Nothing is ever removed from the log: a scavenge has nothing to do and is done.
+    // The log never removes events, so a scavenge has nothing to do.
     startScavenge: asOperator(() => {
       const { STARTED } = operations.ScavengeResp.ScavengeResult
       return new operations.ScavengeResp().setScavengeId(randomUUID()).setScavengeResult(STARTED)
@@ -133,8 +133,8 @@ function operationHandlers(context: ServerContext, restartSubscriptions: () => P
       await restartSubscriptions()
       return empty()
     }),
-    shutdown: asOperator(notOffered),
-    resignNode: asOperator(notOffered),
-    setNodePriority: asOperator(notOffered),
+    shutdown: asOperator(unsupported),
+    resignNode: asOperator(unsupported),
+    setNodePriority: asOperator(unsupported),
   }
 }

@@ -1,9 +1,9 @@
 import type { UUID } from '@eventstore/db-client/generated/shared_pb.js'
 import { maxAppendBytes } from '@transferd/event-log'
 import type { EventContent } from '@transferd/event-log/streams'
-import { idOf } from '../wire/wire-values.js'
+import { parseId } from '../wire/wire-values.js'
 
-/** Of metadata and types in one append, which do not count into the real limit. */
+/** The maximum size of metadata and types in an append. EventStoreDB's limit does not include them. */
 const maxOtherBytes = 64 * 1024 * 1024
 const eventOverhead = 64
 
@@ -14,35 +14,33 @@ interface ProposedMessage {
   getCustomMetadata_asU8(): Uint8Array
 }
 
-export type Refusal = 'too_large' | 'malformed'
-
-/** Collects the events of one append, and no more of them than an append may hold. */
+/** Collects the events of an append, up to the maximum size. */
 export class ProposedEvents {
   events: EventContent[] = []
-  refusal: Refusal | undefined
+  rejection: 'too_large' | 'malformed' | undefined
   #dataBytes = 0
   #otherBytes = 0
 
-  /** Held in memory. */
+  /** The number of bytes in memory. */
   get bytes(): number {
-    return this.refusal === 'too_large' ? 0 : this.#dataBytes + this.#otherBytes
+    return this.rejection === 'too_large' ? 0 : this.#dataBytes + this.#otherBytes
   }
 
   add(message: ProposedMessage): void {
-    if (this.refusal === 'too_large') return
+    if (this.rejection === 'too_large') return
     const data = message.getData_asU8()
     const metadata = message.getCustomMetadata_asU8()
     const type = message.getMetadataMap().get('type') ?? ''
     this.#dataBytes += data.length
     this.#otherBytes += metadata.length + type.length + eventOverhead
     if (this.#dataBytes > maxAppendBytes || this.#otherBytes > maxOtherBytes) {
-      this.refusal = 'too_large'
+      this.rejection = 'too_large'
       this.events = []
       return
     }
-    const id = idOf(message.getId())
+    const id = parseId(message.getId())
     if (id === undefined || type === '') {
-      this.refusal = 'malformed'
+      this.rejection = 'malformed'
       return
     }
     const isJson = message.getMetadataMap().get('content-type') === 'application/json'

@@ -1,17 +1,17 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { handleServerStreamingCall, ServerWritableStream } from '@grpc/grpc-js'
 import type { Direction } from '@transferd/event-log/streams'
-import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
-import { streamDeleted, unforeseen } from '../wire/call-error.js'
+import { matcherOf, parseFilter } from '../filters/event-filter.js'
+import { streamDeleted, unexpectedError } from '../wire/call-error.js'
 import { readResponse, resolve } from '../wire/event-messages.js'
 import { streams } from '../wire/generated-protocol.js'
-import { identifierOf, isMaxUint64, placeOf, revisionOf, streamName } from '../wire/wire-values.js'
-import { given, Outlet, type ServerContext, streaming } from './call-handlers.js'
-import { pageEvents, type Reading } from './read-output.js'
+import { isMaxUint64, parsePosition, parseRevision, parseStream, streamIdentifier } from '../wire/wire-values.js'
+import { required, type ServerContext, streaming, ThrottledWriter } from './call-handlers.js'
+import { pageEvents, type ReadContext } from './read-context.js'
 import { subscribeToAll } from './subscribe-to-all.js'
 import { subscribeToStream } from './subscribe-to-stream.js'
 
-/** `Streams.Read`: reads and subscriptions of a stream and of the whole log. */
+/** Handles `Streams.Read`: reads and subscriptions of a stream and of the whole log. */
 export function readCall(context: ServerContext): handleServerStreamingCall<ReadReq, ReadResp> {
   return streaming(context, (call, signal) => read(context, call, signal))
 }
@@ -22,34 +22,33 @@ async function read(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, access } = context
-  const options = given(call.request.getOptions())
-  const user = await access.caller(call)
+  const options = required(call.request.getOptions())
+  const user = await access.authenticate(call)
   const structuredIds = options.getUuidOption()?.hasStructured() ?? false
   const followLinks = options.getResolveLinks()
   const { reader } = store
-  const outlet = new Outlet(call, signal)
-  const mayFollow = (stream: string) => access.mayFollow(user, stream)
-  const reading: Reading = {
+  const writer = new ThrottledWriter(call, signal)
+  const canFollow = (stream: string) => access.canFollowLink(user, stream)
+  const reading: ReadContext = {
     reader,
-    outlet,
+    writer,
     signal,
     matching: context.matching.ofPeer(call.getPeer()),
     send: (event) => {
-      const response = readResponse(followLinks ? resolve(event, reader, mayFollow) : { event }, structuredIds)
-      return outlet.write(response, event.data.length + event.metadata.length)
+      const response = readResponse(followLinks ? resolve(event, reader, canFollow) : { event }, structuredIds)
+      return writer.write(response, event.data.length + event.metadata.length)
     },
   }
   const ofStream = options.getStream()
   if (ofStream !== undefined) {
-    const stream = streamName(ofStream.getStreamIdentifier())
-    access.mayUse(user, 'read', stream)
+    const stream = parseStream(ofStream.getStreamIdentifier())
+    access.requireRight(user, 'read', stream)
     if (options.hasSubscription()) await subscribeToStream(store, reading, stream, ofStream)
     else await readStream(reading, stream, ofStream, options)
     return
   }
-  const ofAll = options.getAll()
-  if (ofAll === undefined) throw unforeseen()
-  access.mayUse(user, 'read', '$all')
+  const ofAll = required(options.getAll())
+  access.requireRight(user, 'read', '$all')
   if (options.hasSubscription()) await subscribeToAll(store, reading, ofAll, options.getFilter())
   else await readAll(reading, ofAll, options)
 }
@@ -59,99 +58,95 @@ function directionOf(options: ReadReq.Options): Direction {
 }
 
 async function readStream(
-  { reader, outlet, send }: Reading,
+  { reader, writer, send }: ReadContext,
   stream: string,
   from: ReadReq.Options.StreamOptions,
   options: ReadReq.Options,
 ): Promise<void> {
   const direction = directionOf(options)
   const maxCount = Number(options.getCount())
-  const start = startRevision(from, direction)
-  if (maxCount === 0) throw unforeseen()
+  let next = startRevision(from, direction)
+  if (maxCount === 0) throw unexpectedError()
   const view = reader.view(stream)
   if (view.isTombstoned) throw streamDeleted(stream)
   if (view.isMissing) {
-    const notFound = new streams.ReadResp.StreamNotFound().setStreamIdentifier(identifierOf(stream))
-    outlet.write(new streams.ReadResp().setStreamNotFound(notFound))
+    const notFound = new streams.ReadResp.StreamNotFound().setStreamIdentifier(streamIdentifier(stream))
+    writer.write(new streams.ReadResp().setStreamNotFound(notFound))
     return
   }
   let count = 0
-  let at = start
-  while (count < maxCount && at >= 0) {
-    const events = reader.streamPage(view, direction, at, Math.min(pageEvents, maxCount - count))
-    for (const event of events) if (!send(event) && !(await outlet.drained())) return
+  while (count < maxCount && next >= 0) {
+    const events = reader.streamPage(view, direction, next, Math.min(pageEvents, maxCount - count))
+    for (const event of events) if (!send(event) && !(await writer.drained())) return
     const last = events.at(-1)
     if (last === undefined) break
     count += events.length
-    at = last.revision + (direction === 'forwards' ? 1 : -1)
+    next = last.revision + (direction === 'forwards' ? 1 : -1)
   }
   if ((options.getControlOption()?.getCompatibility() ?? 0) < 1) return
-  if (count === 0) outlet.write(new streams.ReadResp().setFirstStreamPosition(`${view.current + 1}`))
-  outlet.write(new streams.ReadResp().setLastStreamPosition(`${view.current}`))
+  if (count === 0) writer.write(new streams.ReadResp().setFirstStreamPosition(`${view.current + 1}`))
+  writer.write(new streams.ReadResp().setLastStreamPosition(`${view.current}`))
 }
 
-/** Forwards there is nothing to read from the end, which the real server takes for a mistake. */
+/** Returns the first revision to read. Reading forwards from the end is an error, as in EventStoreDB. */
 function startRevision(from: ReadReq.Options.StreamOptions, direction: Direction): number {
   if (from.hasStart()) return 0
   const isEnd = from.hasEnd() || isMaxUint64(from.getRevision())
-  if (!isEnd) return revisionOf(from.getRevision())
-  if (direction === 'forwards') throw unforeseen()
+  if (!isEnd) return parseRevision(from.getRevision())
+  if (direction === 'forwards') throw unexpectedError()
   return Number.MAX_SAFE_INTEGER - 1
 }
 
 async function readAll(
-  { reader, outlet, send, signal, matching }: Reading,
+  { reader, writer, send, signal, matching }: ReadContext,
   from: ReadReq.Options.AllOptions,
   options: ReadReq.Options,
 ): Promise<void> {
   const direction = directionOf(options)
   const maxCount = Number(options.getCount())
-  const spec = filterSpecOf(options.getFilter())
-  const matches = spec && matcherOf(spec, matching)
-  let at = startPosition(from, direction, reader.lastPosition())
+  const filter = parseFilter(options.getFilter())
+  const matcher = filter && matcherOf(filter, matching)
+  let next = startPosition(from, direction, reader.lastPosition())
   let count = 0
-  while (count < maxCount && at >= 1) {
-    const events = reader.allPage(direction, at, pageEvents)
-    const wanted = await matches?.(events)
+  while (count < maxCount && next >= 1) {
+    const events = reader.allPage(direction, next, pageEvents)
+    const matches = await matcher?.(events)
     for (const [i, event] of events.entries()) {
-      if (wanted?.[i] === false) continue
-      if (!send(event) && !(await outlet.drained())) return
+      if (matches?.[i] === false) continue
+      if (!send(event) && !(await writer.drained())) return
       count += 1
       if (count === maxCount) return
     }
     const last = events.at(-1)
     if (last === undefined) return
-    at = last.position + (direction === 'forwards' ? 1 : -1)
-    if (matches !== undefined) await new Promise(setImmediate) // nothing may have been written: others have their turn
+    next = last.position + (direction === 'forwards' ? 1 : -1)
+    if (matcher !== undefined) await new Promise(setImmediate) // give other calls a turn even if no event matched
     if (signal.aborted) return
   }
 }
 
-/** Forwards a position is included, backwards it is not. 0: there is nothing to read. */
+/** Returns the first position to read, or 0 for none. A requested position is inclusive forwards and exclusive backwards. */
 function startPosition(from: ReadReq.Options.AllOptions, direction: Direction, last: number): number {
+  const isForwards = direction === 'forwards'
+  if (from.hasStart()) return isForwards ? 1 : 0
   const position = from.getPosition()
-  const place = from.hasStart()
-    ? 'start'
-    : position === undefined
-      ? 'end'
-      : placeOf(position.getCommitPosition(), position.getPreparePosition(), last)
-  if (place === 'none') throw unforeseen()
-  const forwards = direction === 'forwards'
-  switch (place) {
+  const requested =
+    position === undefined ? 'end' : parsePosition(position.getCommitPosition(), position.getPreparePosition(), last)
+  switch (requested) {
     case 'start':
-      return forwards ? 1 : 0
+      return isForwards ? 1 : 0
     case 'end':
-      return forwards ? 0 : last
-    case 'beyond':
-      if (forwards) return 0
-      throw unforeseen()
-    default:
-      if (forwards) return place
-      // Without its prepare half a position lies before the event that ends there as well.
-      return isHalf(position) ? place - 2 : place - 1
+      return isForwards ? 0 : last
+    case 'after_end':
+      if (isForwards) return 0
+      throw unexpectedError()
+    case 'invalid':
+      throw unexpectedError()
+    default: {
+      if (isForwards) return requested
+      // A position without its prepare half is also before the event that ends there.
+      const hasPrepare = BigInt(position?.getPreparePosition() ?? 0) !== 0n
+      return hasPrepare ? requested - 1 : requested - 2
+    }
   }
-}
-
-function isHalf(position: ReadReq.Options.Position | undefined): boolean {
-  return position !== undefined && BigInt(position.getPreparePosition()) === 0n
 }

@@ -1,126 +1,126 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StoredEvent, StreamStore } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
-import { filterSpecOf, matcherOf } from '../filters/event-filter.js'
-import { unforeseen } from '../wire/call-error.js'
+import { matcherOf, parseFilter } from '../filters/event-filter.js'
+import { unexpectedError } from '../wire/call-error.js'
 import { streams } from '../wire/generated-protocol.js'
-import { placeOf } from '../wire/wire-values.js'
-import { caughtUp, confirmation, pageEvents, type Reading } from './read-output.js'
+import { parsePosition } from '../wire/wire-values.js'
+import { caughtUp, confirmation, pageEvents, type ReadContext } from './read-context.js'
 
 const defaultWindow = 32
-/** Matching events of one read of the recorded server. */
+/** The number of matching events per read of the recorded server. */
 const readMatches = 32
 
-/** The whole log from behind a position on, filtered or not, and then what comes, until the client goes. */
+/** Sends the log's events after a position, filtered or not, and then new events until the client disconnects. */
 export async function subscribeToAll(
   store: StreamStore,
-  { reader, outlet, signal, send, matching }: Reading,
+  { reader, writer, signal, send, matching }: ReadContext,
   from: ReadReq.Options.AllOptions,
-  filter: ReadReq.Options.FilterOptions | undefined,
+  options: ReadReq.Options.FilterOptions | undefined,
 ): Promise<void> {
-  const spec = filterSpecOf(filter)
-  const matches = spec && matcherOf(spec, matching)
-  let next = firstPosition(from, reader.lastPosition())
-  const checkpoints = filter && new Checkpoints(filter, next)
-  if (next > reader.lastPosition()) checkpoints?.goneLive()
-  outlet.write(confirmation())
+  const filter = parseFilter(options)
+  const matcher = filter && matcherOf(filter, matching)
+  let next = startPosition(from, reader.lastPosition())
+  const checkpoints = options && new FilterCheckpoints(options, next)
+  if (next > reader.lastPosition()) checkpoints?.goLive()
+  writer.write(confirmation())
   let hasCaughtUp = false
   while (!signal.aborted) {
     const events = reader.allPage('forwards', next, pageEvents)
-    const wanted = await matches?.(events)
+    const matches = await matcher?.(events)
     for (const [i, event] of events.entries()) {
-      if (wanted?.[i] !== false && !send(event) && !(await outlet.drained())) return
-      const checkpoint = checkpoints?.passed(event, wanted?.[i] !== false)
-      if (checkpoint && !outlet.write(checkpoint) && !(await outlet.drained())) return
+      const isMatch = matches?.[i] !== false
+      if (isMatch && !send(event) && !(await writer.drained())) return
+      const checkpoint = checkpoints?.pass(event, isMatch)
+      if (checkpoint && !writer.write(checkpoint) && !(await writer.drained())) return
       next = event.position + 1
     }
     if (events.length > 0) {
-      await new Promise(setImmediate) // where nothing matches nothing waits for the client: others have their turn
+      await new Promise(setImmediate) // give other calls a turn: without a match, nothing else waits for the client
       continue
     }
     if (!hasCaughtUp) {
       hasCaughtUp = true
-      checkpoints?.goneLive()
-      outlet.write(caughtUp())
+      checkpoints?.goLive()
+      writer.write(caughtUp())
     }
     await store.waitForCommit(next - 1, signal)
   }
 }
 
-/** A position is excluded. Beyond the end counts as the end. */
-function firstPosition(from: ReadReq.Options.AllOptions, last: number): number {
-  const position = from.getPosition()
+/** Returns the first position to send. A requested position is exclusive, and one after the end counts as the end. */
+function startPosition(from: ReadReq.Options.AllOptions, last: number): number {
   if (from.hasStart()) return 1
+  const position = from.getPosition()
   if (position === undefined) return last + 1
-  const place = placeOf(position.getCommitPosition(), position.getPreparePosition(), last)
-  switch (place) {
-    case 'none':
-      throw unforeseen()
+  const requested = parsePosition(position.getCommitPosition(), position.getPreparePosition(), last)
+  switch (requested) {
+    case 'invalid':
+      throw unexpectedError()
     case 'start':
       return 1
     case 'end':
-    case 'beyond':
+    case 'after_end':
       return last + 1
     default:
-      return place + 1
+      return requested + 1
   }
 }
 
 /**
- * Tells a filtering client how far the log has been looked at, as the recorded server does. While it catches up it looks at pages:
- * a window of events, or fewer when so many match that they fill a read. Their events are counted, matching or not, and when the
- * count has come to the interval a page's end tells of its last match, or of its beginning where nothing matched. The page at the
- * end of the log tells nothing, but its events count on: live, the event that completes the interval is told.
+ * The checkpoints of a filtered subscription, which report the scan's progress to the client like the recorded server. While the
+ * subscription catches up, the server scans pages: a window of events, or fewer if enough of them match to fill a read. It counts the
+ * events of each page, matching or not. When the count reaches the interval, a checkpoint follows the page, with the position of its
+ * last match, or of its start if nothing matched. The page at the end of the log has no checkpoint, but its events count. In a live
+ * subscription, a checkpoint follows the event that completes the interval.
  */
-class Checkpoints {
+class FilterCheckpoints {
   readonly #window: number
   readonly #interval: number
-  /** Events since the last checkpoint, those of the page left out. */
+  /** The number of events since the last checkpoint, without those of the current page. */
   #count = 0
-  #page: { readonly from: number; looked: number; matched: number; lastMatch: number | undefined } | undefined
+  #page: { readonly from: number; scanned: number; matched: number; lastMatch: number | undefined } | undefined
 
-  /** @param from the first position that is looked at */
-  constructor(filter: ReadReq.Options.FilterOptions, from: number) {
-    this.#window = Math.max(1, filter.hasMax() ? filter.getMax() : defaultWindow)
-    this.#interval = this.#window * Math.max(1, filter.getCheckpointintervalmultiplier())
-    this.#page = pageFrom(from)
+  /** @param from The first position to scan. */
+  constructor(options: ReadReq.Options.FilterOptions, from: number) {
+    this.#window = Math.max(1, options.hasMax() ? options.getMax() : defaultWindow)
+    this.#interval = this.#window * Math.max(1, options.getCheckpointintervalmultiplier())
+    this.#page = newPage(from)
   }
 
-  goneLive(): void {
-    this.#count += this.#page?.looked ?? 0
+  goLive(): void {
+    this.#count += this.#page?.scanned ?? 0
     this.#page = undefined
   }
 
-  /** The checkpoint to be sent behind this event, if any. */
-  passed({ position }: StoredEvent, isMatch: boolean): ReadResp | undefined {
-    if (this.#page === undefined) return this.#passedLive(position)
+  /** Returns the checkpoint to send after an event, if there is one. */
+  pass({ position }: StoredEvent, isMatch: boolean): ReadResp | undefined {
     const page = this.#page
-    page.looked += 1
+    if (page === undefined) {
+      this.#count += 1
+      if (this.#count < this.#interval) return undefined
+      this.#count = 0
+      return checkpointAt(position, positionText(position))
+    }
+    page.scanned += 1
     if (isMatch) {
       page.matched += 1
       page.lastMatch = position
     }
-    if (page.looked < this.#window && page.matched < readMatches) return undefined
-    this.#page = pageFrom(position + 1)
-    this.#count += page.looked
+    if (page.scanned < this.#window && page.matched < readMatches) return undefined
+    this.#page = newPage(position + 1)
+    this.#count += page.scanned
     if (this.#count < this.#interval) return undefined
     this.#count %= this.#interval
-    // The beginning of a page is behind an event, and not yet the next one: such a place has no prepare half.
+    // The start of a page is after one event and before the next one. Such a position has no prepare half.
     return page.lastMatch === undefined
       ? checkpointAt(page.from === 1 ? 0 : page.from, '0')
       : checkpointAt(page.lastMatch, positionText(page.lastMatch))
   }
-
-  #passedLive(position: number): ReadResp | undefined {
-    this.#count += 1
-    if (this.#count < this.#interval) return undefined
-    this.#count = 0
-    return checkpointAt(position, positionText(position))
-  }
 }
 
-function pageFrom(from: number) {
-  return { from, looked: 0, matched: 0, lastMatch: undefined as number | undefined }
+function newPage(from: number) {
+  return { from, scanned: 0, matched: 0, lastMatch: undefined as number | undefined }
 }
 
 function checkpointAt(position: number, prepare: string): ReadResp {

@@ -2,52 +2,49 @@ import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js'
 import type { StreamStore } from '@transferd/event-log/streams'
 import { followerView, type StreamView } from '@transferd/event-log/streams'
 import { streamDeleted } from '../wire/call-error.js'
-import { isMaxUint64, revisionOf } from '../wire/wire-values.js'
-import { caughtUp, confirmation, pageEvents, type Reading } from './read-output.js'
+import { isMaxUint64, parseRevision } from '../wire/wire-values.js'
+import { caughtUp, confirmation, pageEvents, type ReadContext } from './read-context.js'
 
-/** A stream's events from behind a revision on, and then those that come, until the client goes or the stream ends. */
+/** Sends a stream's events after a revision, and then new events until the client disconnects or the stream ends. */
 export async function subscribeToStream(
   store: StreamStore,
-  { reader, outlet, signal, send }: Reading,
+  { reader, writer, signal, send }: ReadContext,
   stream: string,
   from: ReadReq.Options.StreamOptions,
 ): Promise<void> {
   const view = reader.view(stream)
   if (view.isTombstoned) throw streamDeleted(stream)
   const isFromEnd = from.hasEnd() || (from.hasRevision() && isMaxUint64(from.getRevision()))
-  let next = isFromEnd ? view.current + 1 : from.hasStart() ? 0 : revisionOf(from.getRevision()) + 1
-  outlet.write(confirmation())
-  let hasCaughtUp = false
-  if (isFromEnd) {
-    hasCaughtUp = true
-    outlet.write(caughtUp())
-  }
+  let next = isFromEnd ? view.current + 1 : from.hasStart() ? 0 : parseRevision(from.getRevision()) + 1
+  writer.write(confirmation())
+  let hasCaughtUp = isFromEnd
+  if (hasCaughtUp) writer.write(caughtUp())
   while (!signal.aborted) {
     const seen = reader.lastPosition()
-    const now = reader.view(stream)
-    const shown = hasCaughtUp ? followerView(now) : now
+    const current = reader.view(stream)
+    const visible = hasCaughtUp ? followerView(current) : current
     for (;;) {
-      const events = now.isMissing ? [] : reader.streamPage(shown, 'forwards', next, pageEvents)
-      for (const event of events) if (!send(event) && !(await outlet.drained())) return
+      const events = current.isMissing ? [] : reader.streamPage(visible, 'forwards', next, pageEvents)
+      for (const event of events) if (!send(event) && !(await writer.drained())) return
       const last = events.at(-1)
       if (last === undefined) break
       next = last.revision + 1
     }
-    if (now.isTombstoned) {
-      const end = reader.tombstone(stream)
-      if (end !== undefined) send(end)
+    if (current.isTombstoned) {
+      const tombstone = reader.tombstone(stream)
+      if (tombstone !== undefined) send(tombstone)
       throw streamDeleted(stream)
     }
-    if (!hasCaughtUp && hasReachedEnd(now, next)) {
+    if (!hasCaughtUp && hasReachedEnd(current, next)) {
       hasCaughtUp = true
-      next = Math.max(next, now.current + 1)
-      outlet.write(caughtUp())
+      next = Math.max(next, current.current + 1)
+      writer.write(caughtUp())
     }
     await store.activity.waitForEvent(stream, seen, signal)
   }
 }
 
-/** A stream that is not there yet, or not so far, has no end that could be reached. */
+/** Returns whether the subscription has reached the end of the stream. A missing or shorter stream has no end to reach. */
 function hasReachedEnd({ isMissing, current }: StreamView, next: number): boolean {
   return !isMissing && next <= current + 1
 }

@@ -12,11 +12,11 @@ import type {
 } from '@eventstore/db-client/generated/users_pb.js'
 import { type Server, type ServerWritableStream, status } from '@grpc/grpc-js'
 import { admins } from '../access/access-control.js'
-import type { Asking } from '../access/authenticator.js'
+import type { IncomingCall } from '../access/authenticator.js'
 import { type FoundUser, findUser, hashPassword, newSalt, type StoredUser, userStream } from '../access/stored-users.js'
-import { accessDenied, CallError, unforeseen } from '../wire/call-error.js'
+import { accessDenied, CallError, unexpectedError } from '../wire/call-error.js'
 import { users, usersServices } from '../wire/generated-protocol.js'
-import { given, type ServerContext, streaming, unary } from './call-handlers.js'
+import { required, type ServerContext, streaming, unary } from './call-handlers.js'
 
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
@@ -24,53 +24,53 @@ const maxTextLength = 256
 
 type DetailsCall = ServerWritableStream<DetailsReq, DetailsResp>
 
-/** Users that are kept in the log, beside the one of the configuration. Only administrators make and change them. */
+/** Adds the service for users that are stored in the log. Only administrators create and change them. */
 export function addUsers(server: Server, context: ServerContext): void {
   const { access } = context
   const asAdmin = <Request, Response>(handle: (request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, asking: Asking) => {
-      access.mustBeIn(await access.caller(asking), [admins])
+    unary(context, async (request: Request, call: IncomingCall) => {
+      access.requireGroup(await access.authenticate(call), [admins])
       if (!context.isWritable) throw accessDenied()
       return handle(request)
     })
   const change = (login: string, changes: Partial<StoredUser>, type = '$UserUpdated') => {
-    const found = existing(context, login)
+    const found = requireUser(context, login)
     return write(context, { ...found.user, ...changes }, found.revision, type)
   }
   server.addService(usersServices.UsersService, {
     create: asAdmin((request: CreateReq) => create(context, request)),
     update: asAdmin(async (request: UpdateReq) => {
-      const options = given(request.getOptions())
+      const options = required(request.getOptions())
       const password = options.getPassword() === '' ? {} : await newPassword(options.getPassword())
       const groups = options.getGroupsList()
       await change(options.getLoginName(), { fullName: options.getFullName(), groups, ...password })
       return new users.UpdateResp()
     }),
     delete: asAdmin(async (request: DeleteReq) => {
-      await change(given(request.getOptions()).getLoginName(), { disabled: true }, '$UserDeleted')
+      await change(required(request.getOptions()).getLoginName(), { disabled: true }, '$UserDeleted')
       return new users.DeleteResp()
     }),
     disable: asAdmin(async (request: DisableReq) => {
-      await change(given(request.getOptions()).getLoginName(), { disabled: true })
+      await change(required(request.getOptions()).getLoginName(), { disabled: true })
       return new users.DisableResp()
     }),
     enable: asAdmin(async (request: EnableReq) => {
-      await change(given(request.getOptions()).getLoginName(), { disabled: false })
+      await change(required(request.getOptions()).getLoginName(), { disabled: false })
       return new users.EnableResp()
     }),
     resetPassword: asAdmin(async (request: ResetPasswordReq) => {
-      const options = given(request.getOptions())
+      const options = required(request.getOptions())
       await change(options.getLoginName(), await newPassword(options.getNewPassword()))
       return new users.ResetPasswordResp()
     }),
-    changePassword: unary(context, async (request: ChangePasswordReq, asking: Asking) => {
-      const options = given(request.getOptions())
-      const caller = await access.caller(asking)
-      // Looked at first: nobody else may learn from the answer who there is, or try passwords.
+    changePassword: unary(context, async (request: ChangePasswordReq, call: IncomingCall) => {
+      const options = required(request.getOptions())
+      const caller = await access.authenticate(call)
+      // Check the caller first: the response must not reveal which users exist or let other users try passwords.
       if (!context.isWritable || caller?.login !== options.getLoginName()) throw accessDenied()
-      const { user } = existing(context, caller.login)
-      const isRight = (await hashPassword(options.getCurrentPassword(), user.salt)) === user.hash
-      if (!isRight) throw accessDenied()
+      const { user } = requireUser(context, caller.login)
+      const isCorrect = (await hashPassword(options.getCurrentPassword(), user.salt)) === user.hash
+      if (!isCorrect) throw accessDenied()
       await change(user.login, await newPassword(options.getNewPassword()))
       return new users.ChangePasswordResp()
     }),
@@ -79,12 +79,12 @@ export function addUsers(server: Server, context: ServerContext): void {
 }
 
 async function create(context: ServerContext, request: CreateReq) {
-  const options = given(request.getOptions())
+  const options = required(request.getOptions())
   const login = options.getLoginName()
-  if (login === '' || login.length > maxTextLength || login.includes(':')) throw unforeseen()
+  if (login === '' || login.length > maxTextLength || login.includes(':')) throw unexpectedError()
   if (findUser(context.store, login)) {
     const trailers = { exception: 'user-conflict', 'login-name': login }
-    throw new CallError(status.ALREADY_EXISTS, 'The user exists.', trailers)
+    throw new CallError(status.ALREADY_EXISTS, 'The user already exists.', trailers)
   }
   const password = await newPassword(options.getPassword())
   const user = { login, fullName: options.getFullName(), groups: options.getGroupsList(), disabled: false, ...password }
@@ -92,13 +92,13 @@ async function create(context: ServerContext, request: CreateReq) {
   return new users.CreateResp()
 }
 
-/** One's own by anybody, everybody's by an administrator. */
+/** Sends a user's details to that user or to an administrator. */
 async function details(context: ServerContext, call: DetailsCall): Promise<void> {
   const { access } = context
-  const caller = await access.caller(call)
-  const login = given(call.request.getOptions()).getLoginName()
-  if (caller?.login !== login) access.mustBeIn(caller, [admins])
-  const { user, changedAtMs } = existing(context, login)
+  const caller = await access.authenticate(call)
+  const login = required(call.request.getOptions()).getLoginName()
+  if (caller?.login !== login) access.requireGroup(caller, [admins])
+  const { user, changedAtMs } = requireUser(context, login)
   const changed = new users.DetailsResp.UserDetails.DateTime()
   changed.setTicksSinceEpoch(`${BigInt(changedAtMs) * ticksPerMs + ticksAt1970}`)
   const found = new users.DetailsResp.UserDetails()
@@ -110,10 +110,10 @@ async function details(context: ServerContext, call: DetailsCall): Promise<void>
   call.write(new users.DetailsResp().setUserDetails(found))
 }
 
-function existing({ store }: ServerContext, login: string): FoundUser {
+function requireUser({ store }: ServerContext, login: string): FoundUser {
   const found = findUser(store, login)
   if (found) return found
-  throw new CallError(status.NOT_FOUND, 'There is no such user.', { exception: 'user-not-found', 'login-name': login })
+  throw new CallError(status.NOT_FOUND, 'User not found.', { exception: 'user-not-found', 'login-name': login })
 }
 
 async function newPassword(password: string): Promise<{ salt: string; hash: string }> {
@@ -121,7 +121,7 @@ async function newPassword(password: string): Promise<{ salt: string; hash: stri
   return { salt, hash: await hashPassword(password, salt) }
 }
 
-/** Names the revision it saw: of two changes at once one is refused. */
+/** Appends at the revision that was read, so that one of two simultaneous changes is rejected. */
 async function write(
   { store }: ServerContext,
   user: StoredUser,
@@ -137,5 +137,5 @@ async function write(
   }
   const expected = revision ?? store.reader.last(userStream(user.login))?.revision ?? 'no_stream'
   const { kind } = await store.append(userStream(user.login), expected, [event])
-  if (kind !== 'ok') throw new CallError(status.ABORTED, 'The user is being changed by somebody else.')
+  if (kind !== 'ok') throw new CallError(status.ABORTED, 'The user was changed by a different call. Try again.')
 }

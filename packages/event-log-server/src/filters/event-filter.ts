@@ -2,7 +2,7 @@ import { createContext, Script } from 'node:vm'
 import { status } from '@grpc/grpc-js'
 import type { EventFilter } from '@transferd/event-log/groups'
 import type { StoredEvent } from '@transferd/event-log/streams'
-import { CallError, unforeseen } from '../wire/call-error.js'
+import { CallError, unexpectedError } from '../wire/call-error.js'
 import type { MatchingBudget } from './matching-budget.js'
 
 const maxRegexLength = 4_096
@@ -21,22 +21,25 @@ interface FilterOptions {
   getEventType(): Expression | undefined
 }
 
-/** Undefined when nothing is filtered. @throws CallError */
-export function filterSpecOf(options: FilterOptions | undefined): EventFilter | undefined {
+/** Returns the filter of a request, or `undefined` if it has none. @throws CallError */
+export function parseFilter(options: FilterOptions | undefined): EventFilter | undefined {
   const expression = options?.getStreamIdentifier() ?? options?.getEventType()
   if (options === undefined || expression === undefined) return undefined
   const regex = expression.getRegex()
   const prefixes = expression.getPrefixList()
-  if (regex.length > maxRegexLength || prefixes.length > maxPrefixes) throw unforeseen()
+  if (regex.length > maxRegexLength || prefixes.length > maxPrefixes) throw unexpectedError()
   return { on: options.hasEventType() ? 'type' : 'stream', ...(regex !== '' && { regex }), prefixes }
 }
 
-/** Says of each event of a page whether it is wanted. @throws CallError where an expression takes too long */
+/** Returns for each event of a page whether it matches. @throws CallError if an expression takes too long */
 export type Matcher = (events: readonly Named[]) => Promise<readonly boolean[]>
 
 type Named = Pick<StoredEvent, 'stream' | 'type'>
 
-/** Prefixes are or-ed; neither expression nor prefixes: nothing matches. @throws CallError when the expression is none */
+/**
+ * Returns the matcher of a filter: an event matches the expression, or any prefix if there is no expression.
+ * @throws CallError if the expression is invalid
+ */
 export function matcherOf({ on, regex, prefixes }: EventFilter, budget: MatchingBudget): Matcher {
   const textOf = ({ stream, type }: Named) => (on === 'stream' ? stream : type)
   if (regex === undefined) {
@@ -48,10 +51,10 @@ export function matcherOf({ on, regex, prefixes }: EventFilter, budget: Matching
     const texts = events.map(textOf)
     const isShort = texts.every((text) => text.length <= quickTextLength)
     if (quick && isShort) return texts.map((text) => expression.test(text))
-    const wanted = await budget.spend((withinMs) => testInTime(expression, texts, withinMs))
-    if (wanted === undefined)
+    const matches = await budget.spend((withinMs) => testWithTimeout(expression, texts, withinMs))
+    if (matches === undefined)
       throw new CallError(status.RESOURCE_EXHAUSTED, 'The expression of the filter takes too long.')
-    return wanted
+    return matches
   }
 }
 
@@ -59,13 +62,13 @@ function parseRegex(text: string): RegExp {
   try {
     return new RegExp(text)
   } catch {
-    throw unforeseen()
+    throw unexpectedError()
   }
 }
 
 /**
- * Whether an expression cannot take long with a short text: backtracking multiplies with every repetition, and most of
- * all with those of groups. `^[^$].*`, which leaves out system events, is of this kind.
+ * Returns whether an expression is quick with any short text. Backtracking multiplies with every repetition, and most with those of
+ * groups. `^[^$].*`, which excludes system events, is quick.
  */
 function isQuick(regex: string): boolean {
   if (/\\[1-9k]/.test(regex)) return false
@@ -75,17 +78,21 @@ function isQuick(regex: string): boolean {
   return repetitions <= 1 && options <= 4 && !/\)[*+?{]/.test(bare)
 }
 
-const guarded = createContext({ expression: /./, texts: [] as string[] })
+const sandbox = createContext({ expression: /./, texts: [] as string[] })
 const testAll = new Script('texts.map((text) => expression.test(text))')
 
-/** An expression of a client that backtracks for ever must not stop the server: it is broken off, which is undefined. */
-function testInTime(expression: RegExp, texts: readonly string[], timeout: number): readonly boolean[] | undefined {
+/** Tests texts. Returns `undefined` after the timeout, because a client's expression that backtracks must not block the server. */
+function testWithTimeout(
+  expression: RegExp,
+  texts: readonly string[],
+  timeout: number,
+): readonly boolean[] | undefined {
   try {
-    Object.assign(guarded, { expression, texts })
-    return testAll.runInContext(guarded, { timeout }) as boolean[]
+    Object.assign(sandbox, { expression, texts })
+    return testAll.runInContext(sandbox, { timeout }) as boolean[]
   } catch {
     return undefined
   } finally {
-    Object.assign(guarded, { texts: [] })
+    Object.assign(sandbox, { texts: [] })
   }
 }

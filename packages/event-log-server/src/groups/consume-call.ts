@@ -6,20 +6,20 @@ import type { Delivered, GroupConsumer, Membership } from '@transferd/event-log/
 import { type GroupName, wholeLog } from '@transferd/event-log/groups'
 import type { User } from '../access/stored-users.js'
 import { duplex, endWith, signalOf } from '../calls/call-handlers.js'
-import { unforeseen } from '../wire/call-error.js'
-import { deliveryResponse, placeOfResolved, type ResolvedEvent } from '../wire/event-messages.js'
+import { unexpectedError } from '../wire/call-error.js'
+import { deliveryResponse, linkOrEvent, type ResolvedEvent } from '../wire/event-messages.js'
 import { persistent } from '../wire/generated-protocol.js'
-import { idOf, streamName } from '../wire/wire-values.js'
-import { asGroupError, groupsOf, mayChange, type PersistentContext } from './group-context.js'
+import { parseId, parseStream } from '../wire/wire-values.js'
+import { asGroupError, type GroupContext, groupsOf, requireChangeable } from './group-context.js'
 
 type Call = ServerDuplexStream<ReadReq, ReadResp>
 
-/** `PersistentSubscriptions.Read`: a consumer of a group. Its first message says of which, the others ack. */
-export function consumeCall(context: PersistentContext): handleBidiStreamingCall<ReadReq, ReadResp> {
+/** Handles `PersistentSubscriptions.Read`: a consumer of a group. Its first message names the group, and the others are acks. */
+export function consumeCall(context: GroupContext): handleBidiStreamingCall<ReadReq, ReadResp> {
   return duplex(context, (call: Call, user) => new ClientConsumer(context, call, user).start())
 }
 
-/** A call that consumes a group, until one of the two sides ends it. */
+/** A call that consumes a group until either side ends it. */
 export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
   bufferSize = 0
   totalItems = 0
@@ -28,10 +28,10 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
   #name: GroupName | undefined
   #structuredIds = false
   #membership: Membership<ResolvedEvent> | undefined
-  #isOver = false
+  #hasEnded = false
 
   constructor(
-    private readonly context: PersistentContext,
+    private readonly context: GroupContext,
     private readonly call: Call,
     private readonly caller: User | undefined,
   ) {
@@ -43,12 +43,12 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     const { call } = this
     signalOf(call).addEventListener('abort', () => this.#leave())
     call.on('end', () => {
-      if (!this.#isOver) call.end()
+      if (!this.#hasEnded) call.end()
       this.#leave()
     })
     call.on('data', (request: ReadReq) => {
       try {
-        this.#take(request)
+        this.#receive(request)
       } catch (error) {
         this.end(error)
       }
@@ -57,7 +57,7 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
 
   joined(membership: Membership<ResolvedEvent>): void {
     this.#membership = membership
-    if (this.#isOver) {
+    if (this.#hasEnded) {
       this.#leave()
       return
     }
@@ -66,62 +66,62 @@ export class ClientConsumer implements GroupConsumer<ResolvedEvent> {
     this.call.write(new persistent.ReadResp().setSubscriptionConfirmation(confirmation))
   }
 
-  /** Never more than the buffer size, which the client chose: no need to wait for it. */
+  /** Sends an event. It need not wait for the client, which chose the buffer size that limits the events in flight. */
   deliver({ event, retryCount }: Delivered<ResolvedEvent>): void {
     this.totalItems += 1
-    const shown = this.#mayBeShown(event) ? event : { link: placeOfResolved(event) }
+    const shown = this.#canSee(event) ? event : { link: linkOrEvent(event) }
     this.call.write(deliveryResponse(shown, retryCount, this.#structuredIds))
   }
 
   end(error?: unknown): void {
-    if (this.#isOver) return
+    if (this.#hasEnded) return
     this.#leave()
     if (error === undefined) this.call.end()
     else endWith(this.call, this.#name ? asGroupError(error, this.#name) : error, this.context)
   }
 
-  /** What a link led the group to need not be for this consumer. */
-  #mayBeShown({ event, link }: ResolvedEvent): boolean {
-    const isFollowed = event !== undefined && link !== undefined && event.stream !== this.#name?.source
-    return !isFollowed || this.context.access.mayFollow(this.caller, event.stream)
+  /** Returns whether this consumer can see an event that the group may have found through a link. */
+  #canSee({ event, link }: ResolvedEvent): boolean {
+    const isLinked = event !== undefined && link !== undefined && event.stream !== this.#name?.source
+    return !isLinked || this.context.access.canFollowLink(this.caller, event.stream)
   }
 
-  #take(request: ReadReq): void {
+  #receive(request: ReadReq): void {
     const options = request.getOptions()
     const ack = request.getAck()
     const nack = request.getNack()
     if (options) this.#join(options)
-    else if (ack) this.#membership?.ack(idsOf(ack.getIdsList()))
-    else if (nack) this.#membership?.nack(actionOf(nack.getAction()), nack.getReason(), idsOf(nack.getIdsList()))
+    else if (ack) this.#membership?.ack(parseIds(ack.getIdsList()))
+    else if (nack) this.#membership?.nack(parseAction(nack.getAction()), nack.getReason(), parseIds(nack.getIdsList()))
   }
 
   #join(options: ReadReq.Options): void {
-    if (this.#name || this.#isOver) return
-    const source = options.hasAll() ? wholeLog : streamName(options.getStreamIdentifier())
+    if (this.#name || this.#hasEnded) return
+    const source = options.hasAll() ? wholeLog : parseStream(options.getStreamIdentifier())
     this.#name = { source, group: options.getGroupName() }
     this.#structuredIds = options.getUuidOption()?.hasStructured() ?? false
     this.bufferSize = options.getBufferSize()
-    this.context.access.mayUse(this.caller, 'read', source)
-    if (this.bufferSize < 0) throw unforeseen()
-    mayChange(this.context, this.#name)
+    this.context.access.requireRight(this.caller, 'read', source)
+    if (this.bufferSize < 0) throw unexpectedError()
+    requireChangeable(this.context, this.#name)
     groupsOf(this.context)
       .consume(this.#name, this)
       .catch((error) => this.end(error))
   }
 
   #leave(): void {
-    this.#isOver = true
+    this.#hasEnded = true
     this.#membership?.leave()
     this.#membership = undefined
   }
 }
 
-function idsOf(list: readonly UUID[]): string[] {
-  return list.map((uuid) => idOf(uuid)).filter((id) => id !== undefined)
+function parseIds(list: readonly UUID[]): string[] {
+  return list.map((uuid) => parseId(uuid)).filter((id) => id !== undefined)
 }
 
-/** What is not known counts as a retry, and stop as skip: the subscription goes on. */
-function actionOf(action: ReadReq.Nack.Action): NackAction {
+/** Returns the action of a nack. An unknown action counts as retry, and stop counts as skip, so the subscription continues. */
+function parseAction(action: ReadReq.Nack.Action): NackAction {
   const { PARK, SKIP, STOP } = persistent.ReadReq.Nack.Action
   if (action === PARK) return 'park'
   return action === SKIP || action === STOP ? 'skip' : 'retry'

@@ -12,42 +12,42 @@ import type { ServerContext } from '../calls/call-handlers.js'
 import { accessDenied, CallError } from '../wire/call-error.js'
 import type { ResolvedEvent } from '../wire/event-messages.js'
 
-export interface PersistentContext extends ServerContext {
-  /** Undefined where this process may not run them: another one does, or the log is only read. */
+export interface GroupContext extends ServerContext {
+  /** The groups, or `undefined` if another process runs them or the server is read-only. */
   readonly groups: Groups<ResolvedEvent> | undefined
-  /** Streams that had a group since the last start: asking for theirs is no mistake. */
+  /** The streams that have had a group since the last start. Listing the groups of such a stream is never an error. */
   readonly sources: Set<string>
 }
 
-export function groupsOf({ groups }: PersistentContext): Groups<ResolvedEvent> {
+export function groupsOf({ groups }: GroupContext): Groups<ResolvedEvent> {
   if (groups === undefined) throw accessDenied()
   return groups
 }
 
-/** The service's groups are its own, as its streams are. @throws CallError */
-export function mayChange({ access, groups }: PersistentContext, name: GroupName): void {
+/** Rejects the use of a group that the service created, which is reserved like the service's streams. @throws CallError */
+export function requireChangeable({ access, groups }: GroupContext, name: GroupName): void {
   if (!access.canWriteReserved && groups?.find(name)?.madeBy === 'service') throw accessDenied()
 }
 
-/** Loads all groups anew, as a restart of the server would. */
-export async function restartGroups(context: PersistentContext): Promise<void> {
+/** Reloads all groups, as a restart of the server would. */
+export async function restartGroups(context: GroupContext): Promise<void> {
   const groups = groupsOf(context)
   await groups.restart()
   context.sources.clear()
   for (const { source } of groups.all()) context.sources.add(source)
 }
 
-/** What an error of the groups is towards clients; anything else is handed on. */
+/** Converts an error of a group to the client's error. Returns any other error unchanged. */
 export function asGroupError(error: unknown, name: GroupName): unknown {
   if (error instanceof PersistentSubscriptionMissingError) return groupMissing(name)
   if (error instanceof PersistentSubscriptionExistsError)
-    return groupError(name, status.ALREADY_EXISTS, 'persistent-subscription-exists', 'exists.')
+    return groupError(name, status.ALREADY_EXISTS, 'persistent-subscription-exists', 'already exists.')
   if (error instanceof MaximumSubscribersReachedError)
     return groupError(
       name,
       status.FAILED_PRECONDITION,
       'maximum-subscribers-reached',
-      'has as many consumers as it takes.',
+      'has the maximum number of consumers.',
     )
   if (error instanceof ConsumerDroppedError)
     return groupError(name, status.CANCELLED, 'persistent-subscription-dropped', 'was dropped.')

@@ -7,7 +7,7 @@ import { persistent } from '../wire/generated-protocol.js'
 import { revisionText } from '../wire/wire-values.js'
 import type { ClientConsumer } from './consume-call.js'
 
-/** The real server measures how long acks take; where it is asked to, this one lists the same figures as unknown. */
+/** EventStoreDB's measurements of the time until an ack, which this server lists as 0 on request. */
 const measurements = [
   'Highest',
   'Mean',
@@ -25,11 +25,11 @@ const measurements = [
   '99.9%',
 ]
 
-/** How a group stands. Of one that does not run here only what is in the log is known. */
+/** Returns the state of a group. For a group that does not run in this process, it only includes the state in the log. */
 export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<ResolvedEvent>): SubscriptionInfo {
   const { source, group, settings } = stored
   const isOfAll = source === wholeLog
-  const text = (place: number) => (isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : revisionText(place))
+  const text = (position: number) => (isOfAll ? allPositionText(position) : revisionText(position))
   const members = running?.members ?? []
   const known = running?.group.lastRead
   const info = new persistent.SubscriptionInfo()
@@ -65,8 +65,12 @@ export function infoOf({ stored, running, checkpoint, parkedCount }: GroupInfo<R
 
 function startText(startFrom: GroupSettings['startFrom'], isOfAll: boolean): string {
   if (startFrom === 'end') return isOfAll ? 'C:-1/P:-1' : '-1'
-  const place = startFrom === 'start' ? 0 : startFrom
-  return isOfAll ? `C:${positionText(place)}/P:${positionText(place)}` : `${place}`
+  const position = startFrom === 'start' ? 0 : startFrom
+  return isOfAll ? allPositionText(position) : `${position}`
+}
+
+function allPositionText(position: number): string {
+  return `C:${positionText(position)}/P:${positionText(position)}`
 }
 
 function connectionOf(

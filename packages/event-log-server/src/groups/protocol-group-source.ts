@@ -5,23 +5,23 @@ import { followerView, parseObject, type StoredEvent, tombstoneRevision } from '
 import { epochStream } from '../access/server-streams.js'
 import { type Matcher, matcherOf } from '../filters/event-filter.js'
 import type { MatchingBudget } from '../filters/matching-budget.js'
-import { placeOfResolved, type ResolvedEvent, resolve } from '../wire/event-messages.js'
+import { linkOrEvent, type ResolvedEvent, resolve } from '../wire/event-messages.js'
 
-/** Events looked at in one go, matching or not. */
+/** The number of events per scan, matching or not. */
 const scanEvents = 500
-/** Written by groups of the whole log; another such group is never given them. */
-const ownStreams = `$persistentsubscription-${wholeLog}::`
+/** The prefix of streams of groups on the whole log, whose events no such group receives. */
+const groupStreams = `$persistentsubscription-${wholeLog}::`
 
-function isNeverGiven({ stream }: StoredEvent): boolean {
-  return stream.startsWith(ownStreams) || stream.startsWith(`$$${ownStreams}`) || stream === epochStream
+function isExcluded({ stream }: StoredEvent): boolean {
+  return stream.startsWith(groupStreams) || stream.startsWith(`$$${groupStreams}`) || stream === epochStream
 }
 
 export function sourceOf(store: StreamStore, stored: StoredGroup, budget: MatchingBudget): GroupSource<ResolvedEvent> {
   return stored.source === wholeLog ? new WholeLogSource(store, stored, budget) : new StreamSource(store, stored)
 }
 
-/** What groups of streams and of the whole log have in common. */
-abstract class Source implements GroupSource<ResolvedEvent> {
+/** The common parts of the sources of streams and of the whole log. */
+abstract class ProtocolGroupSource implements GroupSource<ResolvedEvent> {
   abstract readonly hasEnded: boolean
 
   constructor(
@@ -34,9 +34,9 @@ abstract class Source implements GroupSource<ResolvedEvent> {
 
   parkedAs(resolved: ResolvedEvent): { link: string; number: number } {
     const { event, link } = resolved
-    const number = placeOfResolved(resolved).revision
-    // Of a link that leads nowhere its own text.
-    if (event === undefined) return { link: Buffer.from(placeOfResolved(resolved).data).toString(), number }
+    const number = linkOrEvent(resolved).revision
+    // A broken link is parked with its own text.
+    if (event === undefined) return { link: Buffer.from(linkOrEvent(resolved).data).toString(), number }
     return { link: `${event.revision}@${event.stream}`, number: (link ?? event).revision }
   }
 
@@ -45,7 +45,7 @@ abstract class Source implements GroupSource<ResolvedEvent> {
   }
 
   laneOf(resolved: ResolvedEvent): string {
-    const event = resolved.event ?? placeOfResolved(resolved)
+    const event = resolved.event ?? linkOrEvent(resolved)
     if (this.stored.settings.strategy !== 'PinnedByCorrelation') return event.stream
     const correlation = parseObject(event.metadata)?.$correlationId
     return typeof correlation === 'string' ? correlation : event.stream
@@ -58,51 +58,43 @@ abstract class Source implements GroupSource<ResolvedEvent> {
   }
 }
 
-interface Ahead {
-  readonly from: number
-  readonly events: readonly StoredEvent[]
-}
-
-class WholeLogSource extends Source {
+class WholeLogSource extends ProtocolGroupSource {
   readonly hasEnded = false
   readonly #matches: Matcher
-  /** Read already, as a group that fills up takes less than a page. */
-  #ahead: Ahead | undefined
+  /** The rest of a page of which a full group took only a part. */
+  #rest: { readonly from: number; readonly events: readonly StoredEvent[] } | undefined
 
   constructor(store: StreamStore, stored: StoredGroup, budget: MatchingBudget) {
     super(store, stored)
     const { filter, madeBy } = stored
     if (filter) this.#matches = matcherOf(filter, budget)
-    // The service's groups are never given system events.
+    // The service's groups receive no system events.
     else this.#matches = async (events) => events.map(({ stream }) => madeBy === 'protocol' || !stream.startsWith('$'))
   }
 
   async read(after: number, maxCount: number): Promise<SourcePage<ResolvedEvent>> {
-    await new Promise(setImmediate) // a page may hold nothing that matches: others have their turn
-    const { events } = this.#from(after + 1)
-    const wanted = await this.#matches(events)
+    await new Promise(setImmediate) // give other work a turn, because many pages may contain no match
+    const rest = this.#rest
+    this.#rest = undefined
+    const from = after + 1
+    const events = rest?.from === from ? rest.events : this.store.reader.allPage('forwards', from, scanEvents)
+    const matches = await this.#matches(events)
     const items: Item<ResolvedEvent>[] = []
     let through = after
     let unmatched = 0
     for (const [i, event] of events.entries()) {
-      if (!isNeverGiven(event) && wanted[i]) {
+      if (!isExcluded(event) && matches[i]) {
         if (items.length === maxCount) {
-          this.#ahead = { from: event.position, events: events.slice(i) }
+          this.#rest = { from: event.position, events: events.slice(i) }
           return { items, through, unmatched, atEnd: false }
         }
         items.push({ ...this.itemOf(event, event.position), unmatchedBefore: { count: unmatched, through } })
-      } else if (!isNeverGiven(event) && event.stream !== configStream) {
-        unmatched += 1 // what groups cause must not count, or it would go round for ever
+      } else if (!isExcluded(event) && event.stream !== configStream) {
+        unmatched += 1 // the groups' own events must not count: a checkpoint would cause the next one, forever
       }
       through = event.position
     }
     return { items, through, unmatched, atEnd: through >= this.store.reader.lastPosition() }
-  }
-
-  #from(from: number): Ahead {
-    const ahead = this.#ahead
-    this.#ahead = undefined
-    return ahead?.from === from ? ahead : { from, events: this.store.reader.allPage('forwards', from, scanEvents) }
   }
 
   async listen(wake: () => void, signal: AbortSignal): Promise<void> {
@@ -115,7 +107,7 @@ class WholeLogSource extends Source {
   }
 }
 
-class StreamSource extends Source {
+class StreamSource extends ProtocolGroupSource {
   readonly hasEnded: boolean
   #isCaughtUp = false
 
@@ -130,10 +122,10 @@ class StreamSource extends Source {
     const { source } = this.stored
     const view = reader.view(source)
     if (this.hasEnded) return { items: [], through: after, unmatched: 0, atEnd: true }
-    if (view.isTombstoned) return this.#tombstone(after)
-    // What is hidden when the group comes to it stays so; once it follows the stream it is given everything.
-    const shown = this.#isCaughtUp ? followerView(view) : view
-    const events = view.isMissing ? [] : reader.streamPage(shown, 'forwards', after + 1, maxCount)
+    if (view.isTombstoned) return this.#readTombstone(after)
+    // Hidden events stay hidden while the group catches up. Afterwards it receives every new event.
+    const visible = this.#isCaughtUp ? followerView(view) : view
+    const events = view.isMissing ? [] : reader.streamPage(visible, 'forwards', after + 1, maxCount)
     const items = events.map((event) => this.itemOf(event, event.revision))
     const through = items.length > 0 ? items.at(-1)!.position : Math.max(after, view.current)
     const atEnd = items.length === 0 || through >= view.current
@@ -141,8 +133,8 @@ class StreamSource extends Source {
     return { items, through, unmatched: 0, atEnd }
   }
 
-  /** The event that ended the stream is the last that comes. */
-  #tombstone(after: number): SourcePage<ResolvedEvent> {
+  /** Returns the event that ended the stream, which is the last one. */
+  #readTombstone(after: number): SourcePage<ResolvedEvent> {
     const end = after < tombstoneRevision ? this.store.reader.tombstone(this.stored.source) : undefined
     const items = end ? [this.itemOf(end, tombstoneRevision)] : []
     return { items, through: tombstoneRevision, unmatched: 0, atEnd: true }

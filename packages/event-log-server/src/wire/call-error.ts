@@ -1,7 +1,7 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import { StoreUnavailableError } from '@transferd/event-log'
 
-/** Ends a call with a status and the trailers from which clients make their errors. */
+/** Ends a call with a status and with the trailers from which clients create their errors. */
 export class CallError extends Error {
   override readonly name = 'CallError'
   readonly metadata = new Metadata()
@@ -12,17 +12,17 @@ export class CallError extends Error {
     trailers: Readonly<Record<string, string>> = {},
   ) {
     super(details)
-    for (const [key, value] of Object.entries(trailers)) this.metadata.set(key, inHeader(value))
+    for (const [key, value] of Object.entries(trailers)) this.metadata.set(key, headerText(value))
   }
 }
 
-/** What the real server answers whenever it did not foresee something. */
-export function unforeseen(): CallError {
+/** Returns the error with which EventStoreDB responds to unexpected requests. */
+export function unexpectedError(): CallError {
   return new CallError(status.UNKNOWN, 'Exception was thrown by handler.')
 }
 
 export function streamDeleted(stream: string): CallError {
-  return new CallError(status.FAILED_PRECONDITION, `Event stream '${inHeader(stream)}' is deleted.`, {
+  return new CallError(status.FAILED_PRECONDITION, `Event stream '${headerText(stream)}' is deleted.`, {
     exception: 'stream-deleted',
     'stream-name': stream,
   })
@@ -36,15 +36,15 @@ export function notAuthenticated(): CallError {
   return new CallError(status.UNAUTHENTICATED, 'Not Authenticated.')
 }
 
-/** Whatever was thrown, as what ends the call. What nobody foresaw is told to `onUnforeseen`. */
-export function toCallError(error: unknown, onUnforeseen: (error: unknown) => void): CallError {
+/** Converts an error to the one that ends the call, and reports unexpected errors to `onFault`. */
+export function toCallError(error: unknown, onFault: (error: unknown) => void): CallError {
   if (error instanceof CallError) return error
-  if (error instanceof StoreUnavailableError) return new CallError(status.UNAVAILABLE, inHeader(error.message))
-  onUnforeseen(error)
-  return unforeseen()
+  if (error instanceof StoreUnavailableError) return new CallError(status.UNAVAILABLE, headerText(error.message))
+  onFault(error)
+  return unexpectedError()
 }
 
-/** Headers hold printable ASCII; the rest goes percent-encoded. */
-function inHeader(text: string): string {
+/** Percent-encodes text unless it is printable ASCII, which is all that headers can contain. */
+function headerText(text: string): string {
   return /^[ -~]*$/.test(text) ? text : encodeURIComponent(text)
 }

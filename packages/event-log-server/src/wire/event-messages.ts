@@ -3,9 +3,9 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { LogReader, StoredEvent } from '@transferd/event-log/streams'
 import { positionText } from '@transferd/event-log/streams'
 import { persistent, streams } from './generated-protocol.js'
-import { identifierOf, revisionText, uuidOf } from './wire-values.js'
+import { revisionText, setPosition, streamIdentifier, toUuid } from './wire-values.js'
 
-/** An event as it was found, and the link it was found by. One of them is there. */
+/** An event, and the link that led to it if there is one. An unresolvable link has no event. */
 export interface ResolvedEvent {
   readonly event?: StoredEvent
   readonly link?: StoredEvent
@@ -13,35 +13,35 @@ export interface ResolvedEvent {
 
 const ticksPerMs = 10_000
 
-/** The event a link points to. What is no link, or not well-formed, stands for itself; a link is followed once. */
+/** Follows a link once. An event that is not a well-formed link resolves to itself. */
 export function resolve(
   event: StoredEvent,
   reader: LogReader,
-  mayFollow: (stream: string) => boolean = () => true,
+  canFollow: (stream: string) => boolean = () => true,
 ): ResolvedEvent {
-  if (event.type !== '$>') return { event }
-  const target = linkTarget(event.data)
+  const target = event.type === '$>' ? parseLink(event.data) : undefined
   if (target === undefined) return { event }
-  const isPlace = target.revision >= 0 && target.stream !== ''
-  const found = isPlace && mayFollow(target.stream) ? reader.visible(target.stream, target.revision) : undefined
+  const { stream, revision } = target
+  const found = revision >= 0 && stream !== '' && canFollow(stream) ? reader.visible(stream, revision) : undefined
   return found === undefined ? { link: event } : { event: found, link: event }
 }
 
-function linkTarget(data: Uint8Array): { stream: string; revision: number } | undefined {
+function parseLink(data: Uint8Array): { stream: string; revision: number } | undefined {
   const match = /^(-?\d{1,19})@(.*)$/s.exec(Buffer.from(data).toString())
   return match ? { revision: Number(match[1]), stream: match[2] ?? '' } : undefined
 }
 
-/** Where a reader goes on behind it: the link's place, if it was found by one. */
-export function placeOfResolved({ event, link }: ResolvedEvent): StoredEvent {
+/** Returns the event in the stream that was read, which is the link if the event was found through one. */
+export function linkOrEvent({ event, link }: ResolvedEvent): StoredEvent {
   return (link ?? event)!
 }
 
 export function readResponse(resolved: ResolvedEvent, structuredIds: boolean): ReadResp {
-  const read = new streams.ReadResp.ReadEvent()
-  if (resolved.event) read.setEvent(fill(new streams.ReadResp.ReadEvent.RecordedEvent(), resolved.event, structuredIds))
-  if (resolved.link) read.setLink(fill(new streams.ReadResp.ReadEvent.RecordedEvent(), resolved.link, structuredIds))
-  read.setCommitPosition(positionText(placeOfResolved(resolved).position))
+  const { ReadEvent } = streams.ReadResp
+  const read = new ReadEvent()
+  if (resolved.event) read.setEvent(fill(new ReadEvent.RecordedEvent(), resolved.event, structuredIds))
+  if (resolved.link) read.setLink(fill(new ReadEvent.RecordedEvent(), resolved.link, structuredIds))
+  read.setCommitPosition(positionText(linkOrEvent(resolved).position))
   return new streams.ReadResp().setEvent(read)
 }
 
@@ -50,26 +50,24 @@ export function deliveryResponse(
   retryCount: number,
   structuredIds: boolean,
 ): PersistentReadResp {
-  const read = new persistent.ReadResp.ReadEvent()
-  const { RecordedEvent } = persistent.ReadResp.ReadEvent
-  if (resolved.event) read.setEvent(fill(new RecordedEvent(), resolved.event, structuredIds))
-  if (resolved.link) read.setLink(fill(new RecordedEvent(), resolved.link, structuredIds))
-  read.setCommitPosition(positionText(placeOfResolved(resolved).position))
-  read.setRetryCount(retryCount)
+  const { ReadEvent } = persistent.ReadResp
+  const read = new ReadEvent().setRetryCount(retryCount)
+  if (resolved.event) read.setEvent(fill(new ReadEvent.RecordedEvent(), resolved.event, structuredIds))
+  if (resolved.link) read.setLink(fill(new ReadEvent.RecordedEvent(), resolved.link, structuredIds))
+  read.setCommitPosition(positionText(linkOrEvent(resolved).position))
   return new persistent.ReadResp().setEvent(read)
 }
 
-/** Both services have a message of their own for the same thing. */
+/** Fills a message that both services define separately. */
 function fill<Message extends ReadResp.ReadEvent.RecordedEvent | PersistentReadResp.ReadEvent.RecordedEvent>(
   message: Message,
   event: StoredEvent,
   structuredIds: boolean,
 ): Message {
-  message.setId(uuidOf(event.id, structuredIds))
-  message.setStreamIdentifier(identifierOf(event.stream))
+  message.setId(toUuid(event.id, structuredIds))
+  message.setStreamIdentifier(streamIdentifier(event.stream))
   message.setStreamRevision(revisionText(event.revision))
-  message.setCommitPosition(positionText(event.position))
-  message.setPreparePosition(positionText(event.position))
+  setPosition(message, event.position)
   message.setData(event.data)
   message.setCustomMetadata(event.metadata)
   const metadata = message.getMetadataMap()

@@ -1,6 +1,6 @@
 /**
- * The messages and services of EventStoreDB's protocol, as its Node client brings them along generated. They are
- * CommonJS: imported by default, in one place.
+ * The messages and services of EventStoreDB's protocol, generated code of its Node client. The files are CommonJS modules, so they
+ * have only default exports.
  */
 
 import gossipServices from '@eventstore/db-client/generated/gossip_grpc_pb.js'

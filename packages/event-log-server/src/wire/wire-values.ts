@@ -1,35 +1,35 @@
 import type { StreamIdentifier, UUID } from '@eventstore/db-client/generated/shared_pb.js'
 import type { Expected } from '@transferd/event-log/streams'
-import { positionScale, tombstoneRevision } from '@transferd/event-log/streams'
-import { unforeseen } from './call-error.js'
+import { positionScale, positionText, tombstoneRevision } from '@transferd/event-log/streams'
+import { unexpectedError } from './call-error.js'
 import { protobufEmpty, shared } from './generated-protocol.js'
 
-/** How single values look on the wire. */
+/** Conversions of values from and to the protocol's messages. */
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const maxInt64 = 2n ** 63n - 1n
 const maxUint64 = 2n ** 64n - 1n
 
-export function streamName(identifier: StreamIdentifier | undefined): string {
+export function parseStream(identifier: StreamIdentifier | undefined): string {
   const bytes = identifier?.getStreamName_asU8()
-  if (bytes === undefined || bytes.length === 0) throw unforeseen()
+  if (bytes === undefined || bytes.length === 0) throw unexpectedError()
   try {
     return utf8.decode(bytes)
   } catch {
-    throw unforeseen()
+    throw unexpectedError()
   }
 }
 
-export function identifierOf(stream: string): StreamIdentifier {
+export function streamIdentifier(stream: string): StreamIdentifier {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
 }
 
 const plainId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const zeroId = '00000000-0000-0000-0000-000000000000'
 
-/** Lower case, with dashes; undefined when it is none, or the zero id. */
-export function idOf(uuid: UUID | undefined): string | undefined {
-  // As nearly all come; to take each apart and put it together again was a tenth of an append.
+/** Returns an id in lower case with dashes, or `undefined` for an invalid id and the zero id. */
+export function parseId(uuid: UUID | undefined): string | undefined {
+  // Nearly all ids have this form. Parsing and formatting each of them took a tenth of an append.
   const text = uuid?.getString() ?? ''
   if (plainId.test(text)) return text === zeroId ? undefined : text
   const hex = uuid?.hasStructured() ? structuredHex(uuid) : hexOf(text)
@@ -46,16 +46,15 @@ function structuredHex(uuid: UUID): string {
   return bits(structured?.getMostSignificantBits()) + bits(structured?.getLeastSignificantBits())
 }
 
-/** With dashes, without, in braces or parentheses. */
+/** Parses an id with or without dashes, in braces or parentheses. */
 function hexOf(text: string): string | undefined {
   const inner = /^\{(.*)\}$|^\((.*)\)$/.exec(text.trim())
   const id = (inner?.[1] ?? inner?.[2] ?? text.trim()).toLowerCase()
-  const wellFormed = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{32}$/.test(id)
-  return wellFormed ? id.replaceAll('-', '') : undefined
+  return plainId.test(id) || /^[0-9a-f]{32}$/.test(id) ? id.replaceAll('-', '') : undefined
 }
 
-export function uuidOf(id: string, structured: boolean): UUID {
-  if (!structured) return new shared.UUID().setString(id)
+export function toUuid(id: string, isStructured: boolean): UUID {
+  if (!isStructured) return new shared.UUID().setString(id)
   const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
   const bits = new shared.UUID.Structured()
   bits.setMostSignificantBits(`${bytes.readBigInt64BE(0)}`)
@@ -67,10 +66,10 @@ export function revisionText(revision: number): string {
   return revision === tombstoneRevision ? `${maxInt64}` : `${revision}`
 }
 
-/** A revision a stream is read from; what is too large for a double lies behind every stream. */
-export function revisionOf(text: string): number {
+/** Parses the revision from which a stream is read. A revision that exceeds a double is after the end of every stream. */
+export function parseRevision(text: string): number {
   const revision = BigInt(text)
-  if (revision > maxInt64) throw unforeseen()
+  if (revision > maxInt64) throw unexpectedError()
   return Number(revision)
 }
 
@@ -78,19 +77,31 @@ export function isMaxUint64(text: string): boolean {
   return BigInt(text) === maxUint64
 }
 
-/** An event's position, or a place before (`start`) or behind (`end`) all of them. */
-export type Place = number | 'start' | 'end' | 'beyond' | 'none'
+/** The position of an event, the start or end of the log, a position after its end, or a position that no event can have. */
+export type RequestedPosition = number | 'start' | 'end' | 'after_end' | 'invalid'
 
-/** `none` is no event's position. The prepare half may be left 0. */
-export function placeOf(commitText: string, prepareText: string, lastPosition: number): Place {
+/** Parses a position, whose prepare half can be 0. */
+export function parsePosition(commitText: string, prepareText: string, lastPosition: number): RequestedPosition {
   const commit = BigInt(commitText)
   const prepare = BigInt(prepareText)
   if (commit === maxUint64) return 'end'
   if (commit === 0n && prepare === 0n) return 'start'
-  if (commit > maxInt64 || prepare > commit) return 'none'
-  if (commit > BigInt(lastPosition) * BigInt(positionScale)) return 'beyond'
-  if (commit % BigInt(positionScale) !== 0n || (prepare !== commit && prepare !== 0n)) return 'none'
+  if (commit > maxInt64 || prepare > commit) return 'invalid'
+  if (commit > BigInt(lastPosition) * BigInt(positionScale)) return 'after_end'
+  if (commit % BigInt(positionScale) !== 0n || (prepare !== commit && prepare !== 0n)) return 'invalid'
   return Number(commit / BigInt(positionScale))
+}
+
+interface PositionMessage {
+  setCommitPosition(position: string): unknown
+  setPreparePosition(position: string): unknown
+}
+
+/** Sets both halves of a message's position, and returns the message. */
+export function setPosition<Message extends PositionMessage>(message: Message, position: number): Message {
+  message.setCommitPosition(positionText(position))
+  message.setPreparePosition(positionText(position))
+  return message
 }
 
 interface ExpectedOptions {
@@ -99,19 +110,19 @@ interface ExpectedOptions {
   hasStreamExists(): boolean
 }
 
-/** The expected revision, and as the client wrote it. */
+/** The expected revision of a request. */
 export interface ExpectedOnWire {
   readonly expected: Expected
-  /** Digits when it named a revision. */
+  /** The digits of the client if it named a revision. */
   readonly revision?: string
 }
 
-/** 2^64-1 is what older clients send for "no stream"; what lies between is no revision. */
-export function expectedOf(options: ExpectedOptions, revision: string): ExpectedOnWire {
+/** Parses an expected revision. Older clients send 2^64-1 for "no stream"; other values above 2^63-1 are invalid. */
+export function parseExpected(options: ExpectedOptions, revision: string): ExpectedOnWire {
   if (options.hasAny()) return { expected: 'any' }
   if (options.hasNoStream() || isMaxUint64(revision)) return { expected: 'no_stream' }
   if (options.hasStreamExists()) return { expected: 'stream_exists' }
-  return { expected: revisionOf(revision), revision }
+  return { expected: parseRevision(revision), revision }
 }
 
 export const empty = () => new shared.Empty()

@@ -3,8 +3,8 @@ import { StreamStore } from '@transferd/event-log/streams'
 import { startProtocolServer } from '../../src/protocol-server.js'
 
 /**
- * The server of `transferd events serve --writable`, open where the recorded one is: without TLS nobody is asked who they are,
- * with it whoever is known may do what no ACL closes. The released command has no such option.
+ * The server of `transferd events serve --writable` with the access of the recorded server: without TLS, calls need no credentials;
+ * with TLS, every user can do everything that no ACL denies. The released command has no such option.
  *   node dist/test/conformance/open-server.js --port <port> (--data <directory> | --in-memory) [--tls-cert … --tls-key …]
  */
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const server = await startProtocolServer({
     { login: 'ops', password: 'changeit', groups: ['$ops'] },
   ],
   ...(certFile !== undefined && keyFile !== undefined && { tls: { certFile, keyFile } }),
-  onFault: (error) => console.error('a call failed for a reason of ours:', error),
+  onFault: (error) => console.error('a call failed because of a server fault:', error),
 })
 console.log(`esdb://127.0.0.1:${server.port}?tls=${certFile !== undefined}`)
 process.once('SIGTERM', async () => {

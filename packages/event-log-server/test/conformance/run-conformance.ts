@@ -2,35 +2,36 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeCertificate } from '../support/certificate.js'
-import { type Answers, ask } from './runners.js'
+import { type Comparison, runScenarios } from './runners.js'
 import { groupOf, isFirstGroup, isRestart, reasonToDiffer, recorded, runsAlone } from './scenarios.js'
 import { ServerUnderTest } from './server-under-test.js'
 
 /**
- * Runs the recorded scenarios against the server of `transferd events serve`, opened where the recorded one is open, and compares the answers with what a real EventStoreDB
- * answered. Ends with 1 when one differs that may not (what the service itself stands on must be equal, of the rest
- * differences.json may list up to a tenth), when one was not run, or when a server ended by itself. The last line counts.
+ * Runs the recorded scenarios against the server of `transferd events serve` with the access of the recorded server, and compares the
+ * responses with those of an EventStoreDB. The exit status is 1 if a scenario differs that must not, if a scenario was not run, or if
+ * a server ended unexpectedly. Scenarios of features that the service needs must not differ; up to a tenth of the others may, if
+ * differences.json lists them. The last line states the counts.
  *   node dist/test/conformance/run-conformance.js [--quick] [part of a scenario's name]
- * `--quick` asks the log on disk only what differs from one in memory: whatever a kill interrupts.
+ * With `--quick`, only the scenarios with kills run on disk, because the others do not depend on the storage.
  */
 
 const words = process.argv.slice(2)
 const isQuick = words.includes('--quick')
 const filter = words.find((word) => word !== '--quick') ?? ''
 const scratch = mkdtempSync(join(tmpdir(), 'conformance-'))
-const leastEqualOfOthers = 0.9
-/** That run scenarios at the same time. */
+const minEqualShare = 0.9
+/** The number of processes that run scenarios. */
 const processes = 6
 
 interface Run {
   readonly title: string
-  /** Of a server with an empty log. */
+  /** Returns the arguments of a server with an empty log. */
   readonly arguments: () => readonly string[]
   readonly answers: string
-  /** Parts of the names and the credentials that go with them; the first that fits counts. */
+  /** The credentials for scenarios whose names contain a text. The first matching entry applies. */
   readonly credentials: readonly (readonly [part: string, credentials: string])[]
   readonly query: string
-  readonly isAsked: (name: string) => boolean
+  readonly isIncluded: (name: string) => boolean
 }
 
 let passed = 0
@@ -47,18 +48,18 @@ function runs(): Run[] {
       title: 'in memory',
       arguments: () => ['--in-memory'],
       ...plain,
-      isAsked: (name) => !isRestart(name),
+      isIncluded: (name) => !isRestart(name),
     },
     {
       title: 'on disk',
       arguments: () => ['--data', mkdtempSync(join(scratch, 'data-'))],
       ...plain,
-      isAsked: (name) => !isQuick || isRestart(name),
+      isIncluded: (name) => !isQuick || isRestart(name),
     },
   ]
   const certificate = makeCertificate(scratch)
   if (!certificate) {
-    console.log('NOT RUN: secure, as there is no openssl to make a certificate with')
+    console.log('NOT RUN: secure, because creating a certificate requires openssl')
     return list
   }
   const { key, cert } = certificate
@@ -66,29 +67,29 @@ function runs(): Run[] {
     title: 'secure',
     arguments: () => ['--in-memory', '--tls-cert', cert, '--tls-key', key],
     answers: 'secure.json',
-    // The streams' scenarios bring credentials along, the groups' take those of the URL.
+    // The scenarios of streams have their own credentials, and those of groups use the credentials of the URL.
     credentials: [
       ['persistent', 'admin:changeit@'],
       ['', ''],
     ],
     query: `tls=true&tlsCAFile=${cert}`,
-    isAsked: () => true,
+    isIncluded: () => true,
   })
   return list
 }
 
-/** Scenarios that share the server run beside one another, the others one by one. */
+/** Runs the scenarios that can share the server concurrently, and the others one at a time. */
 async function execute(run: Run): Promise<void> {
-  const names = recorded(run.answers).filter((name) => name.includes(filter) && run.isAsked(name))
+  const names = recorded(run.answers).filter((name) => name.includes(filter) && run.isIncluded(name))
   if (names.length === 0) return
   const startedAt = performance.now()
   const server = new ServerUnderTest(run.arguments())
   await server.start()
   const sharing = names.filter((name) => !runsAlone(name))
-  const shared = await answersOf(run, server, sharing, processes)
-  const alone = await answersOf(run, server, names.filter(runsAlone), 1)
+  const shared = await compare(run, server, sharing, processes)
+  const alone = await compare(run, server, names.filter(runsAlone), 1)
   fail(server.stop())
-  const differing = await differingAlone(run, [...shared.differing.keys(), ...alone.differing.keys()])
+  const differing = await compareAgain(run, [...shared.differing.keys(), ...alone.differing.keys()])
   console.log(`\n${run.title} (${Math.round((performance.now() - startedAt) / 1_000)} s)`)
   report(names, differing)
   const compared = shared.compared + alone.compared
@@ -96,26 +97,26 @@ async function execute(run: Run): Promise<void> {
 }
 
 /**
- * What differs once more, one by one on an empty log: so it was recorded, and some waits a second or two, in which a busy
- * machine may not get to the end of what all the others have written.
+ * Runs the differing scenarios again, one at a time on an empty log, as they were recorded. Some wait for a second or two, which may
+ * be too short on a busy machine with the events of all other scenarios.
  */
-async function differingAlone(run: Run, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function compareAgain(run: Run, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   if (names.length === 0) return new Map()
   const server = new ServerUnderTest(run.arguments())
   await server.start()
-  const { differing } = await answersOf(run, server, names, 1)
-  const settled = names.filter((name) => !differing.has(name))
-  if (settled.length > 0) console.log(`\nas recorded only when alone: ${settled.join(', ')}`)
+  const { differing } = await compare(run, server, names, 1)
+  const equal = names.filter((name) => !differing.has(name))
+  if (equal.length > 0) console.log(`\nas recorded only when run alone: ${equal.join(', ')}`)
   fail(server.stop())
   return differing
 }
 
-async function answersOf(
+async function compare(
   run: Run,
   server: ServerUnderTest,
   names: readonly string[],
   processes: number,
-): Promise<Answers> {
+): Promise<Comparison> {
   const differing = new Map<string, string>()
   let compared = 0
   let left = names
@@ -123,9 +124,9 @@ async function answersOf(
     const url = `esdb://${credentials}localhost:${server.port}?${run.query}`
     const some = left.filter((name) => name.includes(part))
     left = left.filter((name) => !name.includes(part))
-    const answers = await ask(server, { answers: run.answers, url, names: some }, processes)
-    for (const [name, text] of answers.differing) differing.set(name, text)
-    compared += answers.compared
+    const comparison = await runScenarios(server, { answers: run.answers, url, names: some }, processes)
+    for (const [name, text] of comparison.differing) differing.set(name, text)
+    compared += comparison.compared
   }
   return { differing, compared }
 }
@@ -140,17 +141,17 @@ function report(names: readonly string[], differing: ReadonlyMap<string, string>
   for (const [name, text] of differing) {
     const reason = reasonToDiffer(name)
     if (reason !== undefined) console.log(`  differs: ${name}: ${reason}`)
-    else fail(`differs, and may not: ${text}`)
+    else fail(`differs but must not: ${text}`)
   }
   const others = names.filter((name) => !isFirstGroup(name))
   const equal = others.filter((name) => !differing.has(name)).length / Math.max(1, others.length)
-  // Of a few that a filter chose, one is more than a tenth.
-  if (filter === '' && !isQuick && equal < leastEqualOfOthers)
-    fail(`only ${Math.round(equal * 100)} % of the others agree`)
+  // The share is meaningless for the few scenarios of a filter.
+  if (filter === '' && !isQuick && equal < minEqualShare)
+    fail(`only ${Math.round(equal * 100)} % of the others are equal`)
 }
 
-function fail(trouble: string | undefined): void {
-  if (trouble === undefined) return
+function fail(problem: string | undefined): void {
+  if (problem === undefined) return
   failed += 1
-  console.log(`  ${trouble}`)
+  console.log(`  ${problem}`)
 }

@@ -4,34 +4,38 @@ import type { AddressInfo } from 'node:net'
 import { here } from './scenarios.js'
 import type { ServerUnderTest } from './server-under-test.js'
 
-export interface Question {
+export interface Selection {
   readonly answers: string
   readonly url: string
   readonly names: readonly string[]
 }
 
-export interface Answers {
-  /** With what was recorded and what was answered. */
+export interface Comparison {
+  /** The scenarios that differ, with their recorded and actual responses. */
   readonly differing: ReadonlyMap<string, string>
   readonly compared: number
 }
 
 /**
- * Runs scenarios and compares their answers. In several processes, as most of a scenario is waiting, and the official
- * client knows the appends under way of all clients of a process in one list, which the first that is cut off clears.
+ * Runs scenarios and compares their responses with the recorded ones. It uses several processes because scenarios mostly wait, and
+ * because the official client keeps the pending appends of all clients of a process in one list, which the first disconnect clears.
  */
-export async function ask(server: ServerUnderTest, question: Question, processes: number): Promise<Answers> {
+export async function runScenarios(
+  server: ServerUnderTest,
+  selection: Selection,
+  processes: number,
+): Promise<Comparison> {
   const control = await listenForRestarts(server)
-  const shares = Array.from({ length: processes }, (_, i) => question.names.filter((_, at) => at % processes === i))
-  const answers = await Promise.all(shares.map((names) => compare({ ...question, names }, control)))
+  const shares = Array.from({ length: processes }, (_, i) => selection.names.filter((_, n) => n % processes === i))
+  const comparisons = await Promise.all(shares.map((names) => compare({ ...selection, names }, control)))
   control.close()
   return {
-    differing: new Map(answers.flatMap(({ differing }) => [...differing])),
-    compared: answers.reduce((sum, { compared }) => sum + compared, 0),
+    differing: new Map(comparisons.flatMap(({ differing }) => [...differing])),
+    compared: comparisons.reduce((sum, { compared }) => sum + compared, 0),
   }
 }
 
-function compare({ answers, url, names }: Question, control: Server): Promise<Answers> {
+function compare({ answers, url, names }: Selection, control: Server): Promise<Comparison> {
   if (names.length === 0) return Promise.resolve({ differing: new Map(), compared: 0 })
   const { port } = control.address() as AddressInfo
   const restart = `node -e "fetch('http://127.0.0.1:${port}').then((r) => process.exit(r.ok ? 0 : 1))"`
@@ -45,16 +49,16 @@ function compare({ answers, url, names }: Question, control: Server): Promise<An
   )
   return new Promise((resolve) => {
     let output = ''
-    let names = ''
+    let errors = ''
     runner.stdout.on('data', (text) => {
       output += text
     })
     runner.stderr.on('data', (text) => {
-      names = `${names}${text}`.slice(-2_000)
+      errors = `${errors}${text}`.slice(-2_000)
     })
     runner.on('close', (code) => {
       const summary = /(\d+) of (\d+) scenarios as recorded/.exec(output)
-      if (!summary) console.log(`a runner ended with ${code}:\n${names}`)
+      if (!summary) console.log(`a runner ended with ${code}:\n${errors}`)
       const texts = output.split(/^DIFFERS /m).slice(1)
       const differing = new Map(texts.map((text) => [text.split('\n')[0] ?? '', text.trim()]))
       resolve({ differing, compared: Number(summary?.[2] ?? 0) })

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 
-/** What was recorded, and by which rules answers are judged. */
+/** The recorded scenarios and the rules for differences. */
 
 export const here = new URL('../../../test/conformance/', import.meta.url)
 
 interface Difference {
   readonly reason: string
-  /** The real server loses something: no answer of the first group need be equal there either. */
+  /** Whether EventStoreDB loses data in this scenario, so that even a scenario of the first group may differ. */
   readonly losesThere?: true
 }
 
 export const differences = readJson('differences.json') as Readonly<Record<string, Difference>>
 
-/** Names of the scenarios a file of answers has. */
+/** Returns the names of the scenarios in a file of recorded answers. */
 export function recorded(answers: string): string[] {
   return Object.keys(readJson(`answers/${answers}`))
 }
@@ -26,7 +26,7 @@ export function isRestart(name: string): boolean {
   return /(^|\/)restart\//.test(name) || name === 'persistent/quirk/parked-count-lost-without-checkpoint'
 }
 
-/** What stops the server, or its persistent subscriptions, cannot share it with others. */
+/** Returns whether a scenario stops the server or its persistent subscriptions, so that it cannot share the server with others. */
 export function runsAlone(name: string): boolean {
   return isRestart(name) || name.startsWith('persistent/subsystem/')
 }
@@ -42,12 +42,12 @@ const firstGroups = [
   ),
 ]
 
-/** What the service itself stands on: it must be equal, whatever is written about it. */
+/** Returns whether a scenario covers a feature that the service itself needs. Such a scenario must not differ. */
 export function isFirstGroup(name: string): boolean {
   return firstGroups.includes(groupOf(name))
 }
 
-/** Why an answer may differ; undefined where it may not. */
+/** Returns the reason why a response may differ, or `undefined` if it must not. */
 export function reasonToDiffer(name: string): string | undefined {
   const difference = differences[name]
   return difference && (difference.losesThere || !isFirstGroup(name)) ? difference.reason : undefined

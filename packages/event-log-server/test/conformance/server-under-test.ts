@@ -4,11 +4,11 @@ import { createInterface } from 'node:readline'
 
 const main = new URL('open-server.js', import.meta.url).pathname
 
-/** The open server as a process that can be killed and started again on the same port. */
+/** The server under test, a process that can be killed and restarted on the same port. */
 export class ServerUnderTest {
   port = 0
   #child: ChildProcess | undefined
-  #trouble: string | undefined
+  #failure: string | undefined
 
   constructor(private readonly options: readonly string[]) {}
 
@@ -19,7 +19,7 @@ export class ServerUnderTest {
     })
     this.#child = child
     child.on('exit', (code, signal) => {
-      if (this.#child === child) this.#trouble = `the server ended by itself: ${code ?? signal}`
+      if (this.#child === child) this.#failure = `the server ended unexpectedly: ${code ?? signal}`
     })
     await new Promise<void>((resolve, reject) => {
       createInterface(child.stdout).once('line', () => resolve())
@@ -34,18 +34,18 @@ export class ServerUnderTest {
   async restart(): Promise<void> {
     const child = this.#child
     this.#child = undefined
-    const gone = new Promise((resolve) => child?.once('exit', resolve))
+    const exited = new Promise((resolve) => child?.once('exit', resolve))
     child?.kill('SIGKILL')
-    await gone
+    await exited
     await this.start()
   }
 
-  /** What went wrong, if anything did. */
+  /** Stops the server and returns its failure, if it had one. */
   stop(): string | undefined {
     const child = this.#child
     this.#child = undefined
     child?.kill('SIGTERM')
-    return this.#trouble
+    return this.#failure
   }
 }
 

@@ -6,7 +6,7 @@ export interface Certificate {
   readonly cert: string
 }
 
-/** A certificate for localhost, of a few days, in a directory; undefined where there is no openssl to make it with. */
+/** Creates a certificate for localhost that is valid for two days. Returns `undefined` if openssl is not installed. */
 export function makeCertificate(directory: string): Certificate | undefined {
   const key = join(directory, 'server.key')
   const cert = join(directory, 'server.crt')

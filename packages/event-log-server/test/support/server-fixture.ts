@@ -3,22 +3,22 @@ import { StreamStore } from '@transferd/event-log/streams'
 import { startProtocolServer } from '../../src/protocol-server.js'
 import type { Certificate } from './certificate.js'
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly directory?: string
   readonly isWritable?: boolean
-  /** Without it nothing is encrypted, and nobody is asked who they are. */
+  /** The certificate for TLS. Without it, connections are not encrypted and calls need no credentials. */
   readonly certificate?: Certificate
-  /** As `transferd events serve` has it; what the recorded server leaves open is open when absent. */
+  /** Whether to require the rights that `transferd events serve` requires. Defaults to the access of the recorded server. */
   readonly isClosed?: true
 }
 
-/** How the names begin that no client may write to, unless it is opened. */
+/** The prefixes of streams that clients cannot write. */
 export const reservedPrefixes = ['transfer-', 'wallet-', '$transferd-'] as const
 
-/** The administrator of a server that asks for one. */
+/** The administrator of a server that requires credentials. */
 export const administrator = { login: 'admin', password: 'changeit', groups: ['$admins'] }
 
-/** A server on a free port and a client of it; faults of the server are collected. */
+/** Starts a server on a free port with a client, and collects the faults of the server. */
 export async function serve({ directory, isWritable = true, certificate, isClosed }: ServeOptions = {}) {
   const store = directory === undefined ? StreamStore.openTemporary() : StreamStore.open(directory)
   const faults: unknown[] = []
@@ -37,7 +37,8 @@ export async function serve({ directory, isWritable = true, certificate, isClose
   const url = certificate
     ? `esdb://admin:changeit@localhost:${server.port}?tls=true&tlsCAFile=${certificate.cert}`
     : `esdb://127.0.0.1:${server.port}?tls=false`
-  const client = EventStoreDBClient.connectionString(url)
+  // The default deadline of 10 s is too short for large appends on a busy machine.
+  const client = EventStoreDBClient.connectionString(`${url}&defaultDeadline=60000`)
   return {
     url,
     port: server.port,

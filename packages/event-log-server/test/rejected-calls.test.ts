@@ -12,7 +12,7 @@ import { serve } from './support/server-fixture.js'
 const enoughMs = 60_000
 const pass = (bytes: Buffer) => bytes
 
-/** How a call with one message ends: its status, or that of the first answer. Calls that stay open are left then. */
+/** Returns the status of a call with one message, or of its first response. It cancels calls that stay open. */
 function outcome(client: Client, path: string, request: Message, metadata = new Metadata()): Promise<number> {
   return new Promise((resolve) => {
     const call = client.makeBidiStreamRequest(path, pass, pass, metadata, { deadline: Date.now() + enoughMs })
@@ -34,8 +34,8 @@ function basic(login: string, password: string): Metadata {
   return metadata
 }
 
-/** The only answer of a method, without the time that gossip tells. */
-function answerOf(client: Client, path: string, request: Message): Promise<unknown> {
+/** Returns the single response of a method, without the timestamp of gossip. */
+function responseOf(client: Client, path: string, request: Message): Promise<unknown> {
   const serialized = Buffer.from(request.serializeBinary())
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, pass, pass, serialized, (error, bytes) => {
@@ -49,54 +49,54 @@ function answerOf(client: Client, path: string, request: Message): Promise<unkno
   })
 }
 
-t.test('there is a request for every method the server has, and for no other', async (t) => {
+t.test('there is a request for every method of the server, and for no other', async (t) => {
   t.strictSame(Object.keys(methods).sort(), [...paths].sort())
 })
 
 const certificate = makeCertificate(tempDirectory(t))
-const withoutOpenssl = certificate ? false : 'there is no openssl to make a certificate with'
+const skipWithoutOpenssl = certificate ? false : 'creating a certificate requires openssl'
 const transports = [
   { transport: 'plain text', options: {}, skip: false },
-  { transport: 'TLS', options: certificate ? { certificate } : {}, skip: withoutOpenssl },
+  { transport: 'TLS', options: certificate ? { certificate } : {}, skip: skipWithoutOpenssl },
 ]
 
 for (const { transport, options, skip } of transports) {
-  t.test(
-    `over ${transport}, nothing is done for those who bring no credentials, or wrong ones`,
-    { skip },
-    async (t) => {
-      const { port, store, stop, faults } = await serve({ ...options, isClosed: true })
-      const trusted = 'certificate' in options && certificate ? readFileSync(certificate.cert) : undefined
-      const client = new Client(
-        `localhost:${port}`,
-        trusted ? credentials.createSsl(trusted) : credentials.createInsecure(),
-      )
-      const before = store.reader.lastPosition()
-      // A password that is wrong too often is not even looked at.
-      const refused = [status.UNAUTHENTICATED, status.RESOURCE_EXHAUSTED]
-      for (const [path, { request, needs }] of Object.entries(methods)) {
-        if (needs === 'nothing') {
-          t.equal(await outcome(client, path, request), status.OK, `${path} is open`)
-          continue
-        }
-        t.equal(await outcome(client, path, request), status.PERMISSION_DENIED, `${path} without credentials`)
-        for (const metadata of [basic('admin', 'wrong'), basic('nobody', 'changeit'), basic('', '')]) {
-          const code = await outcome(client, path, request, metadata)
-          t.ok(refused.includes(code), `${path} with wrong ones: ${code}`)
-        }
-        const malformed = new Metadata()
-        malformed.set('authorization', 'Bearer changeit')
-        t.equal(await outcome(client, path, request, malformed), status.UNAUTHENTICATED, `${path} with others`)
+  t.test(`over ${transport}, rejects every call without credentials or with wrong ones`, { skip }, async (t) => {
+    const { port, store, stop, faults } = await serve({ ...options, isClosed: true })
+    const trusted = 'certificate' in options && certificate ? readFileSync(certificate.cert) : undefined
+    const client = new Client(
+      `localhost:${port}`,
+      trusted ? credentials.createSsl(trusted) : credentials.createInsecure(),
+    )
+    const before = store.reader.lastPosition()
+    // After too many wrong passwords, the server does not check the password.
+    const rejections = [status.UNAUTHENTICATED, status.RESOURCE_EXHAUSTED]
+    for (const [path, { request, needs }] of Object.entries(methods)) {
+      if (needs === 'nothing') {
+        t.equal(await outcome(client, path, request), status.OK, `${path} is open`)
+        continue
       }
-      t.equal(store.reader.lastPosition(), before, 'nothing was written')
-      t.strictSame(faults, [])
-      client.close()
-      await stop()
-    },
-  )
+      t.equal(await outcome(client, path, request), status.PERMISSION_DENIED, `${path} without credentials`)
+      for (const metadata of [basic('admin', 'wrong'), basic('nobody', 'changeit'), basic('', '')]) {
+        const code = await outcome(client, path, request, metadata)
+        t.ok(rejections.includes(code), `${path} with wrong credentials: ${code}`)
+      }
+      const malformed = new Metadata()
+      malformed.set('authorization', 'Bearer changeit')
+      t.equal(
+        await outcome(client, path, request, malformed),
+        status.UNAUTHENTICATED,
+        `${path} with malformed credentials`,
+      )
+    }
+    t.equal(store.reader.lastPosition(), before, 'nothing was written')
+    t.strictSame(faults, [])
+    client.close()
+    await stop()
+  })
 }
 
-t.test('of an append without credentials nothing is waited for, nor held', async (t) => {
+t.test('rejects an append without credentials before its request is complete', async (t) => {
   const { port, stop } = await serve({ isClosed: true })
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   for (const way of ['Append', 'BatchAppend']) {
@@ -105,7 +105,7 @@ t.test('of an append without credentials nothing is waited for, nor held', async
       const call = client.makeBidiStreamRequest(path, pass, pass, { deadline: Date.now() + enoughMs })
       call.on('data', () => {})
       call.on('error', (error: ServiceError) => resolve(error.code))
-      // There would be more to come: of the batch not even its first append is complete.
+      // The request is incomplete: for the batch, not even the first append is complete.
       const first = methods[path]!.request.clone()
       if (first instanceof streams.BatchAppendReq) first.setIsFinal(false)
       call.write(Buffer.from(first.serializeBinary()))
@@ -116,29 +116,29 @@ t.test('of an append without credentials nothing is waited for, nor held', async
   await stop()
 })
 
-t.test('what is told without credentials says nothing of the log', async (t) => {
+t.test('responses without credentials reveal nothing about the log', async (t) => {
   const open = Object.entries(methods).filter(([, { needs }]) => needs === 'nothing')
   t.strictSame(
     open.map(([path]) => path.split('/').pop()),
     ['Read', 'GetSupportedMethods'],
-    'of gossip and features: the official client asks these before it sends credentials',
+    'gossip and features, which the official client calls before it sends credentials',
   )
   const { port, store, stop } = await serve({ isClosed: true })
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
-  const ask = async () => {
-    const answers = []
-    for (const [path, { request }] of open) answers.push(await answerOf(client, path, request))
-    return answers
+  const call = async () => {
+    const responses = []
+    for (const [path, { request }] of open) responses.push(await responseOf(client, path, request))
+    return responses
   }
-  const before = await ask()
+  const before = await call()
   const event = { id: randomUUID(), type: 'T', isJson: true, data: Buffer.from('{}'), metadata: new Uint8Array(0) }
   await store.append('a', 'any', [event])
-  t.strictSame(await ask(), before)
+  t.strictSame(await call(), before)
   client.close()
   await stop()
 })
 
-t.test('a server that only reads refuses whatever would be written', async (t) => {
+t.test('a read-only server rejects every write', async (t) => {
   const { port, store, stop, faults } = await serve({ isWritable: false })
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   for (const [path, { request, needs }] of Object.entries(methods)) {

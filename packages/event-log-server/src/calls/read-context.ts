@@ -3,19 +3,19 @@ import type { ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { LogReader, StoredEvent } from '@transferd/event-log/streams'
 import type { MatchingBudget } from '../filters/matching-budget.js'
 import { streams } from '../wire/generated-protocol.js'
-import type { Outlet } from './call-handlers.js'
+import type { ThrottledWriter } from './call-handlers.js'
 
-/** Events read at a time, so that other calls have their turn. */
+/** The number of events per read, between which other calls get a turn. */
 export const pageEvents = 200
 
-/** What all kinds of reads and subscriptions have in common. */
-export interface Reading {
+/** The context of a read or subscription. */
+export interface ReadContext {
   readonly reader: LogReader
-  readonly outlet: Outlet<ReadResp>
+  readonly writer: ThrottledWriter<ReadResp>
   readonly signal: AbortSignal
-  /** Of the connection. */
+  /** The matching budget of the connection. */
   readonly matching: MatchingBudget
-  /** Sends an event. False when {@link Outlet.drained} must be waited for. */
+  /** Sends an event. Returns `false` if the caller must wait for {@link ThrottledWriter.drained}. */
   readonly send: (event: StoredEvent) => boolean
 }
 
