@@ -1,24 +1,20 @@
 import { type DomainEvent, type EventMetadata, encodeEvent } from '../event-store/event-codec.js'
-import {
-  type EventStore,
-  type ExpectedRevision,
-  type RecordedEvent,
-  WrongExpectedRevisionError,
-} from '../event-store/event-store.js'
+import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent } from '../event-store/read-event.js'
 import { type Decider, type Refusal, refuse } from '../kernel/decision.js'
 import type { RuleName } from '../kernel/rules.js'
 import { streamAttributes } from '../tracing/traced-store.js'
 import { annotate, inSpan } from '../tracing/tracing.js'
+import { retryOnConflict } from './retry-on-conflict.js'
 
-/** Who asks, and why: recorded with every event that a command leads to. */
+/** The actor and the cause of a command, which every event that it leads to records. */
 export type CommandContext = EventMetadata
 
-/** A stream as it was when it was read. */
+/** A stream's state at the revision that was read. */
 export interface Loaded<State> {
   readonly state: State
   readonly revision: ExpectedRevision
-  /** The stream has the event of {@link HandleOptions.onceId}. */
+  /** The stream contains the event of {@link HandleOptions.onceId}. */
   readonly isDone?: boolean
 }
 
@@ -26,36 +22,30 @@ export type CommandResult<State, Event, Rule extends string = RuleName> =
   | {
       readonly accepted: true
       readonly state: State
-      /** What this command appended; empty when it changed nothing. */
+      /** The events that this command appended; empty if it changed nothing. */
       readonly events: readonly Event[]
       readonly revision: ExpectedRevision
     }
   | { readonly accepted: false; readonly refusal: Refusal<Rule | 'changed-meanwhile'>; readonly state: State }
 
 export interface HandleOptions<State> {
-  /** Decides on this first, without reading. */
+  /** The stream that the first attempt decides on instead of reading it. */
   readonly loaded?: Loaded<State> | undefined
   /**
    * Other streams that must not exist when the events are appended. Only an engine with `appendsInOneTransaction` excludes that another
    * writer creates one of them in between.
    */
   readonly missingStreams?: readonly string[]
-  /** The id of the first event this leads to; random otherwise. A stream that has it stays as it is, whatever has come to be of it since. */
+  /** The id of the first event, random if omitted. A stream that contains this event is not changed again, whatever its state. */
   readonly onceId?: string | undefined
-  /** Decides on the stream as it was at this revision; where it has gone on since, the command is refused by the rule `changed-meanwhile`. */
+  /** The revision that the caller has seen. If the stream has changed since, the command is refused with the rule `changed-meanwhile`. */
   readonly seenRevision?: number | undefined
 }
 
-/** Other writers kept winning; nothing was appended. Trying again later is safe. */
-export class TooMuchContentionError extends Error {
-  override readonly name = 'TooMuchContentionError'
-}
-
-const maxAttempts = 10
 const changedMeanwhile = refuse('conflict', 'changed-meanwhile', { changes: [] })
 
 /**
- * Load, decide, append at the revision read; on a conflict with another writer, and only then, all of it again.
+ * Loads the stream, decides, and appends at the revision that was read. Repeats this on a conflict with another writer, and only then.
  * @throws StoreUnavailableError, TooMuchContentionError, UnreadableEventError, and WrongExpectedRevisionError if a stream of `missingStreams` exists
  */
 export function handleCommand<State, Command, Event extends DomainEvent, Rule extends string>(
@@ -79,12 +69,12 @@ export function handleCommand<State, Command, Event extends DomainEvent, Rule ex
   )
 }
 
-/** Most commands are one of several of a decider. */
+/** Names a span after the command's type. The command of a decider that has only one has no type. */
 function nameOf(command: unknown): string {
   return typeof command === 'object' && command !== null && 'type' in command ? `command ${command.type}` : 'command'
 }
 
-async function decideAndAppend<State, Command, Event extends DomainEvent, Rule extends string>(
+function decideAndAppend<State, Command, Event extends DomainEvent, Rule extends string>(
   store: EventStore,
   decider: Decider<State, Command, Event, Rule>,
   stream: string,
@@ -92,10 +82,11 @@ async function decideAndAppend<State, Command, Event extends DomainEvent, Rule e
   context: CommandContext,
   { loaded, missingStreams = [], onceId, seenRevision }: HandleOptions<State>,
 ): Promise<CommandResult<State, Event, Rule>> {
-  let current = loaded ?? (await loadStream(store, decider, stream, { onceId }))
   const missing = missingStreams.map((each) => ({ stream: each, expectedRevision: 'no_stream', events: [] }) as const)
-  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const { state, revision, isDone } = current
+  let known = loaded
+  const attempt = async (): Promise<CommandResult<State, Event, Rule>> => {
+    const { state, revision, isDone } = known ?? (await loadStream(store, decider, stream, { onceId }))
+    known = undefined
     if (isDone) return { accepted: true, state, events: [], revision }
     const isStale = seenRevision !== undefined && revision !== 'no_stream' && revision !== seenRevision
     const decision = isStale ? changedMeanwhile : decider.decide(command, state)
@@ -103,25 +94,21 @@ async function decideAndAppend<State, Command, Event extends DomainEvent, Rule e
     const { events } = decision
     if (events.length === 0) return { accepted: true, state, events, revision }
     const encoded = events.map((event, index) => encodeEvent(event, context, index === 0 ? onceId : undefined))
-    try {
-      const results = await store.appendInOrder([...missing, { stream, expectedRevision: revision, events: encoded }])
-      const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
-      return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError) || error.stream !== stream) throw error
-      if (attempt < maxAttempts) current = await loadStream(store, decider, stream, { onceId })
-    }
+    const results = await store.appendInOrder([...missing, { stream, expectedRevision: revision, events: encoded }])
+    const after = events.reduce((folded, event) => decider.evolve(folded, event), state)
+    return { accepted: true, state: after, events, revision: results.at(-1)!.revision }
   }
-  throw new TooMuchContentionError(`${stream}: gave up after ${maxAttempts} conflicts with other writers`)
+  return retryOnConflict(stream, attempt, (conflict) => conflict.stream === stream)
 }
 
 interface LoadOptions<State> {
   readonly onceId?: string | undefined
+  /** The stream as it was read earlier, so that only later events are read. */
   readonly known?: Loaded<State> | undefined
   readonly onRead?: (recorded: RecordedEvent) => void
 }
 
-/** `known`: what was read of the stream earlier, so that only what was recorded since is. @throws StoreUnavailableError, UnreadableEventError */
+/** Reads and folds a stream. @throws StoreUnavailableError, UnreadableEventError */
 export async function loadStream<State, Event extends DomainEvent>(
   store: EventStore,
   decider: Pick<Decider<State, never, Event, never>, 'initialState' | 'evolve'>,

@@ -1,4 +1,4 @@
-import { TooMuchContentionError } from './handle-command.js'
+import { TooMuchContentionError } from './retry-on-conflict.js'
 
 /** Tasks of one key run one after the other, those of different keys at once. */
 export class KeyedQueue {

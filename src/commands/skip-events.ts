@@ -5,16 +5,12 @@ import { transferDecider } from '../domain/transfer/transfer-decider.js'
 import { userDecider } from '../domain/user/user-decider.js'
 import { walletAccountDecider } from '../domain/wallet/wallet-account.js'
 import { encodeEvent, shownType, UnreadableEventError } from '../event-store/event-codec.js'
-import {
-  type EventStore,
-  type ExpectedRevision,
-  type RecordedEvent,
-  WrongExpectedRevisionError,
-} from '../event-store/event-store.js'
+import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/clock.js'
 import { type Refusal, refuse } from '../kernel/decision.js'
-import { type CommandContext, TooMuchContentionError } from './handle-command.js'
+import type { CommandContext } from './handle-command.js'
+import { appendToEnd } from './retry-on-conflict.js'
 
 export type SkipEventResult =
   | { readonly accepted: true; readonly problem: string; readonly changed: boolean }
@@ -37,8 +33,6 @@ const folds = new Map<string | undefined, Fold>([
   [streamPrefix.user, foldWith(userDecider)],
 ])
 
-const maxAttempts = 10
-
 /**
  * Has an event that cannot be read skipped, by a recorded decision that every process and node learns of. An event that can be read is
  * refused: what happened, happened. A repeat changes nothing. @throws StoreUnavailableError, TooMuchContentionError
@@ -57,23 +51,8 @@ export async function skipEvent(
   if (recorded.isSkipped) return { accepted: true, problem, changed: false }
   const { id: eventId, type } = recorded
   const data = { stream, revision, eventId, eventType: shownType(type), problem, reason, at: clock() }
-  const changed = await record(store, encodeEvent({ type: 'EventSkipped', data }, context))
-  return { accepted: true, problem, changed }
-}
-
-/** What other decisions there are, and whether they can be read themselves, does not matter to this one. */
-async function record(store: EventStore, decision: ReturnType<typeof encodeEvent>): Promise<true> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const last = (await store.readStream(skippedEventsStream)).at(-1)
-    const expectedRevision: ExpectedRevision = last?.revision ?? 'no_stream'
-    try {
-      await store.append(skippedEventsStream, expectedRevision, [decision])
-      return true
-    } catch (error) {
-      if (!(error instanceof WrongExpectedRevisionError)) throw error
-    }
-  }
-  throw new TooMuchContentionError(`${skippedEventsStream}: gave up after ${maxAttempts} conflicts with other writers`)
+  await appendToEnd(store, skippedEventsStream, encodeEvent({ type: 'EventSkipped', data }, context))
+  return { accepted: true, problem, changed: true }
 }
 
 /** It can be read, but not after what is before it: a transfer whose creation is skipped cannot be completed. */

@@ -1,4 +1,5 @@
-import { type CommandContext, loadStream, TooMuchContentionError } from '../commands/handle-command.js'
+import { type CommandContext, loadStream } from '../commands/handle-command.js'
+import { TooMuchContentionError } from '../commands/retry-on-conflict.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import { maxErasedTransfers } from '../domain/service-events.js'

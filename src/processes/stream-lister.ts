@@ -1,14 +1,10 @@
 import type { Logger } from 'pino'
+import { appendUnlessChanged } from '../commands/retry-on-conflict.js'
 import { maxListedStreams } from '../domain/service-events.js'
 import { listedStreamsStream } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import { type Place, ReadProgress } from '../event-store/event-location.js'
-import {
-  type EventStore,
-  type ExpectedRevision,
-  type Page,
-  WrongExpectedRevisionError,
-} from '../event-store/event-store.js'
+import type { EventStore, ExpectedRevision, Page } from '../event-store/event-store.js'
 import { listedPrefixes, readStreamList, type StreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/clock.js'
 import type { ReadModels } from '../read-models/read-models.js'
@@ -86,13 +82,10 @@ class StreamLister {
   async #write(through: Place): Promise<boolean> {
     const { store, clock } = this.#deps
     const data = { after: this.#through ?? null, through, streams: [...this.#new], at: clock() }
-    try {
-      const event = encodeEvent({ type: 'StreamsListed', data }, context)
-      this.#revision = (await store.append(listedStreamsStream, this.#revision, [event])).revision
-    } catch (error) {
-      if (error instanceof WrongExpectedRevisionError) return false
-      throw error
-    }
+    const event = encodeEvent({ type: 'StreamsListed', data }, context)
+    const appended = await appendUnlessChanged(store, listedStreamsStream, this.#revision, event)
+    if (!appended) return false
+    this.#revision = appended.revision
     for (const stream of this.#new) this.#listed.add(stream)
     this.#new = new Set()
     this.#through = through

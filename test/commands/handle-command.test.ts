@@ -1,5 +1,6 @@
 import t from 'tap'
-import { emptyStream, handleCommand, TooMuchContentionError } from '../../src/commands/handle-command.js'
+import { emptyStream, handleCommand } from '../../src/commands/handle-command.js'
+import { TooMuchContentionError } from '../../src/commands/retry-on-conflict.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import {
   type EventStore,

@@ -60,7 +60,7 @@ export const areas: Areas = {
   },
   'wallet/built-in': {
     areas: ['kernel', 'domain', 'event-store', 'security', 'commands', 'wallet'],
-    packages: ['lru-cache'],
+    packages: [],
   },
   'wallet/http': { areas: ['kernel', 'domain', 'wallet'], packages: [typebox] },
   'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },

@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { CallbackCommands, LoadedLane } from '../../commands/callback/callback-commands.js'
-import { TooMuchContentionError } from '../../commands/handle-command.js'
+import { TooMuchContentionError } from '../../commands/retry-on-conflict.js'
 import type { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { AttemptOutcome, Delivery, Lane } from '../../domain/callback/callback-decider.js'

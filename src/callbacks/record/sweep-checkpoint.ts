@@ -1,16 +1,10 @@
+import { appendToEnd } from '../../commands/retry-on-conflict.js'
 import { callbackSweepStream } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
-import {
-  type EventStore,
-  type ExpectedRevision,
-  type Position,
-  type RecordedEvent,
-  WrongExpectedRevisionError,
-} from '../../event-store/event-store.js'
+import type { EventStore, Position, RecordedEvent } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 
 const stream = callbackSweepStream
-const newest = { direction: 'backwards', maxCount: 1 } as const
 /** The stream grows by one small event in this time at most. */
 const keepEveryMs = 60_000
 
@@ -28,7 +22,6 @@ export class SweepCheckpoint {
   private constructor(
     private readonly store: EventStore,
     private readonly clock: () => string,
-    private revision: ExpectedRevision,
     private kept: Kept,
     private reached: Position | undefined,
   ) {
@@ -37,10 +30,10 @@ export class SweepCheckpoint {
 
   /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
   static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
-    const [last] = await store.readStream(stream, newest)
+    const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
     const kept = last && keptIn(last)
     const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
-    return new SweepCheckpoint(store, clock, last?.revision ?? 'no_stream', kept, seen?.position)
+    return new SweepCheckpoint(store, clock, kept, seen?.position)
   }
 
   get position(): Position | undefined {
@@ -55,8 +48,8 @@ export class SweepCheckpoint {
   }
 
   /**
-   * Writes it down, once a minute or when `now`. @throws StoreUnavailableError, and WrongExpectedRevisionError when another
-   * process has written meanwhile: the next time it comes behind that
+   * Records the checkpoint once a minute, or immediately if `now` is true. A process that has lost its lease records once more when it
+   * ends, so the checkpoint is appended after whatever the stream contains. @throws StoreUnavailableError, TooMuchContentionError
    */
   async keep(options: { readonly now: boolean }): Promise<void> {
     const at = this.clock()
@@ -65,21 +58,10 @@ export class SweepCheckpoint {
     if (!options.now && Date.parse(at) - this.keptAtMs < keepEveryMs) return
     const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
     const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
-    try {
-      this.revision = (await this.store.append(stream, this.revision, [event])).revision
-    } catch (error) {
-      // A holder that lost its lease writes once more as it ends. Ours comes behind it, or it could never be kept again.
-      if (error instanceof WrongExpectedRevisionError) this.revision = await lastRevision(this.store)
-      throw error
-    }
+    await appendToEnd(this.store, stream, event)
     this.kept = lastEvent
     this.keptAtMs = Date.parse(at)
   }
-}
-
-async function lastRevision(store: EventStore): Promise<ExpectedRevision> {
-  const [last] = await store.readStream(stream, newest)
-  return last?.revision ?? 'no_stream'
 }
 
 function keptIn(recorded: RecordedEvent): Kept {

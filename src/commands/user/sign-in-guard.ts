@@ -7,8 +7,9 @@ import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import type { Decider } from '../../kernel/decision.js'
 import type { SecretBox } from '../../security/secret-box.js'
-import { type CommandContext, emptyStream, handleCommand, type Loaded, loadStream } from '../handle-command.js'
+import { type CommandContext, emptyStream, type Loaded } from '../handle-command.js'
 import { KeyedQueue } from '../keyed-queue.js'
+import { StreamCache } from '../stream-cache.js'
 
 export interface GuardedAttempt<Subject> {
   readonly email: string
@@ -63,12 +64,13 @@ export interface LogInGuardOptions<Subject, Event extends DomainEvent> {
 export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   readonly #options: LogInGuardOptions<Subject, Event>
   readonly #lanes = new KeyedQueue(maxWaiting)
-  readonly #known = new LRUCache<string, Loaded<LogIns>>({ max: maxKnownAccounts })
+  readonly #streams: StreamCache<LogIns, LogInCommand<Subject>, Event>
   /** By size: `max` would take the memory for all of them at once. */
   readonly #unknown = new LRUCache<string, LogIns>({ maxSize: maxUnknownAccounts, sizeCalculation: () => 1 })
 
   constructor(options: LogInGuardOptions<Subject, Event>) {
     this.#options = options
+    this.#streams = new StreamCache(options.store, options.decider, maxKnownAccounts)
   }
 
   /** `compare` is not called while passwords from there are not compared. What it throws counts nothing. */
@@ -113,13 +115,11 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   }
 
   async #record(account: string, command: LogInCommand<Subject>, loaded: Loaded<LogIns>, context: CommandContext) {
-    const { store, decider, streamOf } = this.#options
+    const { decider, streamOf } = this.#options
     // What was counted in memory ends with the first event: from then on the log counts.
     const before = loaded.revision === 'no_stream' ? emptyStream(decider) : loaded
-    const result = await handleCommand(store, decider, streamOf(account), command, context, { loaded: before })
+    const result = await this.#streams.handle(streamOf(account), command, context, before)
     if (!result.accepted) throw new Error(`a log-in was not recorded: ${result.refusal.rule}`)
-    const { state, revision } = result
-    this.#known.set(account, { state, revision })
     this.#unknown.delete(account)
   }
 
@@ -132,11 +132,9 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   }
 
   async #load(account: string): Promise<Loaded<LogIns>> {
-    const { store, decider, streamOf } = this.#options
-    const loaded = await loadStream(store, decider, streamOf(account), { known: this.#known.get(account) })
-    if (loaded.revision === 'no_stream') return { ...loaded, state: this.#unknown.get(account) ?? loaded.state }
-    this.#known.set(account, loaded)
-    return loaded
+    const loaded = await this.#streams.load(this.#options.streamOf(account))
+    if (loaded.revision !== 'no_stream') return loaded
+    return { ...loaded, state: this.#unknown.get(account) ?? loaded.state }
   }
 
   /** The device of a cookie that was made for this account; undefined for any other. */

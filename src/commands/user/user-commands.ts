@@ -7,7 +7,7 @@ import type { User } from '../../domain/user/user.js'
 import { type UserCommand, userDecider, userEmailDecider } from '../../domain/user/user-decider.js'
 import type { UserEvent } from '../../domain/user/user-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
-import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { Append, EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import { type Refusal, refuse, refuseField } from '../../kernel/decision.js'
 import { violate } from '../../kernel/rules.js'
@@ -15,7 +15,8 @@ import { isVisible } from '../../kernel/text.js'
 import type { Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
 import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
-import { type CommandContext, handleCommand, loadStream, TooMuchContentionError } from '../handle-command.js'
+import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
+import { retryOnConflict } from '../retry-on-conflict.js'
 import { type HistoryEntry, readHistory } from '../stream-history.js'
 import type { UserDirectory } from './user-directory.js'
 
@@ -43,7 +44,6 @@ export type Proof =
   | { readonly outcome: 'code-needed'; readonly user: User }
   | { readonly outcome: 'wrong'; readonly isUser: boolean }
 
-const createAttempts = 10
 const maxNameLength = 128
 /** Without what is mistaken for something else: this is read and typed by a person. */
 const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
@@ -81,7 +81,7 @@ export class UserCommands {
     const emailMac = this.#emailMac(email)
     const reservation = userEmailStream(emailMac)
     const issued = password ?? issuePassword()
-    for (let attempt = 0; attempt < createAttempts; attempt++) {
+    return retryOnConflict('the creation of a user', async () => {
       const { state, revision } = await loadStream(store, userEmailDecider, reservation)
       const userId = state.userId ?? randomUUID()
       if (state.userId !== null && (await this.find(userId))) {
@@ -108,18 +108,12 @@ export class UserCommands {
         { stream: reservation, expectedRevision: revision, events: [encodeEvent(reserve, context)] },
         { stream: userStream(userId), expectedRevision: 'no_stream', events },
       ]
-      try {
-        await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
-      } catch (error) {
-        // Somebody makes one with this e-mail just now: the log says who.
-        if (error instanceof WrongExpectedRevisionError) continue
-        throw error
-      }
+      // A conflict means that the e-mail has just been taken. The next attempt reads by which user.
+      await store.appendInOrder(state.userId === null ? appends : appends.slice(1))
       await this.#parts.directory.catchUp()
       const user = decision.events.reduce(userDecider.evolve, userDecider.initialState)
       return { accepted: true, user: existing(user), password: issued }
-    }
-    throw new TooMuchContentionError(`a user could not be created in ${createAttempts} attempts`)
+    })
   }
 
   /** From the log; undefined when there is none. */

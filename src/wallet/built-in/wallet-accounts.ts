@@ -1,14 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import {
-  type CommandContext,
-  handleCommand,
-  type Loaded,
-  loadStream,
-  TooMuchContentionError,
-} from '../../commands/handle-command.js'
+import { type CommandContext, loadStream } from '../../commands/handle-command.js'
 import { KeyedQueue } from '../../commands/keyed-queue.js'
+import { retryOnConflict, TooMuchContentionError } from '../../commands/retry-on-conflict.js'
+import { StreamCache } from '../../commands/stream-cache.js'
 import { normalEmail } from '../../domain/email.js'
 import { erasedAccountNumber } from '../../domain/personal-data.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
@@ -22,8 +17,9 @@ import {
   type WalletAccountState,
   walletAccountDecider,
 } from '../../domain/wallet/wallet-account.js'
+import type { WalletAccountEvent } from '../../domain/wallet/wallet-events.js'
 import { encodeEvent } from '../../event-store/event-codec.js'
-import { type Append, type EventStore, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { Append, EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import { type Refusal, refuse } from '../../kernel/decision.js'
 import type { Passwords } from '../../security/passwords.js'
@@ -50,7 +46,6 @@ export class InvalidWalletAccountError extends Error {
   override readonly name = 'InvalidWalletAccountError'
 }
 
-const openAttempts = 10
 const contentionRounds = 5
 /** Other processes write to an account too; the pause lets one of them get through. */
 const contentionPauseMs = 50
@@ -65,8 +60,7 @@ export class WalletAccounts {
   /** Writers of one account in this process take turns; they would conflict with one another otherwise. */
   readonly #queue = new KeyedQueue(maxWaitingForAccount)
   #decoyHash: Promise<string> | undefined
-  /** Accounts as they were when they were last read. */
-  readonly #known = new LRUCache<number, Loaded<WalletAccountState>>({ max: maxKnownAccounts })
+  readonly #accounts: StreamCache<WalletAccountState, WalletAccountCommand, WalletAccountEvent>
 
   constructor(
     private readonly store: EventStore,
@@ -75,7 +69,9 @@ export class WalletAccounts {
     private readonly passwords: Passwords,
     /** The number of a new account; a guess meets one of n accounts with a chance of n in 9 · 10^11. */
     private readonly newNumber: () => number = () => randomInt(100_000_000_000, erasedAccountNumber),
-  ) {}
+  ) {
+    this.#accounts = new StreamCache(store, walletAccountDecider, maxKnownAccounts)
+  }
 
   /**
    * The e-mail's reservation comes first and its account after it: whoever finds the one without the other (a crash in
@@ -83,15 +79,15 @@ export class WalletAccounts {
    */
   async open(request: OpenWalletAccount, context: CommandContext): Promise<WalletAccountResult> {
     const commandFor = await this.#prepareOpening(request)
-    for (let attempt = 0; attempt < openAttempts; attempt++) {
+    return retryOnConflict('the creation of a wallet account', async () => {
       const { emailMac, at } = commandFor(0)
       const reservation = walletEmailStream(emailMac)
       const { state, revision } = await loadStream(this.store, emailReservationDecider, reservation)
       const reserved = state.accountNumber
       const account = reserved === null ? undefined : await this.find(reserved)
       if (account?.emailMac === emailMac) return refuse('conflict', 'email-taken')
-      const finishes = reserved !== null && !account
-      const accountNumber = finishes ? reserved : this.newNumber()
+      const isReserved = reserved !== null && !account
+      const accountNumber = isReserved ? reserved : this.newNumber()
       const decision = walletAccountDecider.decide(commandFor(accountNumber), walletAccountDecider.initialState)
       if (!decision.accepted) return decision
       const reserve = { type: 'WalletEmailReserved', data: { accountNumber, at } } as const
@@ -103,21 +99,15 @@ export class WalletAccounts {
           events: decision.events.map((event) => encodeEvent(event, context)),
         },
       ]
-      try {
-        await this.store.appendInOrder(finishes ? appends.slice(1) : appends)
-      } catch (error) {
-        // Somebody opens one with this e-mail just now, or the number is taken: the log says which.
-        if (error instanceof WrongExpectedRevisionError) continue
-        throw error
-      }
+      // A conflict means that the e-mail or the number has just been taken. The next attempt reads which.
+      await this.store.appendInOrder(isReserved ? appends.slice(1) : appends)
       return opened(decision.events.reduce(walletAccountDecider.evolve, walletAccountDecider.initialState), true)
-    }
-    throw new TooMuchContentionError(`a wallet account could not be opened in ${openAttempts} attempts`)
+    })
   }
 
   /** Undefined when there is none. */
   async find(accountNumber: number): Promise<WalletAccount | undefined> {
-    const { state } = await this.#load(accountNumber)
+    const { state } = await this.#accounts.load(walletAccountStream(accountNumber))
     return state.accountNumber === null ? undefined : state
   }
 
@@ -219,15 +209,6 @@ export class WalletAccounts {
     return this.box.mac('wallet password', `${emailMac}:${password}`)
   }
 
-  /** An account of thousands of payments would otherwise be read whole for the next one. */
-  async #load(accountNumber: number): Promise<Loaded<WalletAccountState>> {
-    const stream = walletAccountStream(accountNumber)
-    const before = this.#known.get(accountNumber)
-    const loaded = await loadStream(this.store, walletAccountDecider, stream, { known: before })
-    if (loaded.state.accountNumber !== null) this.#known.set(accountNumber, loaded)
-    return loaded
-  }
-
   #execute(
     accountNumber: number,
     command: WalletAccountCommand,
@@ -237,12 +218,8 @@ export class WalletAccounts {
     return this.#queue.run(stream, async () => {
       for (let round = 1; ; round++) {
         try {
-          const loaded = await this.#load(accountNumber)
-          const result = await handleCommand(this.store, walletAccountDecider, stream, command, context, { loaded })
-          if (!result.accepted) return result
-          const { state, revision, events } = result
-          this.#known.set(accountNumber, { state, revision })
-          return opened(state, events.length > 0)
+          const result = await this.#accounts.handle(stream, command, context, await this.#accounts.load(stream))
+          return result.accepted ? opened(result.state, result.events.length > 0) : result
         } catch (error) {
           if (!(error instanceof TooMuchContentionError) || round === contentionRounds) throw error
           await delay(Math.random() * contentionPauseMs)

@@ -1,10 +1,5 @@
-import {
-  type CommandContext,
-  handleCommand,
-  type Loaded,
-  loadStream,
-  TooMuchContentionError,
-} from '../../commands/handle-command.js'
+import { type CommandContext, handleCommand, type Loaded, loadStream } from '../../commands/handle-command.js'
+import { TooMuchContentionError } from '../../commands/retry-on-conflict.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
