@@ -1,12 +1,12 @@
 import { type CommandContext, loadStream } from '../commands/handle-command.js'
-import { TooMuchContentionError } from '../commands/retry-on-conflict.js'
+import { appendUnlessChanged, retryOnConflict } from '../commands/retry-on-conflict.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'
 import { isTerminal, type Transfer } from '../domain/transfer/transfer.js'
-import { encodeEvent } from '../event-store/event-codec.js'
-import { type EventStore, type RecordedEvent, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import { type EventData, encodeEvent } from '../event-store/event-codec.js'
+import type { EventStore, ExpectedRevision, RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent } from '../event-store/read-event.js'
 import { readStreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/clock.js'
@@ -38,8 +38,6 @@ export type ErasureResult =
   /** Who is paid, or pays, must be known until that is over. */
   | { readonly accepted: false; readonly reason: 'transfers-open'; readonly trackingIds: readonly string[] }
 
-const maxAttempts = 20
-
 /** Of an address under which this service shows an uploaded file. */
 const receiptForm = /\/receipts\/([0-9a-f]{64})-[A-Za-z0-9_-]{32}$/
 
@@ -63,7 +61,8 @@ export async function eraseCustomer(
   const trackingIds = own.map(({ trackingId }) => trackingId)
   const erasureId = key.id
   const erasedAt = clock()
-  await decide(store, { erasureId, merchantId: customer.merchantId, trackingIds, reason, at: erasedAt }, context)
+  const decision = { erasureId, merchantId: customer.merchantId, reason, at: erasedAt }
+  await listTransfers(store, erasureId, trackingIds, context, decision)
   await keys.destroy([erasureId])
   const meanwhile = await createdUnder(raw, new Set([erasureId]), through)
   const completed = await complete(parts, erasureId, meanwhile.get(erasureId)!, context)
@@ -113,37 +112,6 @@ async function openOf(store: EventStore, own: readonly Transfer[]): Promise<read
   return open.filter((each) => each !== undefined)
 }
 
-async function decide(
-  store: EventStore,
-  {
-    trackingIds,
-    ...decided
-  }: {
-    readonly erasureId: string
-    readonly merchantId: string
-    readonly trackingIds: readonly string[]
-    readonly reason: string
-    readonly at: string
-  },
-  context: CommandContext,
-): Promise<void> {
-  const stream = privacyStream(decided.erasureId)
-  const lists = Array.from({ length: Math.max(1, Math.ceil(trackingIds.length / maxErasedTransfers)) }, (_, n) =>
-    trackingIds.slice(n * maxErasedTransfers, (n + 1) * maxErasedTransfers),
-  )
-  const appends = lists.map((some, n) => ({
-    stream,
-    expectedRevision: n === 0 ? ('no_stream' as const) : n - 1,
-    events: [encodeEvent({ type: 'CustomerErased', data: { ...decided, trackingIds: some } }, context)],
-  }))
-  try {
-    await store.appendInOrder(appends)
-  } catch (error) {
-    // Somebody decided the same a moment ago, or a crash came between this and the end of the key.
-    if (!(error instanceof WrongExpectedRevisionError)) throw error
-  }
-}
-
 /**
  * What follows from the decision, once its key is destroyed. May be repeated. `created`: under this key, as far as it is known now. One that
  * was created while the erasure was decided is in no list of it yet, and may be in clear in read models.
@@ -155,47 +123,51 @@ async function complete(
   context: CommandContext,
 ): Promise<Pick<Erasure, 'transfers' | 'receipts'>> {
   const { store, transfers, clock } = parts
-  const { trackingIds, revision, isCompleted } = await withThese(store, erasureId, created, context)
+  const { trackingIds, revision, isCompleted } = await listTransfers(store, erasureId, created, context)
   const receipts = await eachOf(trackingIds, async (trackingId) => {
     const result = await transfers.erasePersonalData(trackingId, context)
     return result.accepted ? deleteReceipts(parts.readModels, result.transfer) : 0
   })
   const completed = { erasureId, transfers: trackingIds.length, at: clock() }
   const event = encodeEvent({ type: 'ErasureCompleted', data: completed }, context)
-  try {
-    if (!isCompleted) await store.append(privacyStream(erasureId), revision, [event])
-  } catch (error) {
-    if (!(error instanceof WrongExpectedRevisionError)) throw error
-  }
+  if (!isCompleted) await appendUnlessChanged(store, privacyStream(erasureId), revision, event)
   return { transfers: trackingIds.length, receipts: receipts.reduce((sum, count) => sum + count, 0) }
 }
 
-/** The decision with these transfers in its lists. @throws TooMuchContentionError */
-async function withThese(
+interface Listed {
+  readonly trackingIds: readonly string[]
+  readonly revision: ExpectedRevision
+  readonly isCompleted: boolean
+}
+
+/**
+ * Records the erasure with these transfers in its lists, or adds those that an earlier attempt or another process has not listed.
+ * `decision` may be omitted if the erasure is recorded. @throws StoreUnavailableError, TooMuchContentionError
+ */
+function listTransfers(
   store: EventStore,
   erasureId: string,
-  created: readonly string[],
+  wanted: readonly string[],
   context: CommandContext,
-): Promise<{ readonly trackingIds: readonly string[]; readonly revision: number; readonly isCompleted: boolean }> {
+  decision?: Omit<EventData<'CustomerErased'>, 'trackingIds'>,
+): Promise<Listed> {
   const stream = privacyStream(erasureId)
-  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+  return retryOnConflict(stream, async () => {
     const recorded = await store.readStream(stream)
     const events = recorded.flatMap((each) => readableEvent(each) ?? [])
     const decisions = events.flatMap((event) => (event.type === 'CustomerErased' ? [event.data] : []))
+    const decided = { ...decision, ...decisions[0]! }
     const listed = new Set(decisions.flatMap(({ trackingIds }) => trackingIds))
-    const missing = created.filter((trackingId) => !listed.has(trackingId)).slice(0, maxErasedTransfers)
-    const isCompleted = events.some(({ type }) => type === 'ErasureCompleted')
-    const revision = recorded.length - 1
-    if (missing.length === 0) return { trackingIds: [...listed], revision, isCompleted }
-    const event = encodeEvent({ type: 'CustomerErased', data: { ...decisions[0]!, trackingIds: missing } }, context)
-    try {
-      await store.append(stream, revision, [event])
-    } catch (error) {
-      // Somebody else finishes the same.
-      if (!(error instanceof WrongExpectedRevisionError)) throw error
+    const missing = wanted.filter((trackingId) => !listed.has(trackingId))
+    let revision: ExpectedRevision = recorded.at(-1)?.revision ?? 'no_stream'
+    for (let at = 0; at < missing.length || revision === 'no_stream'; at += maxErasedTransfers) {
+      const trackingIds = missing.slice(at, at + maxErasedTransfers)
+      const event = encodeEvent({ type: 'CustomerErased', data: { ...decided, trackingIds } }, context)
+      revision = (await store.append(stream, revision, [event])).revision
     }
-  }
-  throw new TooMuchContentionError(`${stream}: gave up after ${maxAttempts} conflicts with other writers`)
+    const isCompleted = events.some(({ type }) => type === 'ErasureCompleted')
+    return { trackingIds: [...listed, ...missing], revision, isCompleted }
+  })
 }
 
 /** Files that were uploaded: they show who was paid. */

@@ -1,7 +1,8 @@
 import type { CommandContext } from '../commands/handle-command.js'
+import { appendUnlessChanged } from '../commands/retry-on-conflict.js'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
-import { type EventStore, type RecordedEvent, WrongExpectedRevisionError } from '../event-store/event-store.js'
+import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { sealedField } from '../event-store/personal-fields.js'
 import type { Clock } from '../kernel/clock.js'
 import type { CustomerKeys } from './customer-keys.js'
@@ -31,12 +32,9 @@ export async function giveUpLostKeys(
   await findMerchants(raw, lost)
   for (const [erasureId, merchantId] of lost) {
     const data = { erasureId, merchantId, trackingIds: [], reason, at: clock() }
-    try {
-      await raw.append(privacyStream(erasureId), 'no_stream', [encodeEvent({ type: 'CustomerErased', data }, context)])
-    } catch (error) {
-      // Decided before, by a run that was ended.
-      if (!(error instanceof WrongExpectedRevisionError)) throw error
-    }
+    // An interrupted run may have recorded the decision.
+    const event = encodeEvent({ type: 'CustomerErased', data }, context)
+    await appendUnlessChanged(raw, privacyStream(erasureId), 'no_stream', event)
     await keys.destroy([erasureId])
   }
   return lost.size

@@ -1,7 +1,8 @@
 import type { CommandContext } from '../../commands/handle-command.js'
+import { retryOnConflict } from '../../commands/retry-on-conflict.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
-import { type EventStore, type ExpectedRevision, WrongExpectedRevisionError } from '../../event-store/event-store.js'
+import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
 import { createSecretBox, digestKeyOf, idOfMasterKey, type KeyRing, keyIdOf } from '../../security/secret-box.js'
 import type { MasterKeys } from './master-key.js'
@@ -25,18 +26,14 @@ export interface SealedDigestKey {
  */
 export async function openKeyRing(store: EventStore, keys: MasterKeys['keys']): Promise<KeyRing> {
   const ring = ringOf(keys)
-  const { sealed, revision } = await readDigestKey(store)
-  if (sealed !== undefined) return { ...ring, digestKey: openDigestKey(ring, sealed) }
-  if (keys.length === 1) return ring
-  const digestKey = digestKeyOf(await firstKeyOf(store, keys))
-  try {
+  return retryOnConflict(digestKeyStream, async () => {
+    const { sealed, revision } = await readDigestKey(store)
+    if (sealed !== undefined) return { ...ring, digestKey: openDigestKey(ring, sealed) }
+    if (keys.length === 1) return ring
+    const digestKey = digestKeyOf(await firstKeyOf(store, keys))
     await sealDigestKey(store, { ...ring, digestKey }, revision)
-  } catch (error) {
-    // Another process came before; what it wrote is what counts.
-    if (error instanceof WrongExpectedRevisionError) return openKeyRing(store, keys)
-    throw error
-  }
-  return { ...ring, digestKey }
+    return { ...ring, digestKey }
+  })
 }
 
 export function ringOf(keys: MasterKeys['keys']): KeyRing {
