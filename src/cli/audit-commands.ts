@@ -8,39 +8,39 @@ import { addAuditFollowCommand } from './audit-follow.js'
 import { addIntegrityCommands } from './audit-integrity.js'
 import { addAuditProofCommands } from './audit-proofs.js'
 import { addAuditReconcileCommand } from './audit-reconcile.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, answerPage, type Listing, Refused, UsageError } from './command.js'
-import { matching, moment, trackingId } from './options.js'
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, definePagedCommand, type Listing, Refused, UsageError } from './command.js'
+import { matching, time, trackingId } from './options.js'
 import { type Column, detailed, shortId } from './readable.js'
 
 export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('what happened, what was when, and whether the lists still say so')
-  answer(
+  const audit = program.command('audit').description('history, past states, and verification of the log and the lists')
+  defineCommand(
     audit
       .command('story')
-      .argument('<trackingId>', 'or its referenceId')
-      .description('everything that happened to a transfer, and what bore on it at its merchant')
-      .option('--at <moment>', 'as it was known then: a time, or a position in the log', at),
+      .argument('<trackingId>', 'or the referenceId')
+      .description('the history of a transfer and of related changes to its merchant')
+      .option('--at <time>', 'as of a time or a position in the log', at),
     showStory,
     { text: storyTable },
   )
-  answer(
+  defineCommand(
     audit
       .command('state')
       .addArgument(new Argument('<of>').choices(['transfer', 'merchant', 'statement']))
-      .argument('<id>', 'trackingId; merchantId; <merchantId> or <merchantId>/<day> of a statement', trackingId)
-      .description('what a transfer, a merchant or a statement was at a moment, by the log alone')
-      .option('--at <moment>', 'a time, or a position in the log; now when absent', at),
+      .argument('<id>', 'a trackingId, a merchantId, or <merchantId>[/<day>] for a statement', trackingId)
+      .description('the state of a transfer, a merchant or a statement at a time, computed from the log')
+      .option('--at <time>', 'a time or a position in the log (default: now)', at),
     showState,
   )
-  answerPage(
+  definePagedCommand(
     audit
       .command('who')
-      .description('who did what, oldest first')
-      .option('--actor <actor>', 'this one; with a colon at its end (user:) all that begin so')
-      .option('--type <type>', 'this kind of action: the type of its event')
-      .option('--from <time>', 'recorded then or later', moment)
-      .option('--to <time>', 'recorded before', moment),
+      .description('the actions of users, oldest first')
+      .option('--actor <actor>', 'this actor, or all actors with this prefix if it ends with a colon (user:)')
+      .option('--type <type>', 'events of this type')
+      .option('--from <time>', 'recorded at or after', time)
+      .option('--to <time>', 'recorded before', time),
     listActions,
     actionsTable,
     position,
@@ -52,9 +52,9 @@ export function addAuditCommands(program: Command): void {
   addIntegrityCommands(audit)
 }
 
-/** As text, as is a moment: what reads a position loads the log. */
+/** Positions and times stay text here, because parsing a position loads the log. */
 const isPosition = (text: string) => /^\d{1,19}(\/\d{1,19})?$/.test(text)
-const position = matching(isPosition, 'It must be the nextCursor of an earlier answer.')
+const position = matching(isPosition, 'It must be the nextCursor of an earlier page.')
 const at = matching(
   (text) => isPosition(text) || parseMoment(text) !== undefined,
   'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a position.',
@@ -65,25 +65,25 @@ async function momentOf({ at }: { readonly at?: string }): Promise<Moment | unde
   return at === undefined ? undefined : parseLogMoment(at)
 }
 
-async function showStory(workplace: Workplace, options: { at?: string }, id: string) {
+async function showStory(stores: CommandStores, options: { at?: string }, id: string) {
   const { auditStory } = await import('../audit/history/history-as-of.js')
-  const { eventStore } = workplace
-  const moment = await momentOf(options)
+  const { eventStore } = stores
+  const time = await momentOf(options)
   const story =
-    (await auditStory(eventStore, trackingId(id), moment)) ??
-    (await auditStory(eventStore, await byReference(workplace, id), moment))
-  if (!story) throw new Refused('There was no such transfer then.')
+    (await auditStory(eventStore, trackingId(id), time)) ??
+    (await auditStory(eventStore, await byReference(stores, id), time))
+  if (!story) throw new Refused('The transfer did not exist at that time.')
   return story
 }
 
 /** @throws Refused */
-async function byReference(workplace: Workplace, referenceId: string): Promise<string> {
+async function byReference(stores: CommandStores, referenceId: string): Promise<string> {
   const { listByReferenceId } = await import('../queries/transfer-queries.js')
-  const merchantIds = (await workplace.allMerchants()).map(({ merchantId }) => merchantId)
+  const merchantIds = (await stores.allMerchants()).map(({ merchantId }) => merchantId)
   const anything = { status: undefined, kind: undefined, from: undefined, to: undefined, cursor: undefined }
-  const { items } = await listByReferenceId(workplace.transfers, merchantIds, referenceId, { ...anything, limit: 10 })
+  const { items } = await listByReferenceId(stores.transfers, merchantIds, referenceId, { ...anything, limit: 10 })
   const [only, another] = items.map(({ transfer }) => transfer.trackingId)
-  if (only === undefined) throw new Refused('There is no such transfer.')
+  if (only === undefined) throw new Refused('Transfer not found.')
   if (another !== undefined) {
     const ids = items.map(({ transfer }) => transfer.trackingId).join(', ')
     throw new Refused(`Several transfers have this referenceId: ${ids}`)
@@ -102,12 +102,12 @@ function storyTable(story: readonly AuditStoryEntry[]): string {
   return detailed(story, columns, ({ data, correlationId }) => ({ ...data, correlationId }))
 }
 
-async function showState({ eventStore }: Workplace, options: { at?: string }, of: string, id: string) {
+async function showState({ eventStore }: CommandStores, options: { at?: string }, of: string, id: string) {
   const { stateAt } = await import('../audit/history/state-of.js')
   const found = await stateAt(eventStore, of as Parameters<typeof stateAt>[1], id, await momentOf(options))
   if (found === 'malformed')
     throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
-  if (!found) throw new Refused(`There was no such ${of} then.`)
+  if (!found) throw new Refused(`The ${of} did not exist at that time.`)
   return found
 }
 
@@ -128,10 +128,10 @@ const actionsTable: Listing<Action> = {
     { head: 'MERCHANT', cell: ({ merchantId }) => merchantId && shortId(merchantId) },
     { head: 'BY', cell: ({ actor }) => actor },
   ],
-  none: 'Nobody did anything of the kind.',
+  emptyText: 'No matching actions found.',
 }
 
-async function listActions({ eventStore }: Workplace, { limit, cursor, ...asked }: ActionsOptions) {
+async function listActions({ eventStore }: CommandStores, { limit, cursor, ...asked }: ActionsOptions) {
   const { actionsPage } = await import('../audit/history/actions-of-user.js')
   const { formatPosition, parsePosition } = await import('../event-store/event-store.js')
   const after = cursor === undefined ? undefined : parsePosition(cursor)

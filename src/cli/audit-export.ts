@@ -1,12 +1,11 @@
 import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { ExportFormat } from '../audit/history/export.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, findMerchant, Refused } from './command.js'
-import { moment, path } from './options.js'
-import { interruption } from './stop-signal.js'
-
-const tellEveryMs = 1_000
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, findMerchant, Refused } from './command.js'
+import { path, time } from './options.js'
+import { percentOf, progressReporter } from './progress.js'
+import { interruptSignal } from './stop-signal.js'
 
 interface Options {
   readonly out: string
@@ -19,44 +18,37 @@ interface Options {
 export function addAuditExportCommand(audit: Command): void {
   const command = audit
     .command('export')
-    .description('write events into files, with a manifest; killed, the same command goes on where it was')
+    .description('write events to files with a manifest; an interrupted export resumes when you run it again')
     .requiredOption(
       '--out <path>',
-      'a file; or a directory (one that is there, or ends with /), for files of 100,000 events',
+      'a file, or a directory (existing or with a trailing /) for files of 100,000 events',
       path,
     )
-    .addOption(new Option('--format <format>', 'one line for each event').choices(['ndjson', 'csv']).default('ndjson'))
-    .option('--merchant <id>', 'what concerns this merchant')
-    .option('--from <time>', 'recorded then or later', moment)
-    .option('--to <time>', 'recorded before', moment)
-  answer(command, exportEvents)
+    .addOption(new Option('--format <format>', 'one line per event').choices(['ndjson', 'csv']).default('ndjson'))
+    .option('--merchant <id>', 'events of this merchant')
+    .option('--from <time>', 'recorded at or after', time)
+    .option('--to <time>', 'recorded before', time)
+  defineCommand(command, exportEvents)
 }
 
-async function exportEvents(workplace: Workplace, options: Options) {
+async function exportEvents(stores: CommandStores, options: Options) {
   const { out, format, merchant } = options
-  if (merchant !== undefined) await findMerchant(workplace, merchant)
+  if (merchant !== undefined) await findMerchant(stores, merchant)
   const { exportToFiles } = await import('../audit/history/export-files.js')
   const { readAuditCheckpoint } = await import('../operations/audit/audit-checkpoint.js')
   const manifest = await exportToFiles(
-    workplace.eventStore,
+    stores.eventStore,
     { format, merchantId: merchant ?? null, from: options.from ?? null, to: options.to ?? null },
     { path: out, isDirectory: out.endsWith('/') || statSync(out, { throwIfNoEntry: false })?.isDirectory() === true },
     {
-      signal: interruption(),
-      onProgress: progressLines(workplace.tell),
-      checkpoint: () => readAuditCheckpoint(workplace.configuration.audit.directory),
+      signal: interruptSignal(),
+      onProgress: progressReporter(
+        stores.notify,
+        ({ events, at, until }) => `${events} events, ${percentOf(at, until)} % of the log`,
+      ),
+      checkpoint: () => readAuditCheckpoint(stores.configuration.audit.directory),
     },
   )
-  if (!manifest) throw new Refused('interrupted; the same command goes on where it was')
+  if (!manifest) throw new Refused('interrupted: run the same command again to resume')
   return manifest
-}
-
-/** A line a second. */
-function progressLines(tell: Workplace['tell']) {
-  let toldAtMs = performance.now()
-  return ({ events, at, until }: { events: number; at: { commit: bigint }; until: { commit: bigint } }) => {
-    if (performance.now() - toldAtMs < tellEveryMs) return
-    toldAtMs = performance.now()
-    tell(`${events} events, ${Number((at.commit * 100n) / until.commit)} % of the log`)
-  }
 }

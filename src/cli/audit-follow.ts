@@ -1,36 +1,36 @@
 import type { Command } from 'commander'
 import type { AuditRecord } from '../audit/history/records.js'
-import { takesJson, tell } from './command.js'
+import { addJsonOption, notify } from './command.js'
 import { cell, jsonLine, localTime } from './readable.js'
 
 export function addAuditFollowCommand(audit: Command): void {
   const command = audit
     .command('follow')
-    .description('new events as they come, a line each, until SIGTERM or SIGINT; with --json one JSON document a line')
-  takesJson(command).action(() => follow(command))
+    .description('print new events as they are appended, one per line, until SIGTERM or SIGINT')
+  addJsonOption(command).action(() => follow(command))
 }
 
 async function follow(command: Command): Promise<void> {
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
-  // A reader that has gone (`| head`).
+  // The reader has closed the pipe (`| head`).
   process.stdout.once('error', stop)
-  const { openWorkplace } = await import('./cli-stores.js')
-  const workplace = await openWorkplace(process.env, 'must exist', (message) => tell(command, message))
+  const { openCommandStores } = await import('./cli-stores.js')
+  const stores = await openCommandStores(process.env, 'must exist', (message) => notify(command, message))
   try {
     const { auditRecord } = await import('../audit/history/records.js')
     const { streamPrefixes } = await import('../domain/streams.js')
     const { json } = command.opts<{ readonly json?: true }>()
     const lineOf = json ? jsonLine : textLine
-    tell(command, 'following; Ctrl-C ends it')
-    const pages = workplace.eventStore.subscribeToAll({ after: 'end', streamPrefixes, signal: stopping.signal })
+    notify(command, 'following; press Ctrl-C to stop')
+    const pages = stores.eventStore.subscribeToAll({ after: 'end', streamPrefixes, signal: stopping.signal })
     for await (const { events } of pages)
       for (const recorded of events) command.configureOutput().writeOut?.(lineOf(auditRecord(recorded)))
   } finally {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
     process.stdout.off('error', stop)
-    await workplace.close()
+    await stores.close()
   }
 }
 

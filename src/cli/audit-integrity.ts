@@ -1,13 +1,12 @@
 import type { Command } from 'commander'
 import type { VerifiedLog } from '../operations/audit/verify-log.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, answerAlone } from './command.js'
-import { checkpointIn, verifierOf } from './evidence.js'
+import { checkpointIn, verifierOf } from './checkpoint-files.js'
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, defineStandaloneCommand } from './command.js'
 import { reason } from './options.js'
+import { progressReporter } from './progress.js'
 import { readable, table } from './readable.js'
-import { interruption } from './stop-signal.js'
-
-const tellEveryMs = 1_000
+import { interruptSignal } from './stop-signal.js'
 
 interface Options {
   readonly from?: string
@@ -18,47 +17,44 @@ interface Options {
 export function addIntegrityCommands(audit: Command): void {
   const verify = audit
     .command('verify')
-    .description('compare the log with its tree and its signature; exit status 1 where it does not hold')
-    .option('--from <checkpoint>', 'a file: what it is of was verified before, and is not looked at again')
-    .option('--older <checkpoint...>', 'files: the log must have all that they are of')
-    .option('--key <verifier key>', 'as `audit key` printed it; that of the data directory when absent')
-  answerAlone(
+    .description('verify the log against its tree and signature; exit status 1 if it does not verify')
+    .option('--from <checkpoint>', 'a checkpoint file up to which the log was verified earlier')
+    .option('--older <checkpoint...>', 'checkpoint files whose events the log must still contain')
+    .option('--key <verifier key>', 'the output of `audit key` (default: the key in the data directory)')
+  defineStandaloneCommand(
     verify,
     async (configuration) => {
       const { verifyLog } = await import('../operations/audit/verify-log.js')
       const { from, older = [], key } = verify.opts<Options>()
-      const kept = async (file: string) => ({ name: file, note: await checkpointIn(file) })
+      const noteIn = async (file: string) => ({ name: file, note: await checkpointIn(file) })
       if (key !== undefined) await verifierOf(key)
       return verifyLog(configuration, {
-        ...(from !== undefined && { from: await kept(from) }),
-        ...{ key, older: await Promise.all(older.map(kept)), signal: interruption() },
-        onProgress: progressLines((line) => verify.configureOutput().writeErr?.(`${line}\n`)),
+        ...(from !== undefined && { from: await noteIn(from) }),
+        ...{ key, older: await Promise.all(older.map(noteIn)), signal: interruptSignal() },
+        onProgress: progressReporter(
+          (line) => verify.configureOutput().writeErr?.(`${line}\n`),
+          (verified: number, treeSize: number) => `verified ${verified} of ${treeSize} events`,
+        ),
       })
     },
     verifiedText,
-    whatIsBad,
+    findingText,
   )
-  answer(audit.command('key').description('the verifier key: what auditors verify checkpoints with'), showKey, {
-    json: (verifierKey) => ({ verifierKey }),
-    text: (verifierKey) => `${verifierKey}\n`,
-  })
-  answer(
+  defineCommand(
+    audit.command('key').description('print the verifier key, which auditors need to verify checkpoints'),
+    showKey,
+    {
+      json: (verifierKey) => ({ verifierKey }),
+      text: (verifierKey) => `${verifierKey}\n`,
+    },
+  )
+  defineCommand(
     audit
       .command('resume-payouts')
-      .description('let withdrawals be paid again after the log did not verify')
+      .description('allow payouts again after the log failed to verify')
       .requiredOption('--reason <text>', 'for auditors', reason),
     resumePayouts,
   )
-}
-
-/** A line a second. */
-function progressLines(tell: (line: string) => void): (verified: number, treeSize: number) => void {
-  let toldAtMs = performance.now()
-  return (verified, treeSize) => {
-    if (performance.now() - toldAtMs < tellEveryMs) return
-    toldAtMs = performance.now()
-    tell(`verified ${verified} of ${treeSize} events`)
-  }
 }
 
 function verifiedText({ findings, ...summary }: VerifiedLog): string {
@@ -71,18 +67,18 @@ function verifiedText({ findings, ...summary }: VerifiedLog): string {
   return `${readable(summary)}${findings.length > 0 ? `\n${found}` : ''}`
 }
 
-function whatIsBad({ holds, isComplete, problems }: VerifiedLog): string | undefined {
+function findingText({ holds, isComplete, problems }: VerifiedLog): string | undefined {
   if (!holds)
-    return `the log does not verify: ${problems} ${problems === 1 ? 'problem' : 'problems'} (docs/operating/runbooks.md says what to do)`
+    return `the log does not verify: ${problems} ${problems === 1 ? 'problem' : 'problems'} (see docs/operating/runbooks.md)`
   return isComplete ? undefined : 'interrupted'
 }
 
-async function showKey({ configuration, rawEventStore, box }: Workplace): Promise<string> {
+async function showKey({ configuration, rawEventStore, box }: CommandStores): Promise<string> {
   const { verifierKeyOf } = await import('../operations/audit/verify-log.js')
   return verifierKeyOf(configuration, rawEventStore, box)
 }
 
-async function resumePayouts({ eventStore, clock, context }: Workplace, { reason }: { readonly reason: string }) {
+async function resumePayouts({ eventStore, clock, context }: CommandStores, { reason }: { readonly reason: string }) {
   const { IntegrityCommands } = await import('../commands/integrity/integrity-commands.js')
   return new IntegrityCommands(eventStore, clock).resumePayouts(reason, context)
 }

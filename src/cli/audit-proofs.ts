@@ -1,29 +1,29 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Workplace } from './cli-stores.js'
-import { answer, print, Refused, takesJson } from './command.js'
-import { checkpointIn, contentOf, verifierOf } from './evidence.js'
+import { checkpointIn, contentOf, verifierOf } from './checkpoint-files.js'
+import type { CommandStores } from './cli-stores.js'
+import { addJsonOption, defineCommand, print, Refused } from './command.js'
 import { integer, path, trackingId } from './options.js'
 
-/** What shows that the events of a transfer are in the log, and what checks it. */
+/** Adds the commands that create and verify proofs that events are in the log. */
 export function addAuditProofCommands(audit: Command): void {
-  answer(
+  defineCommand(
     audit
       .command('prove')
       .argument('<trackingId>', '', trackingId)
       .description('write a proof that the events of a transfer are in the log')
-      .requiredOption('--out <file>', 'a new file for it', path)
-      .option('--from <file>', 'a checkpoint that was kept: that the log has only grown since')
+      .requiredOption('--out <file>', 'a new file', path)
+      .option('--from <file>', 'an earlier checkpoint, to prove that the log has only grown since')
       .option('--revision <n>', 'this event only', integer({ min: 0, max: Number.MAX_SAFE_INTEGER })),
     prove,
   )
   const check = audit
     .command('check')
-    .argument('<proof>', 'its file')
-    .description('check a proof with nothing but the public key: no data directory, no network')
-    .requiredOption('--key <key>', 'the verifier key, as `audit key` prints it')
-    .option('--checkpoint <file>', 'a checkpoint that was kept: the proof must lead from it')
-  takesJson(check).action(async () => {
+    .argument('<proof>', 'the file')
+    .description('verify a proof with the public key only, without a data directory or network')
+    .requiredOption('--key <key>', 'the verifier key, the output of `audit key`')
+    .option('--checkpoint <file>', 'an earlier checkpoint that the proof must continue')
+  addJsonOption(check).action(async () => {
     const { key, checkpoint } = check.opts<{ readonly key: string; readonly checkpoint?: string }>()
     print(check, await checked(String(check.args[0]), key, checkpoint))
   })
@@ -36,7 +36,7 @@ interface ProveOptions {
 }
 
 async function prove(
-  { configuration, rawEventStore, box, tell }: Workplace,
+  { configuration, rawEventStore, box, notify }: CommandStores,
   { out, from, revision }: ProveOptions,
   trackingId: string,
 ) {
@@ -48,23 +48,23 @@ async function prove(
   const sealed = { log: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory), key }
   const older = from === undefined ? undefined : await checkpointIn(from)
   const made = await proveTransfer(sealed, trackingId, { revision, older })
-  if (!made) throw new Refused(`There is no such ${revision === undefined ? 'transfer' : 'event'}.`)
+  if (!made) throw new Refused(`${revision === undefined ? 'Transfer' : 'Event'} not found.`)
   writeNew(out, made.proof)
   const { events, notSealed, treeSize } = made
   if (notSealed > 0) {
     const newer = notSealed === 1 ? '1 newer event is' : `${notSealed} newer events are`
-    tell(`${newer} in no checkpoint yet: the next one is at most a minute away`)
+    notify(`${newer} not sealed yet: the next checkpoint follows within a minute`)
   }
   return { file: out, trackingId, events, notSealed, treeSize }
 }
 
-/** A whole file or none. @throws Refused */
+/** Writes the whole file or nothing. @throws Refused */
 function writeNew(file: string, content: string): void {
   try {
     writeFileSync(file, content, { flag: 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new Refused(`${file} is there already: name another place`)
+    if (code === 'EEXIST') throw new Refused(`${file} already exists: choose a different file`)
     rmSync(file, { force: true })
     throw new Refused(`${file} cannot be written: ${message}`)
   }

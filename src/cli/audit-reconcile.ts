@@ -1,54 +1,55 @@
 import type { Command } from 'commander'
 import type { Reconciled } from '../audit/history/reconcile.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, Refused } from './command.js'
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, Refused } from './command.js'
+import { percentOf, progressReporter } from './progress.js'
 import { table } from './readable.js'
-import { interruption } from './stop-signal.js'
-
-const tellEveryMs = 1_000
+import { interruptSignal } from './stop-signal.js'
 
 export function addAuditReconcileCommand(audit: Command): void {
-  answer(
+  defineCommand(
     audit
       .command('reconcile')
-      .description('build the lists anew from the log, beside the live ones, and name every difference'),
+      .description('build temporary lists from the log, compare the live ones, and print every difference'),
     reconcileAll,
-    { text: reconciledTables, bad: whatIsBad },
+    { text: reconciledTables, finding: findingText },
   )
 }
 
-async function reconcileAll(workplace: Workplace): Promise<readonly Reconciled[]> {
+interface Replayed {
+  readonly at: { readonly commit: bigint }
+  readonly end: { readonly commit: bigint }
+}
+
+async function reconcileAll(stores: CommandStores): Promise<readonly Reconciled[]> {
   const { reconcile } = await import('../audit/history/reconcile.js')
   const { allProjections: projections } = await import('../projections/all.js')
   const { openTemporaryReadModels } = await import('../operations/stores/temporary-read-models.js')
-  const { configuration, eventStore: store, tell } = workplace
-  const live = await workplace.readModels()
+  const { configuration, eventStore: store, notify } = stores
+  const live = await stores.readModels()
   const temporary = await openTemporaryReadModels(configuration.dataDirectory, 'reconcile')
   try {
     const fresh = temporary.readModels
-    const options = { store, live, fresh, projections, signal: interruption(), onProgress: progressLines(tell) }
+    const options = {
+      store,
+      live,
+      fresh,
+      projections,
+      signal: interruptSignal(),
+      onProgress: progressReporter(notify, ({ at, end }: Replayed) => `replayed ${percentOf(at, end)} %`),
+    }
     const results = await reconcile(options)
-    if (!results) throw new Refused('interrupted; nothing is left of it')
+    if (!results) throw new Refused('interrupted: the temporary lists were deleted')
     return results
   } finally {
     await temporary.close()
   }
 }
 
-/** A line a second. */
-function progressLines(tell: Workplace['tell']) {
-  let toldAtMs = performance.now()
-  return ({ at, end }: { at: { commit: bigint }; end: { commit: bigint } }) => {
-    if (performance.now() - toldAtMs < tellEveryMs) return
-    toldAtMs = performance.now()
-    tell(`replayed ${Number((at.commit * 100n) / end.commit)} %`)
-  }
-}
-
-function whatIsBad(results: readonly Reconciled[]): string | undefined {
+function findingText(results: readonly Reconciled[]): string | undefined {
   const bad = results.filter(({ problem, differences }) => problem !== null || differences.length > 0)
   if (bad.length === 0) return undefined
-  return `not what the log says: ${bad.map(({ projection }) => projection).join(', ')} (transferd projections rebuild <name>)`
+  return `different from the log: ${bad.map(({ projection }) => projection).join(', ')} (transferd projections rebuild <name>)`
 }
 
 function reconciledTables(results: readonly Reconciled[]): string {

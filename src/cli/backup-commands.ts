@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { answerAlone, UsageError } from './command.js'
-import { checkpointIn, contentOf, verifierOf } from './evidence.js'
+import { checkpointIn, contentOf, verifierOf } from './checkpoint-files.js'
+import { defineStandaloneCommand, UsageError } from './command.js'
 import { path } from './options.js'
 import { readable } from './readable.js'
 
@@ -24,15 +24,15 @@ export function addBackupCommands(program: Command): void {
     .argument('<target>', 'a directory; if it contains backups, only new content is stored', path)
     .description("back up the log, its tree, customers' keys and receipts, also while the service runs")
     .option('--with-read-models', 'include the lists, which a service otherwise rebuilds after a restore')
-    .option('--recipient <age1…>', 'encrypt to this age recipient; repeat the option for several', collected)
+    .option('--recipient <age1…>', 'encrypt to this age recipient; repeatable', collected)
     .option('--passphrase-file <file>', 'encrypt with the passphrase in this file')
-  answerAlone(
+  defineStandaloneCommand(
     backup,
     async (configuration) => {
       const { backUpService } = await import('../operations/backup/backup-commands.js')
       const { recipient: recipients, passphraseFile, withReadModels = false } = backup.opts<BackUpOptions>()
       if (recipients && passphraseFile !== undefined)
-        throw new UsageError('--recipient cannot be combined with --passphrase-file')
+        throw new UsageError('--recipient and --passphrase-file cannot be combined')
       const passphrase = passphraseFile === undefined ? undefined : { passphrase: passphraseOf(passphraseFile) }
       const encryptTo = recipients ? { recipients } : passphrase
       return backUpService(configuration, String(backup.processedArgs[0]), { encryptTo, withReadModels })
@@ -48,7 +48,7 @@ export function addBackupCommands(program: Command): void {
     .option('--passphrase-file <file>', 'the passphrase that the backup is encrypted with')
     .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, to count the lost events')
     .option('--key <verifier key>', 'as `audit key` printed it: refuse anything that it has not signed')
-  answerAlone(
+  defineStandaloneCommand(
     restore,
     async (configuration) => {
       const { restoreService } = await import('../operations/backup/backup-commands.js')
@@ -64,7 +64,7 @@ export function addBackupCommands(program: Command): void {
 
 function openWith({ identityFile, passphraseFile }: Pick<RestoreOptions, 'identityFile' | 'passphraseFile'>) {
   if (identityFile !== undefined && passphraseFile !== undefined)
-    throw new UsageError('--identity-file cannot be combined with --passphrase-file')
+    throw new UsageError('--identity-file and --passphrase-file cannot be combined')
   if (passphraseFile !== undefined) return { passphrase: passphraseOf(passphraseFile) }
   if (identityFile === undefined) return undefined
   const identities = contentOf(identityFile)

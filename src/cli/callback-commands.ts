@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander'
 import { statusCodes } from '../domain/transfer/transfer.js'
 import type { ListedCallback } from '../queries/callback-queries.js'
 import type { Place } from '../queries/list-page.js'
-import type { Workplace } from './cli-stores.js'
+import type { CommandStores } from './cli-stores.js'
 import {
   accepted,
-  answer,
-  answerPage,
+  defineCommand,
+  definePagedCommand,
   findMerchant,
   type Listing,
   type PageOptions,
@@ -20,35 +20,35 @@ const parkedPage = 500
 
 export function addCallbackCommands(program: Command): void {
   const callbacks = program.command('callbacks').description('deliveries of status callbacks')
-  answerPage(
+  definePagedCommand(
     callbacks
       .command('list')
       .description('callbacks, newest first')
-      .option('--transfer <trackingId>', 'of this transfer, as the log has them', trackingId)
+      .option('--transfer <trackingId>', 'of this transfer, read from the log', trackingId)
       .option('--merchant <id>', 'of this merchant')
       .addOption(new Option('--status <status>', 'in this state').choices(['waiting', 'delivered', 'parked'])),
     listCallbacks,
     callbackTable,
   )
-  answer(
+  defineCommand(
     callbacks
       .command('resend')
       .argument('<trackingId>', '', trackingId)
       .description("send a transfer's latest callback again")
-      .option('--webhook-id <id>', 'this callback and not the latest'),
+      .option('--webhook-id <id>', 'this callback instead of the latest'),
     resend,
   )
-  answer(
+  defineCommand(
     callbacks
       .command('replay-parked')
-      .description('deliver again what was given up')
-      .option('--merchant <id>', 'of this merchant only')
-      .option('--transfer <trackingId>', 'of this transfer only', trackingId),
+      .description('deliver parked callbacks again')
+      .option('--merchant <id>', 'only of this merchant')
+      .option('--transfer <trackingId>', 'only of this transfer', trackingId),
     replayParked,
   )
-  answer(
-    callbacks.command('enable <merchantId>').description('deliver callbacks again to an endpoint that was disabled'),
-    async ({ merchants, context }: Workplace, _options: object, id: string) => {
+  defineCommand(
+    callbacks.command('enable <merchantId>').description('enable a disabled endpoint'),
+    async ({ merchants, context }: CommandStores, _options: object, id: string) => {
       const { changed } = accepted(await merchants.enableCallbacks(id, context))
       return { id, changed }
     },
@@ -69,10 +69,10 @@ const callbackTable: Listing<ListedCallback> = {
     { head: 'AGE', cell: ({ recordedAt }) => age(recordedAt), align: 'right' },
     { head: 'LAST FAILURE', cell: ({ lastFailure }) => lastFailure, max: 30 },
   ],
-  none: 'No callbacks found.',
+  emptyText: 'No callbacks found.',
   hint: (items) =>
     items.some(({ status }) => status === 'parked')
-      ? 'some were given up: transferd callbacks replay-parked delivers them again'
+      ? 'some are parked: transferd callbacks replay-parked delivers them again'
       : undefined,
 }
 
@@ -82,58 +82,57 @@ interface ListOptions extends PageOptions {
   status?: ListedCallback['status']
 }
 
-async function listCallbacks(workplace: Workplace, options: ListOptions) {
+async function listCallbacks(stores: CommandStores, options: ListOptions) {
   const { transfer, merchant, status, limit, cursor } = options
-  await checkOwner(workplace, options)
+  await checkOwner(stores, options)
   const queries = await import('../queries/callback-queries.js')
   const filter = { merchantIds: merchant === undefined ? undefined : [merchant], status, limit, cursor }
-  if (transfer !== undefined) return queries.listCallbacksOfTransfer(workplace.callbacks, transfer, filter)
-  return queries.listCallbacks(await workplace.readModels(), filter)
+  if (transfer !== undefined) return queries.listCallbacksOfTransfer(stores.callbacks, transfer, filter)
+  return queries.listCallbacks(await stores.readModels(), filter)
 }
 
-/** Nothing found would be no answer to who mistyped the id. @throws Refused */
+/** Reports a mistyped id instead of an empty result. @throws Refused */
 async function checkOwner(
-  workplace: Workplace,
+  stores: CommandStores,
   { merchant, transfer }: { merchant?: string; transfer?: string },
 ): Promise<void> {
-  if (merchant !== undefined) await findMerchant(workplace, merchant)
-  if (transfer !== undefined && !(await workplace.transfers.find(transfer)))
-    throw new Refused('There is no such transfer.')
+  if (merchant !== undefined) await findMerchant(stores, merchant)
+  if (transfer !== undefined && !(await stores.transfers.find(transfer))) throw new Refused('Transfer not found.')
 }
 
-async function resend(workplace: Workplace, options: { webhookId?: string }, trackingId: string) {
-  await checkOwner(workplace, { transfer: trackingId })
-  const { callbacks, context } = workplace
+async function resend(stores: CommandStores, options: { webhookId?: string }, trackingId: string) {
+  await checkOwner(stores, { transfer: trackingId })
+  const { callbacks, context } = stores
   const { webhookId } = options
-  const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(workplace, trackingId, webhookId) }
+  const which = webhookId === undefined ? 'latest' : { webhookId: await wholeId(stores, trackingId, webhookId) }
   const { events } = accepted(await callbacks.requeue(trackingId, which, context))
   return { trackingId, requeued: events.map(({ data }) => data.webhookId) }
 }
 
-/** Of the callback whose id begins as the table shows it, or as it was given. */
-async function wholeId({ callbacks }: Workplace, trackingId: string, given: string): Promise<string> {
+/** Completes a webhook id that was shortened as in the table. */
+async function wholeId({ callbacks }: CommandStores, trackingId: string, given: string): Promise<string> {
   const { deliveries } = await callbacks.lane(trackingId)
   return deliveries.find(({ webhookId }) => shortId(webhookId) === given)?.webhookId ?? given
 }
 
-async function replayParked(workplace: Workplace, options: { merchant?: string; transfer?: string }) {
+async function replayParked(stores: CommandStores, options: { merchant?: string; transfer?: string }) {
   const { merchant, transfer } = options
   if (merchant !== undefined && transfer !== undefined) {
-    throw new UsageError('--merchant and --transfer exclude one another')
+    throw new UsageError('--merchant and --transfer cannot be combined')
   }
-  await checkOwner(workplace, options)
-  if (merchant === undefined && transfer === undefined) await replayUnrecorded(workplace)
-  const trackingIds = transfer === undefined ? await parkedTransfers(workplace, merchant) : [transfer]
+  await checkOwner(stores, options)
+  if (merchant === undefined && transfer === undefined) await replayUnrecorded(stores)
+  const trackingIds = transfer === undefined ? await parkedTransfers(stores, merchant) : [transfer]
   const requeued: string[] = []
   for (const trackingId of trackingIds) {
-    const { events } = accepted(await workplace.callbacks.requeue(trackingId, 'parked', workplace.context))
+    const { events } = accepted(await stores.callbacks.requeue(trackingId, 'parked', stores.context))
     requeued.push(...events.map(({ data }) => data.webhookId))
   }
   return { requeued }
 }
 
-/** Transfer events that the recorder gave up on; their callbacks the sweep has recorded since. */
-async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
+/** Replays transfer events that the recorder parked. The sweep has recorded their callbacks since. */
+async function replayUnrecorded({ eventStore }: CommandStores): Promise<void> {
   const { callbackGroup } = await import('../callbacks/record/subscription-recorder.js')
   const { PersistentSubscriptionMissingError } = await import('../event-store/event-store.js')
   try {
@@ -144,11 +143,11 @@ async function replayUnrecorded({ eventStore }: Workplace): Promise<void> {
   }
 }
 
-/** The transfers that have parked callbacks, page by page: there may be very many after a long outage. */
-async function parkedTransfers(workplace: Workplace, merchantId: string | undefined): Promise<Set<string>> {
+/** Returns the transfers with parked callbacks. Reads page by page, because a long outage parks many. */
+async function parkedTransfers(stores: CommandStores, merchantId: string | undefined): Promise<Set<string>> {
   const { listCallbacks } = await import('../queries/callback-queries.js')
   const { parseCursor } = await import('../queries/list-page.js')
-  const readModels = await workplace.readModels()
+  const readModels = await stores.readModels()
   const merchantIds = merchantId === undefined ? undefined : [merchantId]
   const found = new Set<string>()
   let cursor: Place | undefined

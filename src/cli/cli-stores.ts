@@ -11,34 +11,34 @@ import { type OpenedLog, openLog, openReachableReadModels, requireLog } from '..
 import type { ReadModels } from '../read-models/read-models.js'
 import { operatorContext } from './operator-log.js'
 
-/** What a command works with: the stores of the configuration, beside a running service or without one. */
-export interface Workplace extends OpenedLog {
+/** The opened stores and the commands on them. A service may be running on the same stores. */
+export interface CommandStores extends OpenedLog {
   readonly configuration: Configuration
   readonly clock: Clock
   readonly context: CommandContext
   readonly merchants: MerchantCommands
   readonly transfers: TransferCommands
   readonly callbacks: CallbackCommands
-  /** A line on stderr. */
-  readonly tell: (message: string) => void
-  /** Opened when first asked for: most commands read nothing but the log. @throws ReadModelsUnavailableError */
+  /** Prints a line on stderr. */
+  readonly notify: (message: string) => void
+  /** Opens the read models on first use, because most commands read only the log. @throws ReadModelsUnavailableError */
   readModels(): Promise<ReadModels>
-  /** As the log has it now. */
+  /** Reads the current merchants from the log. */
   merchantDirectory(): Promise<MerchantDirectory>
-  /** Every merchant in the log but those out of service, of which stderr tells. */
+  /** Returns all merchants. Reports those that are out of service on stderr and omits them. */
   allMerchants(): Promise<readonly Merchant[]>
 }
 
 /** @throws NoLogError, ConfigurationError, MasterKeyError, CannotOpenLogError, StoreUnavailableError */
-export async function openWorkplace(
+export async function openCommandStores(
   environment: NodeJS.ProcessEnv,
   log: 'must exist' | 'may be new',
-  tell: (message: string) => void,
-): Promise<Workplace> {
+  notify: (message: string) => void,
+): Promise<CommandStores> {
   const configuration = readConfiguration(environment)
   if (log === 'must exist') requireLog(configuration)
   const opened = await openLog(configuration)
-  for (const notice of opened.notices) tell(notice)
+  for (const notice of opened.notices) notify(notice)
   const { eventStore, box } = opened
   const clock = () => new Date().toISOString()
   const merchantDirectory = async () => {
@@ -56,7 +56,7 @@ export async function openWorkplace(
     configuration,
     clock,
     context: operatorContext(),
-    tell,
+    notify,
     merchants,
     transfers: new TransferCommands(eventStore, clock, settingsOf, configuration.completionGuardFactor),
     callbacks: new CallbackCommands(eventStore, clock),
@@ -68,7 +68,7 @@ export async function openWorkplace(
     async allMerchants() {
       const directory = await merchantDirectory()
       for (const { problem } of directory.problems())
-        tell(`a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
+        notify(`a merchant is out of service: ${escapeHidden(problem.message)} (events problems)`)
       return directory.all()
     },
     async close() {

@@ -6,110 +6,109 @@ import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/decision.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
 import type { Page, Place } from '../queries/list-page.js'
-import type { Workplace } from './cli-stores.js'
-import { logged, loggingTo, onlyReads } from './operator-log.js'
+import type { CommandStores } from './cli-stores.js'
+import { isReadOnly, securityLogIn, withSecurityLog } from './operator-log.js'
 import { cursor, integer } from './options.js'
 import { type Column, jsonLine, readable, table } from './readable.js'
 
-/** The command was understood and is refused: exit status 1. */
+/** The command is valid but rejected: exit status 1. */
 export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
-/** Somebody else has done it before, so nothing was changed: exit status 3. */
-export class DoneByAnother extends Refused {
+/** Another user has already done it, so nothing changed: exit status 3. */
+export class AlreadyDone extends Refused {
   constructor(
     message: string,
-    /** Printed all the same. */
-    readonly answer: object,
+    /** The result, which is printed anyway. */
+    readonly result: object,
   ) {
     super(message)
   }
 }
 
-/** The command makes no sense as given: exit status 2. */
+/** The command was used incorrectly: exit status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
 /** How the result of a command is printed. */
 interface Presentation<Result> {
-  /** What `--json` prints; the result when absent. */
+  /** Returns the document that `--json` prints. Defaults to the result. */
   readonly json?: (result: Result) => unknown
-  /** What people read; the same as with `--json`, in lines, when absent. */
-  readonly text?: (result: Result, workplace: Workplace) => string
-  /** A sentence where what was found, and is printed, is bad: exit status 1. */
-  readonly bad?: (result: Result) => string | undefined
+  /** Returns the human-readable text. Defaults to the fields of the JSON document, one per line. */
+  readonly text?: (result: Result, stores: CommandStores) => string
+  /** Returns a sentence if the printed result is a finding that should end with exit status 1. */
+  readonly finding?: (result: Result) => string | undefined
 }
 
-/** What people see of a list: a table, or that there is nothing in it. */
+/** The table of a list. */
 export interface Listing<Item> {
-  readonly columns: (workplace: Workplace) => readonly Column<Item>[]
-  /** A sentence. */
-  readonly none: string
-  /** What one would do next, on stderr. */
+  readonly columns: (stores: CommandStores) => readonly Column<Item>[]
+  /** The sentence that replaces an empty table. */
+  readonly emptyText: string
+  /** Returns a suggestion for the next step, which is printed on stderr. */
   readonly hint?: (items: readonly Item[]) => string | undefined
 }
 
 /**
- * Gives a command `--json` and its action, which works on the opened stores of the configuration. Where there is no log only
- * a command that says so makes one: any other would answer "no such transfer" to who is in the wrong directory.
+ * Gives a command `--json` and its action, which works on the stores that the configuration names. Only a command with `log: 'may be new'`
+ * creates a missing log. Any other would report a missing transfer to a user who is in the wrong directory.
  */
-export function answer<Arguments extends (string | number)[], Options, Result>(
+export function defineCommand<Arguments extends (string | number)[], Options, Result>(
   command: Command,
-  action: (workplace: Workplace, options: Options, ...args: Arguments) => Promise<Result>,
+  action: (stores: CommandStores, options: Options, ...args: Arguments) => Promise<Result>,
   { log, ...presentation }: Presentation<Result> & { readonly log?: 'may be new' } = {},
 ): void {
-  takesJson(command).action(async () => {
-    // Here and not above: opening the log loads most of the program, which --help and a wrong option need not wait for.
-    const { openWorkplace } = await import('./cli-stores.js')
-    const workplace = await openWorkplace(process.env, log ?? 'must exist', (message) => tell(command, message))
+  addJsonOption(command).action(async () => {
+    // Import late: opening the log loads most of the program, which --help and a wrong option do not need.
+    const { openCommandStores } = await import('./cli-stores.js')
+    const stores = await openCommandStores(process.env, log ?? 'must exist', (message) => notify(command, message))
     try {
-      requireWholeAmounts(command, workplace)
-      await completeShortId(command, workplace)
+      requireWholeAmounts(command, stores)
+      await completeShortId(command, stores)
       const options = command.opts<Options & object>()
-      const run = () => action(workplace, options, ...(command.processedArgs as Arguments))
-      const result = await (onlyReads(command) ? run() : logged(workplace, command, run))
-      const { json = (same: Result): unknown => same, text, bad } = presentation
-      print(command, json(result), text && (() => text(result, workplace)))
-      const problem = bad?.(result)
+      const run = () => action(stores, options, ...(command.processedArgs as Arguments))
+      const result = await (isReadOnly(command) ? run() : withSecurityLog(stores, command, run))
+      const { json = (same: Result): unknown => same, text, finding } = presentation
+      print(command, json(result), text && (() => text(result, stores)))
+      const problem = finding?.(result)
       if (problem !== undefined) throw new Refused(problem)
     } catch (error) {
-      if (error instanceof DoneByAnother) print(command, error.answer)
+      if (error instanceof AlreadyDone) print(command, error.result)
       throw error
     } finally {
-      await workplace.close()
+      await stores.close()
     }
   })
 }
 
-/** Likewise for a command that opens the stores in a way of its own, or none. */
-export function answerAlone<Result extends object>(
+/** Defines a command that opens no stores, or opens them itself. */
+export function defineStandaloneCommand<Result extends object>(
   command: Command,
   action: (configuration: Configuration, context: CommandContext) => Promise<Result>,
   text?: (result: Result) => string,
-  /** A sentence where what was found, and is printed, is bad: exit status 1. */
-  bad?: (result: Result) => string | undefined,
+  finding?: (result: Result) => string | undefined,
 ): void {
-  takesJson(command).action(async () => {
+  addJsonOption(command).action(async () => {
     const { readConfiguration } = await import('../operations/configuration/configuration.js')
     const configuration = readConfiguration(process.env)
-    const place = loggingTo(configuration.dataDirectory)
+    const place = securityLogIn(configuration.dataDirectory)
     const run = () => action(configuration, place.context)
-    const result = await (onlyReads(command) ? run() : logged(place, command, run))
+    const result = await (isReadOnly(command) ? run() : withSecurityLog(place, command, run))
     print(command, result, text && (() => text(result)))
-    const problem = bad?.(result)
+    const problem = finding?.(result)
     if (problem !== undefined) throw new Refused(problem)
   })
 }
 
-/** Likewise for all of a list at once. */
-export function answerList<Arguments extends (string | number)[], Item extends object>(
+/** Defines a command that prints a whole list. */
+export function defineListCommand<Arguments extends (string | number)[], Item extends object>(
   command: Command,
-  action: (workplace: Workplace, options: object, ...args: Arguments) => Promise<readonly Item[]>,
+  action: (stores: CommandStores, options: object, ...args: Arguments) => Promise<readonly Item[]>,
   listing: Listing<Item>,
 ): void {
-  answer(command, action, { text: (items, workplace) => listed(items, listing, workplace) })
+  defineCommand(command, action, { text: (items, stores) => listed(items, listing, stores) })
 }
 
 export interface PageOptions {
@@ -117,52 +116,55 @@ export interface PageOptions {
   readonly cursor: Place | undefined
 }
 
-/**
- * Likewise for a list in pages, with `--limit` and `--cursor`, of which `placeIn` makes something. With `--json` the answer is
- * `{items, nextCursor}`.
- */
-export function answerPage<Options extends Omit<PageOptions, 'cursor'>, Item extends object>(
+/** Defines a command that prints one page of a list, `{items, nextCursor}` with `--json`. `parseAfter` parses the value of `--cursor`. */
+export function definePagedCommand<Options extends Omit<PageOptions, 'cursor'>, Item extends object>(
   command: Command,
-  action: (workplace: Workplace, options: Options) => Promise<Page<Item>>,
+  action: (stores: CommandStores, options: Options) => Promise<Page<Item>>,
   listing: Listing<Item>,
-  placeIn: (text: string) => unknown = cursor,
+  parseAfter: (text: string) => unknown = cursor,
 ): void {
   command
     .addOption(
-      new Option('--limit <n>', 'at most so many, 1 to 1000').argParser(integer({ min: 1, max: 1000 })).default(50),
+      new Option('--limit <n>', 'the size of the page, 1 to 1000')
+        .argParser(integer({ min: 1, max: 1000 }))
+        .default(50),
     )
-    .option('--cursor <nextCursor>', 'those that follow the page before', placeIn)
-  answer(command, action, {
-    text({ items, nextCursor }, workplace) {
-      if (nextCursor !== null) workplace.tell(`there are more: --cursor ${nextCursor}`)
-      return listed(items, listing, workplace)
+    .option('--cursor <nextCursor>', 'continue after an earlier page', parseAfter)
+  defineCommand(command, action, {
+    text({ items, nextCursor }, stores) {
+      if (nextCursor !== null) stores.notify(`there are more: use --cursor ${nextCursor}`)
+      return listed(items, listing, stores)
     },
   })
 }
 
-function listed<Item>(items: readonly Item[], { columns, none, hint }: Listing<Item>, workplace: Workplace): string {
+function listed<Item>(
+  items: readonly Item[],
+  { columns, emptyText, hint }: Listing<Item>,
+  stores: CommandStores,
+): string {
   const next = hint?.(items)
-  if (next !== undefined) workplace.tell(next)
-  return items.length === 0 ? `${none}\n` : table(items, columns(workplace))
+  if (next !== undefined) stores.notify(next)
+  return items.length === 0 ? `${emptyText}\n` : table(items, columns(stores))
 }
 
-export function takesJson(command: Command): Command {
-  return command.option('--json', 'print one JSON document on stdout and nothing else')
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'print exactly one JSON document on stdout')
 }
 
-/** On the program's stdout, which a test may have replaced. */
-export function print(command: Command, answer: unknown, text = () => readable(answer)): void {
+/** Prints a result on the program's stdout, which a test may have replaced. */
+export function print(command: Command, result: unknown, text = () => readable(result)): void {
   const { json } = command.opts<{ readonly json?: true }>()
-  command.configureOutput().writeOut?.(json ? jsonLine(answer) : text())
+  command.configureOutput().writeOut?.(json ? jsonLine(result) : text())
 }
 
-/** A line on the program's stderr. */
-export function tell(command: Command, message: string): void {
+/** Prints a line on the program's stderr. */
+export function notify(command: Command, message: string): void {
   command.configureOutput().writeErr?.(`transferd: ${message}\n`)
 }
 
-/** What has no coin cannot have moved. Amounts are the only options that are bigints. @throws UsageError */
-function requireWholeAmounts(command: Command, { configuration: { currency } }: Workplace): void {
+/** Rejects amounts that the currency cannot represent. Only amounts are bigint options. @throws UsageError */
+function requireWholeAmounts(command: Command, { configuration: { currency } }: CommandStores): void {
   const options = command.opts<{ readonly [name: string]: unknown }>()
   const tooFine = command.options.find((option) => {
     const value = options[option.attributeName()]
@@ -171,8 +173,8 @@ function requireWholeAmounts(command: Command, { configuration: { currency } }: 
   if (tooFine) throw new UsageError(`${tooFine.long} must be whole: ${currency.code} has no decimals`)
 }
 
-/** Tables show the beginning of an id: who copies it means the one transfer whose id begins so. @throws Refused */
-async function completeShortId(command: Command, { readModels }: Workplace): Promise<void> {
+/** Completes a trackingId that was shortened to its first characters, as tables show it. @throws Refused if it is ambiguous */
+async function completeShortId(command: Command, { readModels }: CommandStores): Promise<void> {
   const nameOf = command.processedArgs[0] === 'transfer' ? 'id' : 'trackingId'
   const index = command.registeredArguments.findIndex((argument) => argument.name() === nameOf)
   const { transfer } = command.opts<{ readonly transfer?: string }>()
@@ -180,22 +182,22 @@ async function completeShortId(command: Command, { readModels }: Workplace): Pro
   if (start === undefined || !/^[0-9a-f]{8}[0-9a-f-]{0,27}$/.test(start)) return
   const { transfersThatBegin } = await import('../queries/transfer-queries.js')
   const [only, another] = await transfersThatBegin(await readModels(), start, 2)
-  if (another !== undefined) throw new Refused(`Several transfers begin with ${start}: give more of the id.`)
+  if (another !== undefined) throw new Refused(`Several trackingIds start with ${start}. Add more characters.`)
   if (only === undefined) return
   if (index < 0) command.setOptionValue('transfer', only._id)
   else command.processedArgs[index] = only._id
 }
 
-/** The merchant, or that there is none as an error. @throws Refused */
-export async function findMerchant({ merchants }: Workplace, id: string): Promise<Merchant> {
+/** @throws Refused if the merchant does not exist */
+export async function findMerchant({ merchants }: CommandStores, id: string): Promise<Merchant> {
   const merchant = await merchants.find(id)
-  if (!merchant) throw new Refused('There is no such merchant.')
+  if (!merchant) throw new Refused('Merchant not found.')
   return merchant
 }
 
 type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
 
-/** The value, or the refusal as an error. @throws Refused */
+/** Returns an accepted result. @throws Refused with the reason of a rejected one */
 export function accepted<Result extends Decided>(result: Result): Extract<Result, { accepted: true }> {
   if (!result.accepted) throw new Refused(refusalText(result.refusal, result.refusal.field))
   return result as Extract<Result, { accepted: true }>

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
-import { print, Refused, takesJson } from './command.js'
+import { addJsonOption, print, Refused } from './command.js'
 import { table } from './readable.js'
 
 export function addDoctorCommand(program: Command): void {
   const command = program
     .command('doctor')
-    .description('what is wrong with this installation, and what to do, beside a running service or without one')
-  takesJson(command).action(() => doctor(command))
+    .description('check this installation and suggest remedies, with or without a running service')
+  addJsonOption(command).action(() => doctor(command))
 }
 
-/** @throws Refused when a check failed, after all of them are printed */
+/** Prints all checks. @throws Refused if one failed */
 async function doctor(command: Command): Promise<void> {
   const { examine } = await import('../operations/doctor/doctor.js')
   const checks = await examine(process.env, () => new Date().toISOString())

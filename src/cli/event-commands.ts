@@ -1,60 +1,53 @@
 import type { Command } from 'commander'
-import type { Workplace } from './cli-stores.js'
-import { accepted, answer, answerList, Refused } from './command.js'
+import type { CommandStores } from './cli-stores.js'
+import { accepted, defineCommand, defineListCommand, Refused } from './command.js'
 import { addEventsCopyCommands } from './events-copy.js'
 import { addEventsServeCommand } from './events-serve.js'
 import { matching, reason, trackingId } from './options.js'
 import { type Column, detailed } from './readable.js'
 
 export function addEventCommands(program: Command): void {
-  const events = program.command('events').description('the log itself')
-  answer(
-    events
-      .command('show')
-      .argument('<trackingId>', '', trackingId)
-      .description('everything that happened to a transfer'),
+  const events = program.command('events').description('the event log')
+  defineCommand(
+    events.command('show').argument('<trackingId>', '', trackingId).description('all events of a transfer'),
     showEvents,
     { text: historyTable },
   )
-  answerList(
-    events.command('problems').description('events that cannot be read and that no one has decided to skip'),
-    listProblems,
-    {
-      columns: () => [
-        { head: 'EVENT', cell: ({ event }) => event },
-        { head: 'REASON', cell: ({ reason }) => reason },
-      ],
-      none: 'No problems found.',
-      hint: ([first]) => first && 'to skip one for good: transferd events skip <event> --reason <text>',
-    },
-  )
+  defineListCommand(events.command('problems').description('unreadable events that are not skipped'), listProblems, {
+    columns: () => [
+      { head: 'EVENT', cell: ({ event }) => event },
+      { head: 'REASON', cell: ({ reason }) => reason },
+    ],
+    emptyText: 'No problems found.',
+    hint: ([first]) => first && 'to skip an event permanently: transferd events skip <event> --reason <text>',
+  })
   const skipCommand = events
     .command('skip')
-    .argument('<event>', 'stream@revision, as `events problems` names it', place)
-    .description('from now on an event that cannot be read counts as if it were not there')
-  answer(skipCommand.requiredOption('--reason <text>', 'for auditors', reason), skipEventNamed)
+    .argument('<event>', 'stream@revision, as `events problems` prints it', place)
+    .description('ignore an unreadable event permanently')
+  defineCommand(skipCommand.requiredOption('--reason <text>', 'for auditors', reason), skipEventNamed)
   addEventsServeCommand(events)
   addEventsCopyCommands(events)
 }
 
-/** `merchant-…@3` as text; the command splits it. */
+/** Accepts `merchant-…@3` as text, which the command splits. */
 const place = matching((text) => /^.+@\d{1,10}$/s.test(text), 'It must be stream@revision.')
 
-/** What merchants and users are out of service for. */
-async function knownProblems(workplace: Workplace) {
+/** Returns the events that put merchants and users out of service. */
+async function knownProblems(stores: CommandStores) {
   const { UserDirectory } = await import('../commands/user/user-directory.js')
-  const users = new UserDirectory(workplace.eventStore, () => undefined)
+  const users = new UserDirectory(stores.eventStore, () => undefined)
   await users.catchUp()
-  const merchants = (await workplace.merchantDirectory()).problems()
+  const merchants = (await stores.merchantDirectory()).problems()
   return [...merchants.map(({ problem }) => problem), ...users.problems()]
 }
 
-async function listProblems(workplace: Workplace) {
+async function listProblems(stores: CommandStores) {
   const { isStillOpen, openProblems, placeOf, problemsNotFoundYet } = await import('../projections/open-problems.js')
-  const { eventStore } = workplace
-  const readModels = await workplace.readModels()
+  const { eventStore } = stores
+  const readModels = await stores.readModels()
   const problems = new Map<string, string>()
-  for (const problem of await openProblems(readModels, await knownProblems(workplace)))
+  for (const problem of await openProblems(readModels, await knownProblems(stores)))
     if (await isStillOpen(eventStore, problem)) problems.set(placeOf(problem), problem.reason)
   for await (const problem of problemsNotFoundYet(eventStore, readModels))
     problems.set(placeOf(problem), problem.reason)
@@ -62,7 +55,7 @@ async function listProblems(workplace: Workplace) {
 }
 
 async function skipEventNamed(
-  { eventStore: store, clock, context }: Workplace,
+  { eventStore: store, clock, context }: CommandStores,
   options: { reason: string },
   event: string,
 ) {
@@ -73,11 +66,11 @@ async function skipEventNamed(
   return { event, problem, changed }
 }
 
-async function showEvents({ eventStore }: Workplace, _options: object, trackingId: string) {
+async function showEvents({ eventStore }: CommandStores, _options: object, trackingId: string) {
   const { transferStream } = await import('../domain/streams.js')
   const { formatPosition } = await import('../event-store/event-store.js')
   const events = await eventStore.readStream(transferStream(trackingId))
-  if (events.length === 0) throw new Refused('There is no such transfer.')
+  if (events.length === 0) throw new Refused('Transfer not found.')
   return events.map(({ id, type, revision, position, recordedAtMs, data, metadata, isSkipped }) => ({
     revision,
     type,
@@ -92,7 +85,7 @@ async function showEvents({ eventStore }: Workplace, _options: object, trackingI
 
 type ShownEvent = Awaited<ReturnType<typeof showEvents>>[number]
 
-/** A line for each event, and below it what it says. */
+/** Returns one line per event with its data below. */
 function historyTable(events: readonly ShownEvent[]): string {
   const columns: Column<ShownEvent>[] = [
     { head: 'REV', cell: ({ revision }) => revision },

@@ -1,32 +1,32 @@
 import type { Command } from 'commander'
 import type { KeyListed } from '../operations/keys/key-commands.js'
-import { answerAlone } from './command.js'
+import { defineStandaloneCommand } from './command.js'
 import { matching, reason } from './options.js'
 import { readable, table } from './readable.js'
 
 export function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the master keys')
-  answerAlone(
-    keys.command('list').description('which keys there are, where they come from, and what is sealed with each'),
+  defineStandaloneCommand(
+    keys.command('list').description('the keys, their sources, and the number of secrets that each one seals'),
     async (configuration) => (await import('../operations/keys/key-commands.js')).listKeys(configuration),
     ({ keys: all, unreadable }) => {
-      const problems = unreadable.map((place) => `${place} cannot be read: what it holds is not counted\n`)
+      const problems = unreadable.map((place) => `${place} cannot be read: its secrets are not counted\n`)
       return [table(all, columns), ...problems].join('')
     },
   )
-  answerAlone(
-    keys.command('rotate').description('seal anew, with the key that seals now, what another one has sealed'),
+  defineStandaloneCommand(
+    keys.command('rotate').description('seal all secrets with the current key'),
     async (configuration, context) =>
       (await import('../operations/keys/key-commands.js')).rotateKeys(configuration, context),
     ({ keyId, resealed, unused }) =>
-      readable({ keyId, resealed: inWords(resealed), unused: unused.join(', ') || 'none: there is one key only' }),
+      readable({ keyId, resealed: inWords(resealed), unused: unused.join(', ') || 'none: there is only one key' }),
   )
   const giveUp = keys
     .command('give-up')
-    .argument('<keyId>', 'of a key that is lost, as `keys list` names it', keyId)
+    .argument('<keyId>', 'a lost key, as `keys list` prints it', keyId)
     .requiredOption('--reason <text>', 'for auditors', reason)
-    .description('go on without a lost key: users, wallet accounts and merchants get new secrets afterwards')
-  answerAlone(
+    .description('continue without a lost key; users, wallet accounts and merchants need new secrets afterwards')
+  defineStandaloneCommand(
     giveUp,
     async (configuration, context) => {
       const { giveUpKey } = await import('../operations/keys/key-commands.js')

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { run } from './program.js'
 
-// What the stores hold is nobody else's business, whatever directory they are put in.
+// The data directory contains secrets, so only its owner may read new files.
 process.umask(0o077)
-// A reader that has gone (`| head`) is no failure.
+// A reader that has closed the pipe (`| head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

@@ -14,11 +14,11 @@ import {
 import { callbackSecretKey } from '../domain/merchant/secret-keys.js'
 import { toJsonNumber } from '../domain/money.js'
 import { pageOfAll } from '../queries/list-page.js'
-import type { Workplace } from './cli-stores.js'
+import type { CommandStores } from './cli-stores.js'
 import {
   accepted,
-  answer,
-  answerPage,
+  defineCommand,
+  definePagedCommand,
   findMerchant,
   type Listing,
   type PageOptions,
@@ -29,20 +29,25 @@ import { addKeyCommands, keyView } from './merchant-keys.js'
 import { amount, integer, text, tolerance, visible } from './options.js'
 import { age, cell, readable } from './readable.js'
 
-/** `--no-…` arrives as false. */
+/** The value of `--no-…` is false. */
 type SettingOptions = { readonly [option: string]: unknown }
-type Parse = (text: string, before: unknown) => unknown
+type Parse = (text: string, previous: unknown) => unknown
 type Setting = keyof MerchantSettings
 
 const settingOptions: readonly (readonly [setting: Setting, flags: string, description: string, parse?: Parse])[] = [
   ['name', '--name <name>', 'shown to customers', text(maxNameLength)],
-  ['callbackUrl', '--callback-url <url>', 'where status callbacks go', visible],
-  ['allowIps', '--allow-ip <cidr>', 'an address or range that may call; repeat it for several', range],
-  ['sandbox', '--sandbox', 'for trying things out: may use loopback and plain http'],
+  ['callbackUrl', '--callback-url <url>', 'the address for status callbacks', visible],
+  ['allowIps', '--allow-ip <cidr>', 'an allowed address or range; repeatable', range],
+  ['sandbox', '--sandbox', 'a test merchant, which can use loopback and plain http'],
   ['autoCancelMismatch', '--auto-cancel-mismatch', 'cancel deposits whose amount differs'],
-  ['mismatchToleranceMinor', '--mismatch-tolerance <amount>', 'a difference up to this is no mismatch', tolerance],
-  ['manualControlAboveMinor', '--manual-control-above <amount>', 'a person looks at deposits of more', amount],
-  ['approvalAboveMinor', '--approval-above <amount>', 'withdrawals of more need a second person', amount],
+  [
+    'mismatchToleranceMinor',
+    '--mismatch-tolerance <amount>',
+    'the largest difference that is not a mismatch',
+    tolerance,
+  ],
+  ['manualControlAboveMinor', '--manual-control-above <amount>', 'larger deposits need manual review', amount],
+  ['approvalAboveMinor', '--approval-above <amount>', 'larger withdrawals need a second person', amount],
   ['rateLimitPerSecond', '--rate-limit <per second>', 'requests per second', integer(rateLimitPerSecond)],
   [
     'depositExpiryMinutes',
@@ -52,68 +57,66 @@ const settingOptions: readonly (readonly [setting: Setting, flags: string, descr
   ],
   ['minAmountMinor', '--min-amount <amount>', 'smallest amount of a transfer', amount],
   ['maxAmountMinor', '--max-amount <amount>', 'largest amount of a transfer', amount],
-  ['requireNativeHash', '--require-native-hash', 'refuse native deposits without a hashCode'],
-  ['callbackOnCreate', '--callback-on-create', 'send a callback for the creation too'],
-  ['returnUrl', '--return-url <url>', 'where the payment page sends the customer back to', visible],
-  [
-    'frameAncestors',
-    '--frame-ancestor <origin>',
-    'an origin that may frame the payment page; repeat it for several',
-    listed,
-  ],
+  ['requireNativeHash', '--require-native-hash', 'reject native deposits without a hashCode'],
+  ['callbackOnCreate', '--callback-on-create', 'also send a callback for the creation'],
+  ['returnUrl', '--return-url <url>', 'the address to which the payment page returns the customer', visible],
+  ['frameAncestors', '--frame-ancestor <origin>', 'an origin that can embed the payment page; repeatable', listed],
   [
     'paymentInstructions',
     '--instructions <code=text>',
-    'how customers pay by this manual payment method, as the payment page shows it; repeat it for several',
+    'the payment instructions for a manual payment method; repeatable',
     instruction,
   ],
 ]
 const requiredSettings: readonly Setting[] = ['name', 'callbackUrl']
 
-/** What takes a setting back, and what it is then. */
+/** The options that reset a setting, and the resulting values. */
 const withoutOptions: readonly (readonly [setting: Setting, flag: string, description: string, value: unknown])[] = [
-  ['allowIps', '--no-allow-ip', 'nobody may call', []],
+  ['allowIps', '--no-allow-ip', 'no address is allowed', []],
   ['sandbox', '--no-sandbox', 'a live merchant', false],
   ['autoCancelMismatch', '--no-auto-cancel-mismatch', 'complete deposits whose amount differs', false],
   ['manualControlAboveMinor', '--no-manual-control-above', 'complete deposits of any amount', null],
   ['approvalAboveMinor', '--no-approval-above', 'no withdrawal needs a second person', null],
   ['requireNativeHash', '--no-require-native-hash', 'accept native deposits without a hashCode', false],
   ['callbackOnCreate', '--no-callback-on-create', 'no callback for the creation', false],
-  ['returnUrl', '--no-return-url', 'no way back from the payment page', null],
-  ['frameAncestors', '--no-frame-ancestor', 'nobody may frame the payment page', []],
-  ['paymentInstructions', '--no-instructions', 'the payment page tells customers to ask the merchant', []],
+  ['returnUrl', '--no-return-url', 'no return address', null],
+  ['frameAncestors', '--no-frame-ancestor', 'no origin can embed the payment page', []],
+  ['paymentInstructions', '--no-instructions', 'the payment page refers customers to the merchant', []],
 ]
 
 export function addMerchantCommands(program: Command): void {
-  const merchants = program.command('merchants').description('register merchants and change them')
-  const create = merchants.command('create').description('register a merchant; its credentials are shown this once')
-  answer(addSettings(create, true), createMerchant, { log: 'may be new' })
-  answer(merchants.command('show <id>').description('settings and state of a merchant'), showMerchant)
-  answerPage(merchants.command('list').description('all merchants, newest first'), listMerchants, merchantTable)
-  const set = merchants.command('set <id>').description('change settings; what is not named stays')
-  answer(addSettings(set, false), changeSettings, { json: changedMerchant, text: changesText })
-  const rotateKey = merchants.command('rotate-key <id>').description('issue another main WebApiKey')
-  answer(rotateKey.addOption(overlap()), rotateApiKey)
+  const merchants = program.command('merchants').description('create and change merchants')
+  const create = merchants.command('create').description('create a merchant; its credentials are shown only once')
+  defineCommand(addSettings(create, true), createMerchant, { log: 'may be new' })
+  defineCommand(
+    merchants.command('show <id>').description('show the settings and the state of a merchant'),
+    showMerchant,
+  )
+  definePagedCommand(merchants.command('list').description('all merchants, newest first'), listMerchants, merchantTable)
+  const set = merchants.command('set <id>').description('change settings; omitted settings stay unchanged')
+  defineCommand(addSettings(set, false), changeSettings, { json: changedMerchant, text: changesText })
+  const rotateKey = merchants.command('rotate-key <id>').description('issue a new main WebApiKey')
+  defineCommand(rotateKey.addOption(overlap()), rotateApiKey)
   addKeyCommands(merchants)
-  const rotateSecret = merchants.command('rotate-secret <id>').description('issue other secrets')
-  const only = new Option('--only <secret>', 'rotate one of the two').choices(['secretKey', 'webhookSecret'])
-  answer(rotateSecret.addOption(only).addOption(overlap()), rotateSecrets)
-  answer(
-    merchants.command('suspend <id>').description('refuse all requests of a merchant'),
-    async ({ merchants, context }: Workplace, _options: object, id: string) =>
+  const rotateSecret = merchants.command('rotate-secret <id>').description('issue new secrets')
+  const only = new Option('--only <secret>', 'rotate only this secret').choices(['secretKey', 'webhookSecret'])
+  defineCommand(rotateSecret.addOption(only).addOption(overlap()), rotateSecrets)
+  defineCommand(
+    merchants.command('suspend <id>').description('reject all requests of a merchant'),
+    async ({ merchants, context }: CommandStores, _options: object, id: string) =>
       accepted(await merchants.suspend(id, context)),
     { json: changedMerchant },
   )
-  answer(
+  defineCommand(
     merchants.command('resume <id>').description('accept requests of a merchant again'),
-    async ({ merchants, context }: Workplace, _options: object, id: string) =>
+    async ({ merchants, context }: CommandStores, _options: object, id: string) =>
       accepted(await merchants.resume(id, context)),
     { json: changedMerchant },
   )
 }
 
 function overlap(): Option {
-  return new Option('--overlap-minutes <n>', 'how long the one before stays valid; 0 revokes it at once')
+  return new Option('--overlap-minutes <n>', 'how long the previous value stays valid; 0 revokes it immediately')
     .argParser(integer(overlapMinutes))
     .default(overlapMinutes.usual)
 }
@@ -124,31 +127,31 @@ function addSettings(command: Command, creating: boolean): Command {
     command.addOption(parse ? option.argParser(parse) : option)
   }
   const creates = signedCreates.filter((each) => each !== 'none')
-  const signed = new Option('--require-signature [creates]', 'refuse these without a valid X-Signature')
+  const signed = new Option('--require-signature [creates]', 'reject these creates without a valid X-Signature')
   command.addOption(signed.choices(creates).preset('all'))
   command.option('--no-require-signature', 'accept all creates without X-Signature')
   if (!creating) for (const [, flag, description] of withoutOptions) command.option(flag, description)
   return command
 }
 
-function range(text: string, before: unknown): unknown[] {
+function range(text: string, previous: unknown): unknown[] {
   if (rangeProblem(text)) throw new InvalidArgumentError('It must be an IP address or a CIDR range.')
-  return listed(text, before)
+  return listed(text, previous)
 }
 
-/** Before, there was none, or an earlier one of several. */
-function listed<Each>(each: Each, before: unknown): unknown[] {
-  return [...(Array.isArray(before) ? before : []), each]
+/** Collects the values of a repeatable option. */
+function listed<Each>(each: Each, previous: unknown): unknown[] {
+  return [...(Array.isArray(previous) ? previous : []), each]
 }
 
-/** Lines are real ones, or `\\n` where a shell makes that easier. */
-function instruction(text: string, before: unknown): unknown[] {
+/** Parses `code=text`. Accepts `\\n` for a line break, which is easier in a shell. */
+function instruction(text: string, previous: unknown): unknown[] {
   const [, code, words] = /^(\d{1,4})=(.+)$/s.exec(text) ?? []
   if (!code || !words) throw new InvalidArgumentError("It must be a payment method's code, = and the text.")
-  return listed({ paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }, before)
+  return listed({ paymentMethod: Number(code), text: words.replaceAll('\\n', '\n').trim() }, previous)
 }
 
-/** The settings that were named. */
+/** Returns the settings that the options name. */
 function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
   const { requireSignature } = options
   const settings = settingOptions.flatMap(([setting, flags]) => {
@@ -164,80 +167,80 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
 function checkSettings(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
-  { configuration }: Workplace,
+  { configuration }: CommandStores,
 ): void {
   const problem = settingsRefusal(before, given, configuration)
   if (problem) throw new UsageError(problem.message)
 }
 
-async function createMerchant(workplace: Workplace, options: SettingOptions) {
-  const { merchants, context } = workplace
+async function createMerchant(stores: CommandStores, options: SettingOptions) {
+  const { merchants, context } = stores
   const { loopback } = await import('../sandbox/sandbox.js')
   const given = settingsOf(options)
   const allowIps = given.sandbox ? loopback : []
   const settings = { ...defaultSettings(given.sandbox === true), allowIps, ...given } as MerchantSettings
-  checkSettings(settings, given, workplace)
+  checkSettings(settings, given, stores)
   if (settings.allowIps.length === 0) {
-    workplace.tell('no --allow-ip was given, so nobody may call as this merchant yet (merchants set --allow-ip)')
+    stores.notify('without --allow-ip, this merchant cannot make requests yet (merchants set --allow-ip)')
   }
   const issued = await merchants.register(settings, context)
-  if (!settings.sandbox) await goLive(workplace)
+  if (!settings.sandbox) await goLive(stores)
   return issued
 }
 
-async function changeSettings(workplace: Workplace, options: SettingOptions, id: string) {
-  const { merchants, context } = workplace
+async function changeSettings(stores: CommandStores, options: SettingOptions, id: string) {
+  const { merchants, context } = stores
   const changes = settingsOf(options)
-  if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting to change')
-  const before = await findMerchant(workplace, id)
-  checkSettings(before.settings, changes, workplace)
-  if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(workplace, id)
+  if (Object.keys(changes).length === 0) throw new UsageError('name at least one setting')
+  const before = await findMerchant(stores, id)
+  checkSettings(before.settings, changes, stores)
+  if (before.settings.sandbox && changes.sandbox === false) await refuseSandboxMerchant(stores, id)
   const { merchant, changed } = accepted(await changeMerchantSettings(merchants, id, changes, context))
   if (changes.sandbox === false) {
-    await goLive(workplace)
-    // The default of sandbox merchants stays, unlike that of merchants that are live from the start.
+    await goLive(stores)
+    // A former sandbox merchant keeps its default, unlike a merchant that is live from the start.
     if (merchant.settings.requireSignature === 'none') {
-      workplace.tell('withdrawals of this merchant need no X-Signature (merchants set --require-signature)')
+      stores.notify('withdrawals of this merchant do not require an X-Signature (merchants set --require-signature)')
     }
   }
   return { before, merchant, changed }
 }
 
-/** Beside a running service, which does the same as soon as it knows. */
-async function goLive(workplace: Workplace): Promise<void> {
-  const { configuration, merchants, context, tell } = workplace
+/** Closes the sandbox. A running service does the same when it sees the live merchant. */
+async function goLive(stores: CommandStores): Promise<void> {
+  const { configuration, merchants, context, notify } = stores
   const { createUserCommands } = await import('../main/user-commands-wiring.js')
   const { closeSandbox } = await import('../sandbox/sandbox.js')
   const { messageWarnings } = await import('../sandbox/going-live.js')
-  for (const warning of messageWarnings(configuration)) tell(warning)
+  for (const warning of messageWarnings(configuration)) notify(warning)
   try {
-    const { users } = createUserCommands(workplace)
+    const { users } = createUserCommands(stores)
     const closed = await closeSandbox(
       configuration.dataDirectory,
       { merchants, users },
-      await workplace.allMerchants(),
+      await stores.allMerchants(),
       context,
     )
-    for (const merchantId of closed) tell(`the sandbox is over: its merchant ${merchantId} is suspended`)
+    for (const merchantId of closed) notify(`the sandbox has ended: its merchant ${merchantId} is suspended`)
   } catch (error) {
-    // The merchant is live, and its credentials are shown this once, whatever becomes of the sandbox's.
-    tell(`the sandbox is not closed yet, a start of the service does it: ${(error as Error).message}`)
+    // The credentials of the live merchant are shown only once, so they must be printed even if closing the sandbox fails.
+    notify(`the sandbox is not closed yet; the next start of the service closes it: ${(error as Error).message}`)
   }
 }
 
-/** Its credentials were shown to whoever tried the service out. @throws Refused */
-async function refuseSandboxMerchant({ merchants }: Workplace, id: string): Promise<void> {
+/** Rejects the sandbox merchant, whose credentials are known to everyone who tried the service. @throws Refused */
+async function refuseSandboxMerchant({ merchants }: CommandStores, id: string): Promise<void> {
   const { sandboxActor } = await import('../sandbox/sandbox-actor.js')
   if ((await merchants.registeredBy(id)) !== sandboxActor) return
-  throw new Refused('This is the merchant of the sandbox, whose credentials were shown: create another one.')
+  throw new Refused('The credentials of the sandbox merchant are not secret. Create a new merchant instead.')
 }
 
-async function showMerchant(workplace: Workplace, _options: object, id: string) {
-  return merchantView(await findMerchant(workplace, id))
+async function showMerchant(stores: CommandStores, _options: object, id: string) {
+  return merchantView(await findMerchant(stores, id))
 }
 
-async function listMerchants(workplace: Workplace, options: PageOptions) {
-  const merchants = await workplace.allMerchants()
+async function listMerchants(stores: CommandStores, options: PageOptions) {
+  const merchants = await stores.allMerchants()
   const { items, nextCursor } = pageOfAll(merchants, options, ({ createdAt, merchantId }) => ({
     at: createdAt,
     id: merchantId,
@@ -245,13 +248,13 @@ async function listMerchants(workplace: Workplace, options: PageOptions) {
   return { items: items.map(merchantView), nextCursor }
 }
 
-async function rotateApiKey({ merchants, context }: Workplace, options: { overlapMinutes: number }, id: string) {
+async function rotateApiKey({ merchants, context }: CommandStores, options: { overlapMinutes: number }, id: string) {
   const { webApiKey } = accepted(await merchants.rotateApiKey(id, options.overlapMinutes, context))
   return { id, webApiKey }
 }
 
 async function rotateSecrets(
-  { merchants, context }: Workplace,
+  { merchants, context }: CommandStores,
   options: { overlapMinutes: number; only?: 'secretKey' | 'webhookSecret' },
   id: string,
 ) {
@@ -266,7 +269,7 @@ function changedMerchant({ merchant, changed }: { readonly merchant: Merchant; r
   return { ...merchantView(merchant), changed }
 }
 
-/** Each field that is another now: before → after. */
+/** Returns the changed fields as `before → after`. */
 function changesText(result: { readonly before: Merchant; readonly merchant: Merchant }): string {
   const before = new Map<string, unknown>(Object.entries(merchantView(result.before)))
   const changes = Object.entries(merchantView(result.merchant))
@@ -284,10 +287,10 @@ const merchantTable: Listing<ReturnType<typeof merchantView>> = {
     { head: 'AGE', cell: ({ createdAt }) => age(createdAt), align: 'right' },
     { head: 'NAME', cell: ({ name }) => name, max: 34 },
   ],
-  none: 'No merchants found.',
+  emptyText: 'No merchants found.',
 }
 
-/** Nothing of a secret but until when the one before is still valid. */
+/** Omits the secrets and shows only how long a previous one stays valid. */
 function merchantView({ merchantId, settings, ...merchant }: Merchant) {
   const {
     mismatchToleranceMinor,

@@ -5,24 +5,24 @@ import type { CommandContext } from '../commands/handle-command.js'
 import type { Clock } from '../kernel/clock.js'
 import { logOperatorCommand } from '../operations/logging/operator-log.js'
 
-/** Commands whose last word is none of these change something, and leave a line in the security log. */
+/** The last words of the commands that change nothing. Every other command leaves a line in the security log. */
 const reading = new Set([
   ...['key', 'list', 'problems', 'prove', 'reconcile', 'show', 'state', 'status', 'story', 'verify', 'who'],
 ])
 const secretForms = /^(tk|sk|whsec)_/
 const maxSubject = 128
 
-export function onlyReads(command: Command): boolean {
+export function isReadOnly(command: Command): boolean {
   return reading.has(command.name())
 }
 
-/** Whoever runs this command, and what it belongs to. */
+/** Returns the context that the events of this command record. */
 export function operatorContext(): CommandContext {
   const correlationId = randomUUID()
   return { actor: `cli:${userName()}`, $correlationId: correlationId, $causationId: correlationId }
 }
 
-/** A container's user often has a number only. */
+/** Returns the user's name, or the numeric id in containers without one. */
 function userName(): string {
   try {
     return userInfo().username
@@ -37,23 +37,23 @@ interface Logging {
   readonly context: CommandContext
 }
 
-/** For a command that opens no workplace. */
-export function loggingTo(dataDirectory: string): Logging {
+/** Returns the security log for a command that opens no stores. */
+export function securityLogIn(dataDirectory: string): Logging {
   return { configuration: { dataDirectory }, clock: () => new Date().toISOString(), context: operatorContext() }
 }
 
-/** Runs the command's action and logs it, whatever came of it. */
-export async function logged<Result>(
-  workplace: Logging,
+/** Runs the action of a command and records its outcome in the security log. */
+export async function withSecurityLog<Result>(
+  stores: Logging,
   command: Command,
   action: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     const result = await action()
-    log(workplace, command, 'done', result)
+    log(stores, command, 'done', result)
     return result
   } catch (error) {
-    log(workplace, command, error instanceof Error && error.name === 'Refused' ? 'refused' : 'failed')
+    log(stores, command, error instanceof Error && error.name === 'Refused' ? 'refused' : 'failed')
     throw error
   }
 }
@@ -64,8 +64,10 @@ function log({ configuration, clock, context }: Logging, command: Command, outco
   try {
     logOperatorCommand(configuration.dataDirectory, clock(), fields)
   } catch (error) {
-    // What was done is done, and most of it is an event that names the actor.
-    command.configureOutput().writeErr?.(`transferd: no line in the security log: ${(error as Error).message}\n`)
+    // The command has already taken effect, and most of its effects are events that name the actor.
+    command
+      .configureOutput()
+      .writeErr?.(`transferd: the security log could not be written: ${(error as Error).message}\n`)
   }
 }
 
@@ -74,12 +76,16 @@ function pathOf(command: Command): string {
   return `${above}${command.name()}`
 }
 
-/** The id it is about: the argument, or what an option names, or what was made. A secret mistaken for an id is never shown. */
+/** Returns the id that the command concerns. Masks a secret that was passed by mistake. */
 function subjectOf(command: Command, result: unknown): string | null {
   const { transfer, merchant } = command.opts<{ readonly transfer?: unknown; readonly merchant?: unknown }>()
-  const made = (result ?? {}) as { readonly id?: unknown; readonly accountNumber?: unknown; readonly userId?: unknown }
+  const created = (result ?? {}) as {
+    readonly id?: unknown
+    readonly accountNumber?: unknown
+    readonly userId?: unknown
+  }
   const subject =
-    command.processedArgs[0] ?? transfer ?? made.userId ?? merchant ?? made.id ?? made.accountNumber ?? null
+    command.processedArgs[0] ?? transfer ?? created.userId ?? merchant ?? created.id ?? created.accountNumber ?? null
   if (subject === null) return null
   const text = String(subject).slice(0, maxSubject)
   return secretForms.test(text) ? text.replace(/_.*/s, '_…') : text

@@ -4,11 +4,11 @@ import { parseMoment } from '../kernel/parse-time.js'
 import { hiddenCharacters, isVisible } from '../kernel/text.js'
 import { parseCursor } from '../queries/list-page.js'
 
-/** Parsers of option values; commander names the option and the value when one throws. */
+// Parsers of option values. When one throws, commander adds the option and the value to the message.
 
 const maxTextLength = 2_048
 
-/** Takes what `parse` makes something of; `problem` is a sentence. */
+/** Accepts the values that `parse` accepts. `problem` is a sentence. */
 export function parsed<Value>(parse: (text: string) => Value | undefined, problem: string): (text: string) => Value {
   return (text) => {
     const value = parse(text)
@@ -17,12 +17,12 @@ export function parsed<Value>(parse: (text: string) => Value | undefined, proble
   }
 }
 
-/** Takes texts that pass. */
+/** Accepts the texts that pass a check. */
 export function matching(passes: (text: string) => boolean, problem: string): (text: string) => string {
   return parsed((text) => (passes(text) ? text : undefined), problem)
 }
 
-/** A whole number between bounds, both allowed. */
+/** Accepts a whole number between inclusive bounds. */
 export function integer({ min, max }: { readonly min: number; readonly max: number }): (text: string) => number {
   return parsed(
     (text) => (/^\d+$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined),
@@ -30,10 +30,10 @@ export function integer({ min, max }: { readonly min: number; readonly max: numb
   )
 }
 
-/** Minor units of an amount such as 95.00. */
+/** Parses an amount such as 95.00 into minor units. */
 export const amount = parsed(parseAmount, 'It must be an amount above 0 with at most two decimals.')
 
-/** An amount that may be 0. */
+/** Parses an amount that may be 0. */
 export function tolerance(text: string): bigint {
   return /^0(\.0{1,2})?$/.test(text) ? 0n : amount(text)
 }
@@ -46,7 +46,7 @@ export const url = matching(
 
 export const visible = matching(isVisible, `It ${hiddenCharacters}.`)
 
-/** A text that people read. */
+/** Accepts a visible text of limited length. */
 export function text(maxLength: number): (text: string) => string {
   const fits = matching(
     (text) => text.trim() !== '' && text.length <= maxLength,
@@ -63,24 +63,24 @@ export function message(text: string): string {
 
 const notBlank = matching((text) => text.trim() !== '', 'It must not be blank.')
 
-/** A message that must say something. */
+/** Accepts a message that is not blank. */
 export function reason(text: string): string {
   return message(notBlank(text))
 }
 
-/** An empty one would be the directory that the command runs in: a variable of a script that is not set. */
+/** Rejects an empty path, which usually comes from an unset variable in a script and would mean the current directory. */
 export const path = matching((text) => text !== '', 'It must not be empty.')
 
-/** A transfer's id; databases and spreadsheets like to print UUIDs in capitals. */
+/** Accepts a trackingId in either case, because databases and spreadsheets often print UUIDs in upper case. */
 export function trackingId(text: string): string {
   return text.toLowerCase()
 }
 
-/** A moment as ISO 8601 in UTC; a day means its first moment. */
-export const moment = parsed(parseMoment, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
+/** Parses an ISO 8601 time. A date means its start in UTC. */
+export const time = parsed(parseMoment, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
 
-/** The nextCursor of a list. */
-export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier answer.')
+/** Parses the nextCursor of a list. */
+export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')
 
 export const endpoint = parsed((text) => {
   const [, v6, name, digits] = /^(?:\[([0-9a-fA-F:]+)\]|([^\s:/]+)):(\d{1,5})$/.exec(text) ?? []

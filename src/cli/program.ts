@@ -3,7 +3,7 @@ import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAuditCommands } from './audit-commands.js'
 import { addBackupCommands } from './backup-commands.js'
 import { addCallbackCommands } from './callback-commands.js'
-import { DoneByAnother, Refused, tell, UsageError } from './command.js'
+import { AlreadyDone, notify, Refused, UsageError } from './command.js'
 import { addDoctorCommand } from './doctor-command.js'
 import { addEventCommands } from './event-commands.js'
 import { addKeyCommands } from './key-commands.js'
@@ -22,8 +22,8 @@ const { version } = JSON.parse(readFileSync(new URL(import.meta.resolve('#packag
 }
 
 /**
- * Runs one command of `transferd`. Answers its exit status: 0 done, 1 refused or failed (the reason is on stderr), 2 used or configured
- * wrongly, 3 done before by somebody else. `argv` is a process's; `output` is where to print in place of the process's own.
+ * Runs one command of `transferd` and returns its exit status: 0 for success, 1 if it was rejected or failed (the reason is on stderr), 2 for
+ * wrong usage or configuration, 3 if another user has already done it. `output` replaces the stdout and stderr of the process.
  */
 export async function run(argv: readonly string[], output: OutputConfiguration = {}): Promise<number> {
   const program = buildProgram(output)
@@ -33,14 +33,14 @@ export async function run(argv: readonly string[], output: OutputConfiguration =
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-    tell(program, message)
+    notify(program, message)
     if (error instanceof UsageError || name === 'ConfigurationError') return 2
     if (!(error instanceof Refused) && isBug(error)) program.configureOutput().writeErr?.(`${stack}\n`)
-    return error instanceof DoneByAnother ? 3 : 1
+    return error instanceof AlreadyDone ? 3 : 1
   }
 }
 
-/** All commands of `transferd`, as docs/reference/cli.md lists them. Throws CommanderError instead of exiting. */
+/** Builds the commands that docs/reference/cli.md lists. The program throws CommanderError instead of exiting. */
 export function buildProgram(output: OutputConfiguration = {}): Command {
   const program = new Command('transferd')
     .description('Self-hosted payment-transfer service.')
@@ -66,7 +66,7 @@ export function buildProgram(output: OutputConfiguration = {}): Command {
   return program
 }
 
-/** An error of the language itself is a mistake of ours; where it happened belongs into a report. */
+/** Returns whether an error is a bug in transferd, so that its stack trace belongs in a report. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

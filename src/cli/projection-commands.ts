@@ -1,44 +1,48 @@
 import type { Command } from 'commander'
 import type { ProjectionStatus } from '../projections/projection-status.js'
 import type { TaskDocument } from '../read-models/documents.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, answerList, type Listing, Refused, UsageError } from './command.js'
+import type { CommandStores } from './cli-stores.js'
+import { defineCommand, defineListCommand, type Listing, Refused, UsageError } from './command.js'
 import { reason } from './options.js'
 
 export function addProjectionCommands(program: Command): void {
   const projections = program.command('projections').description('what the lists are read from')
-  answerList(projections.command('list').description('each projection and what it keeps'), showStatus, list)
-  answerList(projections.command('status').description('how far each projection has come'), showStatus, statusTable)
+  defineListCommand(projections.command('list').description('each projection and what it keeps'), showStatus, list)
+  defineListCommand(
+    projections.command('status').description('how far each projection has come'),
+    showStatus,
+    statusTable,
+  )
   const rebuildCommand = projections
     .command('rebuild')
     .argument('[name]')
     .option('--all', 'every projection, in one pass over the log')
     .option('--keep', 'do not switch: what was built waits for `projections switch`')
     .description('build the documents anew beside those in use, compare, and switch when they are equal')
-  answer(rebuildCommand, rebuild)
-  answer(
+  defineCommand(rebuildCommand, rebuild)
+  defineCommand(
     projections
       .command('verify <name>')
       .description('compare the documents in use with what the log gives (or with what was built and waits)'),
-    (workplace, _options, name: string) => oneTask(workplace, name, 'verify'),
+    (stores, _options, name: string) => oneTask(stores, name, 'verify'),
   )
-  answer(
+  defineCommand(
     projections.command('switch <name>').description('use what was built, and keep what was in use'),
-    (workplace, _options, name: string) => oneTask(workplace, name, 'switch'),
+    (stores, _options, name: string) => oneTask(stores, name, 'switch'),
   )
-  answer(
+  defineCommand(
     projections.command('rollback <name>').description('use again what was in use before the last switch'),
-    (workplace, _options, name: string) => oneTask(workplace, name, 'rollback'),
+    (stores, _options, name: string) => oneTask(stores, name, 'rollback'),
   )
-  answer(
+  defineCommand(
     projections
       .command('pause <name>')
       .option('--reason <text>', 'for whoever looks at the status', reason)
       .description('nothing is added to its documents until it is resumed; the others go on'),
     pauseProjection,
   )
-  answer(projections.command('resume <name>').description('go on where it was paused'), resumeProjection)
-  answer(
+  defineCommand(projections.command('resume <name>').description('go on where it was paused'), resumeProjection)
+  defineCommand(
     projections.command('cancel <name>').description('end what is being done to it, and leave nothing of it'),
     cancel,
   )
@@ -53,7 +57,7 @@ const list: Listing<ProjectionStatus> = {
     { head: 'BUILT', cell: ({ built }) => built?.at },
     { head: 'BEFORE THE SWITCH', cell: ({ previous }) => previous?.at },
   ],
-  none: 'No projections found.',
+  emptyText: 'No projections found.',
 }
 
 const statusTable: Listing<ProjectionStatus> = {
@@ -65,7 +69,7 @@ const statusTable: Listing<ProjectionStatus> = {
     { head: 'TASK', cell: ({ task }) => task && taskInWords(task) },
     { head: 'RUN BY', cell: ({ holder }) => holder, max: 32 },
   ],
-  none: 'No projections found.',
+  emptyText: 'No projections found.',
   hint: (all) => all.flatMap(hintsFor).join('; ') || undefined,
 }
 
@@ -84,7 +88,7 @@ function taskInWords({ what, state, phase, progress }: NonNullable<ProjectionSta
   return `${what} ${phase ?? state}${progress === null ? '' : ` ${Math.floor(progress * 100)} %`}`
 }
 
-async function showStatus({ eventStore: store, readModels }: Workplace) {
+async function showStatus({ eventStore: store, readModels }: CommandStores) {
   const { projectionStatus } = await import('../projections/projection-status.js')
   return projectionStatus({ store, readModels: await readModels() })
 }
@@ -97,31 +101,31 @@ interface Ended {
 }
 
 async function rebuild(
-  workplace: Workplace,
+  stores: CommandStores,
   { all = false, keep = false }: { all?: boolean; keep?: boolean },
   ...[name]: string[]
 ) {
   if (all === (name !== undefined)) throw new UsageError('name one projection, or say --all')
   const { allProjections } = await import('../projections/all.js')
   const names = name === undefined ? allProjections.map((projection) => projection.name) : [name]
-  const ended = await doTasks(workplace, names, { what: 'rebuild', keep })
+  const ended = await doTasks(stores, names, { what: 'rebuild', keep })
   return name === undefined ? ended : ended[0]
 }
 
-async function oneTask(workplace: Workplace, name: string, what: TaskDocument['what']) {
-  const [ended] = await doTasks(workplace, [name], { what })
+async function oneTask(stores: CommandStores, name: string, what: TaskDocument['what']) {
+  const [ended] = await doTasks(stores, [name], { what })
   if (what === 'verify' && ended?.comparison?.differing) throw new Refused(differencesInWords(ended))
   return ended
 }
 
 /** Progress goes to stderr, as it is no part of the answer. Ctrl-C takes back what this command asked for. */
 async function doTasks(
-  workplace: Workplace,
+  stores: CommandStores,
   names: readonly string[],
   asked: { readonly what: TaskDocument['what']; readonly keep?: boolean },
 ): Promise<readonly Ended[]> {
-  const { tell, clock, context } = workplace
-  const { tasks, deps } = await tasksOf(workplace, names)
+  const { notify, clock, context } = stores
+  const { tasks, deps } = await tasksOf(stores, names)
   const { watchTasks } = await import('../projections/tasks/watch.js')
   const { isUnfinished } = await import('../projections/tasks/tasks.js')
   const own: TaskDocument[] = []
@@ -129,7 +133,7 @@ async function doTasks(
   for (const name of names) {
     const { task, joined } = await asRefusal(tasks.ask(name, { ...asked, by: context.actor }))
     watched.push(task)
-    if (joined) tell(`${name}: ${task.what} is under way since ${task.requestedAt}, asked for by ${task.by}`)
+    if (joined) notify(`${name}: ${task.what} is under way since ${task.requestedAt}, asked for by ${task.by}`)
     else own.push(task)
   }
   let isInterrupted = false
@@ -143,13 +147,13 @@ async function doTasks(
   const last = new Map<string, TaskDocument>()
   const beganAtMs = Date.parse(clock())
   for await (const found of watchTasks(deps, watched, givenUp.signal)) {
-    for (const [name, task] of found) if (task && tellProgress(task, last.get(name), tell)) last.set(name, task)
+    for (const [name, task] of found) if (task && tellProgress(task, last.get(name), notify)) last.set(name, task)
     for (const [name, task] of found) if (!task) last.delete(name)
     // What others asked for goes on; what is cancelled here has to be cleared up first.
     if (isInterrupted && !own.some(({ _id }) => isUnfinished(found.get(_id)))) break
   }
   if (isInterrupted) throw new Refused(own.length === 0 ? 'interrupted; what others asked for goes on' : 'cancelled')
-  if (names.length > 1) tell(`took ${Math.round((Date.parse(clock()) - beganAtMs) / 1_000)} s`)
+  if (names.length > 1) notify(`took ${Math.round((Date.parse(clock()) - beganAtMs) / 1_000)} s`)
   return names.map((name) => endedOf(name, last.get(name)))
 }
 
@@ -171,9 +175,13 @@ function differencesInWords({ name, comparison }: Ended): string {
 }
 
 /** True when it is worth remembering. */
-function tellProgress(task: TaskDocument, before: TaskDocument | undefined, tell: (message: string) => void): boolean {
+function tellProgress(
+  task: TaskDocument,
+  before: TaskDocument | undefined,
+  notify: (message: string) => void,
+): boolean {
   const line = progressLine(task)
-  if (!before || line !== progressLine(before)) tell(line)
+  if (!before || line !== progressLine(before)) notify(line)
   return true
 }
 
@@ -185,18 +193,18 @@ function progressLine({ _id, what, state, phase, reached, end, eventsPerSecond, 
   return `${_id}: ${what} ${phase}, at ${reached ?? 0} of ${end ?? 0}${rate}${left}`
 }
 
-async function pauseProjection(workplace: Workplace, { reason: why }: { reason?: string }, name: string) {
-  const { tasks } = await tasksOf(workplace, [name])
-  return { name, paused: true, changed: await tasks.pause(name, workplace.context.actor, why ?? null) }
+async function pauseProjection(stores: CommandStores, { reason: why }: { reason?: string }, name: string) {
+  const { tasks } = await tasksOf(stores, [name])
+  return { name, paused: true, changed: await tasks.pause(name, stores.context.actor, why ?? null) }
 }
 
-async function resumeProjection(workplace: Workplace, _options: object, name: string) {
-  const { tasks } = await tasksOf(workplace, [name])
+async function resumeProjection(stores: CommandStores, _options: object, name: string) {
+  const { tasks } = await tasksOf(stores, [name])
   return { name, paused: false, changed: await tasks.resume(name) }
 }
 
-async function cancel(workplace: Workplace, _options: object, name: string) {
-  const { tasks, deps } = await tasksOf(workplace, [name])
+async function cancel(stores: CommandStores, _options: object, name: string) {
+  const { tasks, deps } = await tasksOf(stores, [name])
   const { watchTasks } = await import('../projections/tasks/watch.js')
   const task = await tasks.find(name)
   if (!task || !(await tasks.cancel(name, task.requestId)))
@@ -206,7 +214,7 @@ async function cancel(workplace: Workplace, _options: object, name: string) {
 }
 
 /** @throws Refused where a name is no projection's */
-async function tasksOf({ eventStore: store, readModels: open, clock }: Workplace, names: readonly string[]) {
+async function tasksOf({ eventStore: store, readModels: open, clock }: CommandStores, names: readonly string[]) {
   const { projectionNamed } = await import('../projections/tasks/watch.js')
   const { Tasks } = await import('../projections/tasks/tasks.js')
   const { createLogger } = await import('../operations/logging/logger.js')

@@ -1,11 +1,11 @@
 import { escapeHidden } from '../kernel/text.js'
 
-/** What the widest table keeps to. */
+/** The maximum width of a table in columns. */
 const maxWidth = 100
 const gap = '  '
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** One JSON document. What a terminal would not show as it is stands in it as an escape, which is the same JSON. */
+/** Returns one JSON document. Escapes characters that a terminal would not display, which leaves the JSON equivalent. */
 export function jsonLine(value: unknown): string {
   return `${escapeHidden(JSON.stringify(value))}\n`
 }
@@ -13,12 +13,12 @@ export function jsonLine(value: unknown): string {
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => unknown
-  /** What is longer is cut. The last column may be of any length: it is wrapped. */
+  /** The maximum length, after which a cell is cut. The last column is wrapped instead. */
   readonly max?: number
   readonly align?: 'right'
 }
 
-/** A line for each row, at most 100 columns wide, unless the last cell needs several. */
+/** Returns a table of at most 100 columns with one line per row, or more if the last cell wraps. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const heads = columns.map(({ head }) => head)
   const lines = [heads, ...rows.map((row) => columns.map(({ cell: of, max }) => cut(cell(of(row)), max)))]
@@ -35,7 +35,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join('')
 }
 
-/** A table whose rows have each a text below them. */
+/** Returns a table with a text below each row. */
 export function detailed<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
@@ -46,7 +46,7 @@ export function detailed<Row>(
   return [`${head}\n`, ...rows.flatMap((_, index) => [`${lines[index]}\n`, ...below[index]!])].join('')
 }
 
-/** An object for people, as names and values; lists in it are tables. */
+/** Returns an object as human-readable names and values, with lists as tables. */
 export function readable(value: unknown): string {
   if (Array.isArray(value)) return isTable(value) ? plainTable(value) : value.map((each) => `${cell(each)}\n`).join('')
   if (value === null || typeof value !== 'object') return `${cell(value)}\n`
@@ -60,7 +60,7 @@ export function readable(value: unknown): string {
     .join('')
 }
 
-/** On one line. A time is in the terminal's zone. */
+/** Returns a value on one line, with times in the terminal's zone. */
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-'
   if (Array.isArray(value)) return value.map(cell).join(', ') || '-'
@@ -71,7 +71,7 @@ export function cell(value: unknown): string {
     .join(' ')
 }
 
-/** `2026-11-21 23:10` in the terminal's zone, which TZ names. */
+/** Returns a time such as `2026-11-21 23:10` in the terminal's zone (TZ). */
 export function localTime(iso: string): string {
   const date = new Date(iso)
   const two = (part: number) => String(part).padStart(2, '0')
@@ -79,18 +79,18 @@ export function localTime(iso: string): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`
 }
 
-/** How long ago, in whole units of the largest: `45s`, `12m`, `5h`, `3d`. */
+/** Returns the age of a time in its largest whole unit: `45s`, `12m`, `5h`, `3d`. */
 export function age(iso: string, nowMs = Date.now()): string {
   return duration(nowMs - Date.parse(iso))
 }
 
-/** In how long, in the same units; `now` once it is due. */
+/** Returns the duration until a time in the same units, or `now` once it is due. */
 export function dueIn(iso: string, nowMs = Date.now()): string {
   return Date.parse(iso) > nowMs ? duration(Date.parse(iso) - nowMs) : 'now'
 }
 
 function duration(ms: number): string {
-  // Another machine's clock may be ahead.
+  // The clock of another machine may be ahead.
   const seconds = Math.max(0, Math.trunc(ms / 1000))
   const units = [
     ['d', 86_400],
@@ -101,12 +101,12 @@ function duration(ms: number): string {
   return `${Math.trunc(seconds / size)}${unit}`
 }
 
-/** The beginning of an id, which commands take in place of the whole. */
+/** Returns the first characters of an id, which commands accept instead of the whole id. */
 export function shortId(id: string): string {
   return id.slice(0, 8)
 }
 
-/** Lines of whole words, of at most so many characters where a single word is not longer. */
+/** Wraps a text at spaces. A word that is longer than `width` gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
@@ -125,7 +125,7 @@ function isTable(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value) && value.length > 0 && value.every((row) => row !== null && typeof row === 'object')
 }
 
-/** The fields of the rows as columns; rows that are too wide, one below the other. */
+/** Returns a table of the rows' fields, or the rows below each other if the table would be too wide. */
 function plainTable(rows: readonly Record<string, unknown>[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
   const text = table(

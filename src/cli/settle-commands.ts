@@ -3,8 +3,8 @@ import { refusalText } from '../commands/refusal-texts.js'
 import type { CompleteRequest, TransferResult } from '../commands/transfer/transfers.js'
 import { formatTwoDecimals } from '../domain/money.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
-import type { Workplace } from './cli-stores.js'
-import { answer, DoneByAnother, Refused } from './command.js'
+import type { CommandStores } from './cli-stores.js'
+import { AlreadyDone, defineCommand, Refused } from './command.js'
 import { amount, message, reason, trackingId, url } from './options.js'
 import { shownTransfer } from './shown-transfer.js'
 
@@ -79,7 +79,7 @@ function addComplete(command: Command): void {
     .option('--message <text>', 'for the merchant', message)
   settles<CompleteOptions>(
     command,
-    async ({ transfers, context, tell }, id, { amount, confirmAmount, reason, receiptUrl, message }) => {
+    async ({ transfers, context, notify }, id, { amount, confirmAmount, reason, receiptUrl, message }) => {
       const request: CompleteRequest = {
         ...(amount !== undefined && { transactionAmountMinor: amount }),
         ...(confirmAmount !== undefined && { confirmedAmountMinor: confirmAmount }),
@@ -89,7 +89,7 @@ function addComplete(command: Command): void {
       }
       const result = await transfers.complete(id, request, context)
       if (result.accepted && result.transfer.status === 'Cancelled') {
-        tell('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
+        notify('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
       }
       return result
     },
@@ -101,35 +101,35 @@ function addComplete(command: Command): void {
 /** Gives a command its decision, and the event that is its doing. */
 function settles<Options>(
   command: Command,
-  decide: (workplace: Workplace, trackingId: string, options: Options) => Promise<TransferResult>,
+  decide: (stores: CommandStores, trackingId: string, options: Options) => Promise<TransferResult>,
   isIt: (event: TransferEvent, options: Options) => boolean,
 ): void {
-  answer(command, async (workplace: Workplace, options: Options, trackingId: string) => {
-    const result = await decide(workplace, trackingId, options)
-    return settled(workplace, trackingId, result, (event) => isIt(event, options))
+  defineCommand(command, async (stores: CommandStores, options: Options, trackingId: string) => {
+    const result = await decide(stores, trackingId, options)
+    return settled(stores, trackingId, result, (event) => isIt(event, options))
   })
 }
 
 /**
  * The transfer as the log has it after the command. Where that changed nothing, the log says who did before what it asks for: the
- * event that `isIt`, among those that were there when it was decided. @throws Refused, DoneByAnother
+ * event that `isIt`, among those that were there when it was decided. @throws Refused, AlreadyDone
  */
 async function settled(
-  workplace: Workplace,
+  stores: CommandStores,
   trackingId: string,
   result: TransferResult,
   isIt: (event: TransferEvent) => boolean,
 ) {
-  const { transfers, context } = workplace
-  if (!result.accepted) throw await refusalOf(workplace, trackingId, result)
+  const { transfers, context } = stores
+  if (!result.accepted) throw await refusalOf(stores, trackingId, result)
   const { changed, revision } = result
   const found = await transfers.find(trackingId)
-  const shown = { ...(await shownTransfer(workplace, found!)), changed }
+  const shown = { ...(await shownTransfer(stores, found!)), changed }
   if (changed) return shown
   const history = await transfers.history(trackingId)
   const done = history.findLast((entry) => entry.revision <= revision && isIt(entry.event))
   if (!done) {
-    workplace.tell('nothing was changed: there is nothing to do')
+    stores.notify('nothing was changed: there is nothing to do')
     return shown
   }
   const { actor } = done.metadata
@@ -137,8 +137,8 @@ async function settled(
   const { status, transactionAmountMinor } = result.transfer
   const stood = `${status} with ${formatTwoDecimals(transactionAmountMinor)}`
   const told = `nothing was changed: ${actor} did it at ${at}, and the transfer was ${stood} before`
-  if (actor !== context.actor) throw new DoneByAnother(told, { ...shown, doneBy: { actor, at } })
-  workplace.tell(told)
+  if (actor !== context.actor) throw new AlreadyDone(told, { ...shown, doneBy: { actor, at } })
+  stores.notify(told)
   return shown
 }
 
@@ -146,11 +146,11 @@ const ends: readonly TransferEvent['type'][] = ['TransferCompleted', 'TransferCa
 
 /** Who meets what somebody else has made final wants to know who that was. */
 async function refusalOf(
-  workplace: Workplace,
+  stores: CommandStores,
   trackingId: string,
   { refusal }: Extract<TransferResult, { accepted: false }>,
 ): Promise<Refused> {
-  const { transfers, context } = workplace
+  const { transfers, context } = stores
   const text = refusalText(refusal)
   if (refusal.rule !== 'status-final' && refusal.rule !== 'booking-final') return new Refused(text)
   const end = (await transfers.history(trackingId)).findLast(({ event }) => ends.includes(event.type))
@@ -161,6 +161,6 @@ async function refusalOf(
   if (refusal.rule === 'status-final' || actor === context.actor) return new Refused(told)
   // The second of two operators who complete is told so whatever amount each of them names.
   const found = await transfers.find(trackingId)
-  const shown = { ...(await shownTransfer(workplace, found!)), changed: false }
-  return new DoneByAnother(`nothing was changed: ${told}`, { ...shown, doneBy: { actor, at } })
+  const shown = { ...(await shownTransfer(stores, found!)), changed: false }
+  return new AlreadyDone(`nothing was changed: ${told}`, { ...shown, doneBy: { actor, at } })
 }

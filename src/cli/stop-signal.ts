@@ -1,8 +1,8 @@
-/** A terminal's Ctrl-C reaches the process twice under npm, which passes on what the terminal sends to all. */
+/** Under npm, Ctrl-C reaches the process twice: from the terminal and from npm. */
 const sameSignalMs = 500
 
-/** The first signal; a second one, when the first was seen for itself, ends the process at once. */
-export function askedToStop(): Promise<NodeJS.Signals> {
+/** Resolves at the first stop signal. A second signal ends the process immediately. */
+export function waitForStopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstAtMs: number | undefined
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -17,8 +17,8 @@ export function askedToStop(): Promise<NodeJS.Signals> {
 
 let interrupted: AbortController | undefined
 
-/** Aborts at the first signal, for a command that then tidies up; the second one ends the process. A process has only this one. */
-export function interruption(): AbortSignal {
+/** Returns the process's abort signal for a command that cleans up. The first signal aborts it, and a second one ends the process. */
+export function interruptSignal(): AbortSignal {
   if (!interrupted) {
     const controller = new AbortController()
     interrupted = controller

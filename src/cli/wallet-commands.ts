@@ -5,8 +5,8 @@ import { normalEmail } from '../domain/email.js'
 import { toJsonNumber } from '../domain/money.js'
 import { isEasyPassword, isPassword, isPhone, maxAccountNumber } from '../domain/wallet/credentials.js'
 import type { Movement, WalletAccount } from '../domain/wallet/wallet-account.js'
-import type { Workplace } from './cli-stores.js'
-import { accepted, answer, Refused, UsageError } from './command.js'
+import type { CommandStores } from './cli-stores.js'
+import { accepted, defineCommand, Refused, UsageError } from './command.js'
 import { amount, integer, matching, text, tolerance, visible } from './options.js'
 
 const maxShownMovements = 50
@@ -24,33 +24,33 @@ export function addWalletCommands(program: Command): void {
   const wallets = program.command('wallets').description("accounts of the built-in wallet's customers")
   const number = integer({ min: 1, max: maxAccountNumber })
   const open = wallets.command('open').description('open an account')
-  answer(
+  defineCommand(
     open
-      .requiredOption('--email <email>', 'what the customer logs in with', email)
+      .requiredOption('--email <email>', 'the login name of the customer', email)
       .requiredOption(
         '--password <digits>',
-        '6 digits; - reads them from stdin, where other users cannot see them',
+        '6 digits, or - to read them from stdin, hidden from other users',
         password,
       )
-      .requiredOption('--phone <number>', 'where codes are sent, such as +905551234567', phone)
-      .option('--balance <amount>', 'money to begin with; none when absent', tolerance)
-      .option('--sandbox', 'its money is not real: it pays deposits of sandbox merchants, and nothing else'),
+      .requiredOption('--phone <number>', 'the number for codes, such as +905551234567', phone)
+      .option('--balance <amount>', 'the initial balance (default: 0)', tolerance)
+      .option('--sandbox', 'an account that can only pay deposits of sandbox merchants'),
     openAccount,
     { log: 'may be new' },
   )
   const credit = wallets.command('credit').argument('<accountNumber>', '', number).description('add money')
-  answer(
+  defineCommand(
     credit
       .requiredOption('--amount <amount>', 'such as 95.00', amount)
-      .option('--reference <reference>', 'credited once for each; a new one when absent', text(64)),
+      .option('--reference <reference>', 'credited once per reference (default: a new one)', text(64)),
     creditAccount,
   )
   const show = wallets.command('show').argument('<accountNumber>', '', number)
-  answer(show.description('an account as the log has it'), showAccount)
+  defineCommand(show.description('show an account'), showAccount)
   const trust = wallets.command('trust-device').argument('<accountNumber>', '', number)
-  answer(
+  defineCommand(
     trust
-      .description("let a merchant's user pay from the account without confirming by e-mail")
+      .description("let a merchant's user pay from the account without confirmation by email")
       .requiredOption('--merchant <id>', 'the merchant')
       .requiredOption('--user <userId>', "the merchant's userId of the customer", text(128)),
     trustDevice,
@@ -58,7 +58,7 @@ export function addWalletCommands(program: Command): void {
 }
 
 function email(text: string): string {
-  return visible(matching((each) => normalEmail(each) !== undefined, 'It must be an e-mail address.')(text))
+  return visible(matching((each) => normalEmail(each) !== undefined, 'It must be an email address.')(text))
 }
 
 const phone = matching(isPhone, 'It must be a number such as +905551234567.')
@@ -70,19 +70,19 @@ function password(text: string): string {
   return text
 }
 
-/** @throws Refused with a wallet core */
-async function accountsOf({ configuration, eventStore, clock, box }: Workplace) {
+/** @throws Refused if an external wallet core is configured */
+async function accountsOf({ configuration, eventStore, clock, box }: CommandStores) {
   if (configuration.wallet.engine === 'http') throw new Refused('The accounts are in the wallet core of WALLET_URL.')
   const { createWalletAccounts } = await import('../main/wallet-wiring.js')
   return createWalletAccounts({ eventStore, clock, box })
 }
 
-async function openAccount(workplace: Workplace, options: OpenOptions) {
-  const accounts = await accountsOf(workplace)
+async function openAccount(stores: CommandStores, options: OpenOptions) {
+  const accounts = await accountsOf(stores)
   const { email, phone, balance: openingBalanceMinor = 0n, sandbox = false } = options
   const password = options.password === '-' ? await passwordFromStdin() : options.password
   const opening = { email, password, phone, openingBalanceMinor, sandbox }
-  const opened = accepted(await accounts.open(opening, workplace.context))
+  const opened = accepted(await accounts.open(opening, stores.context))
   return { accountNumber: opened.account.accountNumber }
 }
 
@@ -99,33 +99,33 @@ async function passwordFromStdin(): Promise<string> {
 }
 
 async function creditAccount(
-  workplace: Workplace,
+  stores: CommandStores,
   options: { amount: bigint; reference?: string },
   accountNumber: number,
 ) {
-  const accounts = await accountsOf(workplace)
+  const accounts = await accountsOf(stores)
   const { amount: amountMinor, reference = randomUUID() } = options
-  const result = accepted(await accounts.credit(accountNumber, { reference, amountMinor }, workplace.context))
+  const result = accepted(await accounts.credit(accountNumber, { reference, amountMinor }, stores.context))
   const { balanceMinor } = result.account
   return {
     accountNumber,
     reference,
     amount: toJsonNumber(amountMinor),
     balance: toJsonNumber(balanceMinor),
-    currency: workplace.configuration.currency.code,
+    currency: stores.configuration.currency.code,
     changed: result.changed,
   }
 }
 
-async function showAccount(workplace: Workplace, _options: object, accountNumber: number) {
-  const accounts = await accountsOf(workplace)
+async function showAccount(stores: CommandStores, _options: object, accountNumber: number) {
+  const accounts = await accountsOf(stores)
   const account = await accounts.find(accountNumber)
-  if (!account) throw new Refused('There is no such wallet account.')
+  if (!account) throw new Refused('Wallet account not found.')
   return {
     accountNumber,
     ...accounts.contact(account),
     balance: toJsonNumber(account.balanceMinor),
-    currency: workplace.configuration.currency.code,
+    currency: stores.configuration.currency.code,
     sandbox: account.sandbox,
     trustedDevices: account.trustedDevices,
     openedAt: account.openedAt,
@@ -133,7 +133,7 @@ async function showAccount(workplace: Workplace, _options: object, accountNumber
   }
 }
 
-/** Newest first. */
+/** Returns the newest first. */
 function latestMovements(account: WalletAccount) {
   const shown: object[] = []
   let movement: Movement | undefined = account.movement
@@ -145,11 +145,11 @@ function latestMovements(account: WalletAccount) {
   return shown
 }
 
-async function trustDevice(workplace: Workplace, options: { merchant: string; user: string }, accountNumber: number) {
-  const accounts = await accountsOf(workplace)
-  // A typing error would trust a device that nobody has.
-  if (!(await workplace.merchants.find(options.merchant))) throw new Refused('There is no such merchant.')
-  const device = deviceIdOf(workplace.box, options.merchant, options.user)
-  const { changed } = accepted(await accounts.trustDevice(accountNumber, device, workplace.context))
+async function trustDevice(stores: CommandStores, options: { merchant: string; user: string }, accountNumber: number) {
+  const accounts = await accountsOf(stores)
+  // A typing error would trust a nonexistent device.
+  if (!(await stores.merchants.find(options.merchant))) throw new Refused('Merchant not found.')
+  const device = deviceIdOf(stores.box, options.merchant, options.user)
+  const { changed } = accepted(await accounts.trustDevice(accountNumber, device, stores.context))
   return { accountNumber, device, changed }
 }

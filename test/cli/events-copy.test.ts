@@ -46,7 +46,7 @@ t.test('a copy that is killed again and again is complete in the end, and says w
   t.equal(status, 0, stderr)
   t.same(JSON.parse(stdout), { events: total, streams: total, copied: total - stored, verified: total })
   for (const line of stderr.split('\n').slice(0, -1))
-    t.match(line, /^(comparing|copying|verifying): \d+ events, \d{1,2} %, \d+ a second$/)
+    t.match(line, /^(comparing|copying|verifying): \d+ events, \d{1,2} %, \d+ per second$/)
   t.same(
     (await wholeLog(target)).map(({ id }) => id),
     (await wholeLog(source)).map(({ id }) => id),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { UsageError } from './command.js'
 
-/** What auditors and operators bring along: files and keys. One that cannot be used is a mistake of whoever asks, and no finding. */
+// Files and keys that auditors and operators supply. An unusable one is wrong usage, not a finding.
 
 /** @throws UsageError */
 export function contentOf(path: string): string {
@@ -12,20 +12,19 @@ export function contentOf(path: string): string {
   }
 }
 
-/** The note in a file with a checkpoint; whether it is signed as it should be is not looked at. @throws UsageError */
+/** Reads a checkpoint file without verifying its signatures. @throws UsageError */
 export async function checkpointIn(path: string): Promise<string> {
-  const { parseCheckpoint } = await import('@transferd/transparency-log')
-  const { parseNote } = await import('@transferd/transparency-log')
+  const { parseCheckpoint, parseNote } = await import('@transferd/transparency-log')
   const note = contentOf(path)
   try {
     parseCheckpoint(parseNote(note).text)
   } catch (error) {
-    throw new UsageError(`${path} is no checkpoint: ${(error as Error).message}`)
+    throw new UsageError(`${path} is not a checkpoint: ${(error as Error).message}`)
   }
   return note
 }
 
-/** What `--key` names. @throws UsageError */
+/** Parses the value of `--key`. @throws UsageError */
 export async function verifierOf(key: string) {
   const { parseVerifier } = await import('@transferd/transparency-log')
   try {
