@@ -53,7 +53,7 @@ const third = await deposit('order-3')
 await transfers.complete(second, {}, context)
 const key = (await runCli(directory, ['audit', 'key'])).stdout.trim()
 
-t.test('a proof that was made is checked where there is nothing but its file and the key', async (t) => {
+t.test('a proof is verified with only its file and the key', async (t) => {
   const made = await cliJson(directory, 'audit', 'prove', first, '--out', 'first.json', '--from', 'kept')
   t.match(made, { file: 'first.json', trackingId: first, events: 2, notSealed: 0 })
   const elsewhere = temporaryDirectory(t)
@@ -72,7 +72,7 @@ t.test('a proof that was made is checked where there is nothing but its file and
   t.notOk(existsSync(join(elsewhere, 'data')), 'nothing was made')
 })
 
-t.test('what does not hold ends with status 1 and the reason, what makes no sense with 2', async (t) => {
+t.test('an invalid proof exits with status 1 and the reason, and wrong usage with status 2', async (t) => {
   const proof = readFileSync(join(directory, 'first.json'), 'utf8')
   writeFileSync(join(directory, 'changed.json'), proof.replace('10050', '10051'))
   const check = (file: string, ...more: string[]) => runCli(directory, ['audit', 'check', file, '--key', ...more])
@@ -93,10 +93,10 @@ t.test('what does not hold ends with status 1 and the reason, what makes no sens
   t.match(await check('plain.json', key, '--checkpoint', 'kept'), { status: 1, stderr: /make it with --from/ })
 })
 
-t.test('a proof has what the newest checkpoint has, and never replaces a file', async (t) => {
+t.test('a proof covers the newest checkpoint and never replaces a file', async (t) => {
   t.match(tooEarly, { status: 1, stderr: /no checkpoint yet/ })
   const partly = await runCli(directory, ['audit', 'prove', second, '--out', 'second.json'])
-  t.match(partly, { status: 0, stderr: /1 newer event is in no checkpoint yet/ })
+  t.match(partly, { status: 0, stderr: /1 newer event is not sealed yet/ })
   t.match(await runCli(directory, ['audit', 'prove', third, '--out', 'third.json']), {
     status: 1,
     stderr: /No checkpoint has this transfer yet/,
@@ -105,7 +105,7 @@ t.test('a proof has what the newest checkpoint has, and never replaces a file', 
   const before = readFileSync(join(directory, 'second.json'), 'utf8')
   t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'second.json']), {
     status: 1,
-    stderr: /is there already/,
+    stderr: /already exists/,
   })
   t.match(await runCli(directory, ['audit', 'prove', second, '--out', 'none/x.json']), {
     status: 1,
@@ -115,12 +115,12 @@ t.test('a proof has what the newest checkpoint has, and never replaces a file', 
   const unknown = '00000000-0000-5000-8000-000000000000'
   t.match(await runCli(directory, ['audit', 'prove', unknown, '--out', 'x.json']), {
     status: 1,
-    stderr: /no such transfer/,
+    stderr: /Transfer not found/,
   })
   const one = await cliJson(directory, 'audit', 'prove', first, '--out', 'one.json', '--revision', '1')
   t.match(one, { events: 1 })
   t.match(await runCli(directory, ['audit', 'prove', first, '--out', 'x.json', '--revision', '9']), {
     status: 1,
-    stderr: /no such event/,
+    stderr: /Event not found/,
   })
 })

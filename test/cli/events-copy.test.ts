@@ -16,7 +16,7 @@ import { runCli as runProcess, temporaryDirectory } from '../support/processes.j
 import { program } from '../support/program.js'
 import { runCli } from './in-process.js'
 
-t.test('a copy that is killed again and again is complete in the end, and says what it did', async (t) => {
+t.test('a copy that is killed repeatedly completes and reports its progress', async (t) => {
   const directory = temporaryDirectory(t)
   const [from, to] = [join(directory, 'from'), join(directory, 'to')]
   const total = 40_000
@@ -62,7 +62,7 @@ t.test('a copy that is killed again and again is complete in the end, and says w
   await source.close()
 })
 
-t.test('what makes no sense is refused before anything is made', async (t) => {
+t.test('rejects wrong usage before it creates anything', async (t) => {
   const directory = temporaryDirectory(t)
   const wrong: [string, string, number, RegExp][] = [
     ['embedded:./a', 'embedded:./b', 1, /there is no log in .*a/],
@@ -76,7 +76,7 @@ t.test('what makes no sense is refused before anything is made', async (t) => {
   }
 })
 
-t.test('a log with a tree is verified before it is copied, and one that was edited is not', async (t) => {
+t.test('verifies a log with a tree before it copies it, and refuses an edited one', async (t) => {
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
   const { keys } = loadMasterKeys(from)

@@ -15,7 +15,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
   await store.append(stream, 'no_stream', [{ id: randomUUID(), type: 'Foreign', data: {}, metadata: {} }])
   await store.close()
   const service = await startServiceProcess(t, { directory })
-  // The read models know of it: the projection of transfers stands still, and that of problems has found it.
+  // Wait until the transfer projection has stopped and the problem projection has recorded the event.
   await until(async () => {
     const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text()
     return /transferd_unreadable_events\{kind="transfer"\} 1/.test(metrics)
@@ -26,7 +26,7 @@ t.test('does not list an event that is skipped while no service runs', async (t)
   t.same(await cliJson(directory, 'events', 'problems'), [])
 })
 
-t.test('the name of a stream, which whoever wrote to it chose, moves nothing on the screen', async (t) => {
+t.test('escapes stream names, which a foreign writer may have chosen', async (t) => {
   const directory = temporaryDirectory(t)
   await (await startServiceProcess(t, { directory })).end('SIGTERM')
   const store = await openEmbeddedEventStore({ directory: join(directory, 'data') })

@@ -21,7 +21,7 @@ const endsWithinMs = 5_000
 interface Serving {
   readonly child: ChildProcess
   readonly port: number
-  /** As printed. */
+  /** The printed address. */
   readonly users: string | null
   stderr(): string
   /** SIGTERM; the exit status and how long it took. */
@@ -80,41 +80,44 @@ function usersIn(path: string): readonly User[] {
   return (JSON.parse(readFileSync(path, 'utf8')) as { users: User[] }).users
 }
 
-t.test('the first start makes a file of users that only its owner reads; every call needs one of them', async (t) => {
-  const directory = join(temporaryDirectory(t), 'log')
-  const server = await serving(t, '--data', directory, '--writable')
-  const path = join(directory, 'events-users.json')
-  t.equal(server.users, path)
-  t.equal(statSync(path).mode & 0o777, 0o600)
-  const [user] = usersIn(path)
-  t.match(user, { login: 'admin', groups: ['$admins'] })
-  const store = open(t, server.port, `admin:${user!.password}`)
-  await store.append('orders-1', 'no_stream', [event()])
-  for (const credentials of ['', 'admin:wrong', 'admin:changeit', `ops:${user!.password}`]) {
-    const stranger = open(t, server.port, credentials)
-    await t.rejects(stranger.readStream('orders-1'), denied, credentials)
-    await t.rejects(stranger.readAll({ maxCount: 1 }), denied)
-    await t.rejects(stranger.append('orders-1', 0, [event()]), denied)
-  }
-  await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
-  t.match(await server.end(), { status: 0 })
-  t.match(server.stderr(), `made ${path}`)
-  t.notMatch(server.stderr(), user!.password)
+t.test(
+  'the first start creates a user file that only its owner can read, and every call requires a user',
+  async (t) => {
+    const directory = join(temporaryDirectory(t), 'log')
+    const server = await serving(t, '--data', directory, '--writable')
+    const path = join(directory, 'events-users.json')
+    t.equal(server.users, path)
+    t.equal(statSync(path).mode & 0o777, 0o600)
+    const [user] = usersIn(path)
+    t.match(user, { login: 'admin', groups: ['$admins'] })
+    const store = open(t, server.port, `admin:${user!.password}`)
+    await store.append('orders-1', 'no_stream', [event()])
+    for (const credentials of ['', 'admin:wrong', 'admin:changeit', `ops:${user!.password}`]) {
+      const stranger = open(t, server.port, credentials)
+      await t.rejects(stranger.readStream('orders-1'), denied, credentials)
+      await t.rejects(stranger.readAll({ maxCount: 1 }), denied)
+      await t.rejects(stranger.append('orders-1', 0, [event()]), denied)
+    }
+    await t.rejects(store.append('transfer-1', 'no_stream', [event()]), denied, 'a stream of the service')
+    t.match(await server.end(), { status: 0 })
+    t.match(server.stderr(), `made ${path}`)
+    t.notMatch(server.stderr(), user!.password)
 
-  const again = await serving(t, '--data', directory)
-  const reader = open(t, again.port, `admin:${user!.password}`)
-  t.equal((await reader.readStream('orders-1')).length, 1)
-  await t.rejects(reader.append('orders-1', 0, [event()]), denied, 'without --writable')
-  t.match(await again.end(), { status: 0 })
-  t.equal(again.stderr(), '', 'nothing is made anew')
-})
+    const again = await serving(t, '--data', directory)
+    const reader = open(t, again.port, `admin:${user!.password}`)
+    t.equal((await reader.readStream('orders-1')).length, 1)
+    await t.rejects(reader.append('orders-1', 0, [event()]), denied, 'without --writable')
+    t.match(await again.end(), { status: 0 })
+    t.equal(again.stderr(), '', 'creates nothing again')
+  },
+)
 
-t.test('users named in a file, or by the environment, are the only ones', async (t) => {
+t.test('only the users of the file or the environment have access', async (t) => {
   const directory = temporaryDirectory(t)
   const path = join(directory, 'who.json')
   const users = [
     { login: 'reader', password: 'pass:word', groups: ['$ops'] },
-    { login: 'nobody', password: 'pass', groups: [] },
+    { login: 'reader', password: 'pass', groups: [] },
   ]
   writeFileSync(path, JSON.stringify({ users }), { mode: 0o644 })
   const log = join(directory, 'log')
@@ -124,15 +127,15 @@ t.test('users named in a file, or by the environment, are the only ones', async 
   const server = await serving(t, '--data', log, '--users', path)
   t.notOk(existsSync(join(log, 'events-users.json')))
   t.equal((await open(t, server.port, 'reader:pass%3Aword').readStream('transfer-1')).length, 1)
-  await t.rejects(open(t, server.port, 'nobody:pass').readStream('transfer-1'), denied)
+  await t.rejects(open(t, server.port, 'reader:pass').readStream('transfer-1'), denied)
   await t.rejects(open(t, server.port, 'reader:pass%3Aword').readAll({ maxCount: 1 }), denied)
   t.match(await server.end(), { status: 0 })
   t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
 
   const environment = { EVENTS_USER: 'service', EVENTS_PASSWORD: 'secret' }
   for (const [args, variables, reason] of [
-    [['--data', log, '--users', path], environment, /not with both/],
-    [['--data', log], { EVENTS_USER: 'service' }, /go together/],
+    [['--data', log, '--users', path], environment, /cannot be combined/],
+    [['--data', log], { EVENTS_USER: 'service' }, /require each other/],
   ] as const) {
     const { status, stderr } = await runCli(directory, ['events', 'serve', ...args], variables)
     t.equal(status, 2)
@@ -140,7 +143,7 @@ t.test('users named in a file, or by the environment, are the only ones', async 
   }
 })
 
-t.test('a file of users that is none ends the start with status 2, and is not repeated', async (t) => {
+t.test('an invalid user file ends the start with status 2, and no message repeats its content', async (t) => {
   const directory = temporaryDirectory(t)
   const user = { login: 'a', password: 'hunter2', groups: [] }
   const wrong: unknown[] = [
@@ -172,7 +175,7 @@ t.test('a file of users that is none ends the start with status 2, and is not re
   t.match(missing.stderr, /none\.json cannot be read: ENOENT/)
 })
 
-t.test('what would open the log to others is refused', async (t) => {
+t.test('rejects options that would expose the log', async (t) => {
   const directory = temporaryDirectory(t)
   const tls = ['--tls-cert', 'x', '--tls-key', 'y']
   const refused: readonly (readonly [args: readonly string[], reason: RegExp])[] = [
@@ -181,9 +184,9 @@ t.test('what would open the log to others is refused', async (t) => {
     [['--in-memory', '--host', '192.0.2.1'], /requires TLS/],
     [['--in-memory', '--host', '::ffff:192.0.2.1'], /requires TLS/],
     [['--in-memory', '--host', 'log.example'], /requires TLS/],
-    [['--in-memory', '--host', '0.0.0.0', ...tls], /name users/],
-    [['--in-memory', '--tls-cert', 'x'], /go together/],
-    [['--in-memory', '--allow-service-streams'], /goes with --writable/],
+    [['--in-memory', '--host', '0.0.0.0', ...tls], /requires --users/],
+    [['--in-memory', '--tls-cert', 'x'], /require each other/],
+    [['--in-memory', '--allow-service-streams'], /requires --writable/],
     [[], /--data, or take an empty one/],
   ]
   await Promise.all(
@@ -203,7 +206,7 @@ t.test('what would open the log to others is refused', async (t) => {
   t.match(stdout.replace(/\s+/g, ' '), /TLS requires both files/)
 })
 
-t.test('a copy is made to a server that is told to take the streams of the service', async (t) => {
+t.test('copies to a server that allows writes to service streams', async (t) => {
   const directory = temporaryDirectory(t)
   const from = join(directory, 'from')
   const store = await openEmbeddedEventStore({ directory: from })
@@ -237,7 +240,7 @@ const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
 const openHeaders = Buffer.from([0, 0, 5, 1, 0, 0, 0, 0, 1, 0x82])
 
-t.test('SIGTERM ends it while connections are being set up, without TLS', async (t) => {
+t.test('SIGTERM ends it while connections are being established, without TLS', async (t) => {
   for (const bytes of [
     Buffer.alloc(0),
     preface.subarray(0, 10),
@@ -257,19 +260,19 @@ t.test('SIGTERM ends it while connections are being set up, without TLS', async 
 const certificate = makeCertificate(temporaryDirectory(t))
 const skip = certificate ? false : 'there is no openssl to make a certificate with'
 
-t.test('SIGTERM ends it while connections are being set up, with TLS', { skip }, async (t) => {
+t.test('SIGTERM ends it while connections are being established, with TLS', { skip }, async (t) => {
   if (!certificate) return
   const tls = ['--tls-cert', certificate.cert, '--tls-key', certificate.key]
   const ca = readFileSync(certificate.cert)
   const server = await serving(t, '--in-memory', ...tls)
   const hello = Buffer.from([0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3])
   const sockets = await Promise.all([halfway(server.port, Buffer.alloc(0)), halfway(server.port, hello)])
-  // A handshake that is done, and nothing behind it; and a session without a call.
+  // One connection completes only the handshake, and one session makes no call.
   const silent = connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
   await once(silent, 'secureConnect')
   const idle = connectHttp2(`https://localhost:${server.port}`, { ca }).on('error', () => {})
   await once(idle, 'remoteSettings')
-  // And clients that go on coming while it ends.
+  // Clients keep connecting while it stops.
   const coming = setInterval(() => {
     connectTls({ port: server.port, host: 'localhost', ca, ALPNProtocols: ['h2'] }).on('error', () => {})
   }, 2)

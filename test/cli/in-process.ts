@@ -2,7 +2,7 @@ import { run } from '../../src/cli/program.js'
 import { environmentSchema } from '../../src/operations/configuration/configuration.js'
 import { type Finished, itemsOf, jsonOf } from '../support/processes.js'
 
-/** What the person who runs the tests configured for a service of theirs is not this program's. */
+/** Removes the tester's own configuration of a service. */
 for (const name of Object.keys(environmentSchema.properties))
   for (const variable of [name, `${name}_FILE`]) delete process.env[variable]
 
@@ -10,7 +10,7 @@ const home = process.cwd()
 /** The directory and environment of the commands that run just now: a process has one of each. */
 let current: { readonly key: string; running: number } | undefined
 
-/** As `runCli` of test/support/processes.ts, without a process of its own: a tenth of the time. */
+/** Works like `runCli` in test/support/processes.ts, but in this process, which takes a tenth of the time. */
 export async function runCli(
   directory: string,
   args: readonly string[],
@@ -22,7 +22,7 @@ export async function runCli(
     process.chdir(directory)
     Object.assign(process.env, environment)
   }
-  if (current.key !== key) throw new Error('commands of another directory or environment run at this moment')
+  if (current.key !== key) throw new Error('a command with a different directory or environment is running')
   const here = current
   here.running++
   let stdout = ''

@@ -10,7 +10,7 @@ interface Answer {
 
 const live = ['--name', 'Shop', '--callback-url', 'https://shop.example.com/callbacks']
 
-t.test('keys are created, shown once, listed without themselves, and revoked', async (t) => {
+t.test('keys are created, shown once, listed without their values, and revoked', async (t) => {
   const directory = temporaryDirectory(t)
   const { id, webApiKey } = await cliJson<Answer>(directory, 'merchants', 'create', ...live)
   const run = (...args: string[]) => cliJson<Answer>(directory, 'merchants', 'keys', ...args)
@@ -20,7 +20,7 @@ t.test('keys are created, shown once, listed without themselves, and revoked', a
   t.match(created, { name: 'reports', scopes: ['read', 'deposits'], validUntil: '2126-01-01T00:00:00.000Z' })
   const { stdout } = await runCli(directory, ['merchants', 'keys', 'list', id, '--json'])
   const keyId = createHash('sha256').update(String(created.webApiKey)).digest('hex').slice(0, 12)
-  t.equal(created.keyId, keyId, 'whoever has a key can tell its id')
+  t.equal(created.keyId, keyId, 'the id derives from the key')
   t.match(JSON.parse(stdout), [
     { name: 'main', scopes: ['read', 'deposits', 'withdrawals'], validUntil: null },
     { keyId, name: 'reports', scopes: ['read', 'deposits'] },

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { age, cell, dueIn, jsonLine, localTime, readable, table } from '../../src/cli/readable.js'
 
-t.test('an object is names and values, aligned; what is absent is a dash', async (t) => {
+t.test('prints an object as aligned names and values, with a dash for a missing value', async (t) => {
   t.equal(
     readable({ id: 'a', amount: 1.5, message: null, ranges: ['x', 'y'] }),
     'id       a\namount   1.5\nmessage  -\nranges   x, y\n',
   )
 })
 
-t.test('a table has heads, aligned columns, and dashes for what is absent', async (t) => {
+t.test('prints a table with heads, aligned columns, and dashes for missing values', async (t) => {
   const rows = [
     { id: 'a', amount: 1, note: null },
     { id: 'bcd', amount: 22, note: 'x'.repeat(9) },
@@ -21,7 +21,7 @@ t.test('a table has heads, aligned columns, and dashes for what is absent', asyn
   t.equal(table(rows, columns), 'ID   AMOUNT  NOTE\na         1  -\nbcd      22  xxxx…\n')
 })
 
-t.test('no line of a table is wider than 100 columns: the last cell is wrapped between words', async (t) => {
+t.test('wraps the last cell so that no line exceeds 100 columns', async (t) => {
   const reason = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
   const text = table(
     [{ reason }],
@@ -37,14 +37,14 @@ t.test('no line of a table is wider than 100 columns: the last cell is wrapped b
   t.equal(lines.slice(1).join(' ').replace(/\s+/g, ' '), `transfer-1@0 ${reason}`, 'nothing is lost')
 })
 
-t.test('objects inside are written out, in tables; a wide one goes below one another', async (t) => {
+t.test('prints nested objects as tables, or below each other if they are wide', async (t) => {
   t.equal(readable({ data: { a: 1, b: { c: null } } }), 'data  a=1 b=c=-\n')
   t.equal(readable({ name: 'x', rows: [{ keyId: 1 }, { keyId: 2 }] }), 'name  x\nrows\n  KEY ID\n  1\n  2\n')
   const wide = { first: 'x'.repeat(150), second: 'y'.repeat(150) }
   t.equal(readable([wide, wide]), `${readable(wide)}\n${readable(wide)}`)
 })
 
-t.test('times are in the zone that TZ names, and ages in one unit', async (t) => {
+t.test('prints times in the zone of TZ, and ages in one unit', async (t) => {
   const before = process.env.TZ
   t.teardown(() => {
     if (before === undefined) delete process.env.TZ
@@ -55,7 +55,7 @@ t.test('times are in the zone that TZ names, and ages in one unit', async (t) =>
   t.equal(readable({ at: '2026-11-21T22:10:00.000Z' }), 'at  2026-11-22 01:10\n')
   process.env.TZ = 'America/New_York'
   t.equal(cell('2026-11-21T04:10:00.000Z'), '2026-11-20 23:10')
-  t.equal(cell('at 2026-11-21T04:10:00.000Z'), 'at 2026-11-21T04:10:00.000Z', 'a text of somebody stays as it is')
+  t.equal(cell('at 2026-11-21T04:10:00.000Z'), 'at 2026-11-21T04:10:00.000Z', 'leaves a time within a text unchanged')
   const nowMs = Date.parse('2026-11-21T12:00:00Z')
   const ages: [string, string][] = [
     ['2026-11-21T11:59:15Z', '45s'],
@@ -69,7 +69,7 @@ t.test('times are in the zone that TZ names, and ages in one unit', async (t) =>
   t.equal(dueIn('2026-11-21T11:59:00Z', nowMs), 'now')
 })
 
-t.test('what a terminal would not show as it is stands there as an escape, and is the same JSON', async (t) => {
+t.test('escapes characters that a terminal does not display, which leaves the JSON equivalent', async (t) => {
   const stored = { name: 'Ada\u202eecalevoL', rows: [{ message: 'paid\n\u001b[2Jto\u200b 12' }], half: '\ud800' }
   t.equal(
     readable(stored),

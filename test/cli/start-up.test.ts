@@ -18,7 +18,7 @@ async function loadedBy(directory: string, ...args: string[]) {
 }
 
 // A file costs about half a millisecond of every call, and a module in it some of it. One import too many once loaded 300 for --help.
-t.test('a command loads what it uses, and --help hardly anything', async (t) => {
+t.test('a command loads only the modules that it uses', async (t) => {
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
@@ -38,7 +38,7 @@ t.test('a command loads what it uses, and --help hardly anything', async (t) => 
 
 const files = readdirSync(bundle).filter((name) => name.endsWith('.js'))
 
-t.test('every thread that is started has its file in the bundle', async (t) => {
+t.test('the bundle contains the file of every thread', async (t) => {
   const threads = files.flatMap((name) =>
     [...readFileSync(join(bundle, name), 'utf8').matchAll(/new URL\("([^"]+)", import\.meta\.url\)/g)].map(
       ([, file = '']) => file,
@@ -48,7 +48,7 @@ t.test('every thread that is started has its file in the bundle', async (t) => {
   for (const thread of new Set(threads)) t.ok(files.includes(thread.replace('./', '')), thread)
 })
 
-t.test('the licence of every package in the bundle goes with it', async (t) => {
+t.test('the bundle includes the licence of every bundled package', async (t) => {
   const packages = new Set(
     files
       .flatMap((name) => modulesOf(join(bundle, name)))

@@ -28,7 +28,7 @@ function transfers(...args: string[]): Promise<TransferAnswer> {
   return cliJson(directory, 'transfers', ...args)
 }
 
-t.test('a transfer is completed once; a repeat changes nothing, and what is final stays', async (t) => {
+t.test('completes a transfer once; a repeat changes nothing, and a final status stays', async (t) => {
   const trackingId = await deposit('complete')
   const receipt = ['--receipt-url', 'https://receipts.example.com/7', '--message', 'thanks']
   t.match(await transfers('complete', trackingId, '--amount', '95.00', ...receipt), {
@@ -59,7 +59,7 @@ t.test('a transfer is completed once; a repeat changes nothing, and what is fina
   t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
 })
 
-t.test('a cancelled deposit is reopened with a reason, and nothing else is', async (t) => {
+t.test('reopens only a cancelled or failed deposit, with a reason', async (t) => {
   const trackingId = await deposit('reopen')
   const refused = await runCli(directory, ['transfers', 'reopen', trackingId, '--reason', 'too early'])
   t.same([refused.status, refused.stdout], [1, ''])
@@ -71,7 +71,7 @@ t.test('a cancelled deposit is reopened with a reason, and nothing else is', asy
   t.match(await transfers('reopen', trackingId, '--reason', 'it came'), { ...expected, lateFunds: 0, revision: 2 })
 })
 
-t.test('manual, cancel and fail lead where they say', async (t) => {
+t.test('manual, cancel and fail set their statuses', async (t) => {
   const [manual, cancelled, failed] = [await deposit('manual'), await deposit('cancel'), await deposit('fail')]
   t.match(await transfers('manual', manual, '--message', 'why'), { statusDescription: 'ManualControl', message: 'why' })
   t.match(await transfers('complete', manual), { statusDescription: 'Completed', transactionAmount: 100 })
@@ -79,7 +79,7 @@ t.test('manual, cancel and fail lead where they say', async (t) => {
   t.match(await transfers('fail', failed), { statusDescription: 'Failed' })
 })
 
-t.test('the history names who did what', async (t) => {
+t.test('the history names the actors', async (t) => {
   const trackingId = await deposit('history')
   await transfers('fail', trackingId)
   const events = await cliJson<{ revision: number; type: string; metadata: { actor: string } }[]>(
@@ -92,7 +92,7 @@ t.test('the history names who did what', async (t) => {
   ])
 })
 
-t.test('lists are filtered, newest first, and a reference is found at once', async (t) => {
+t.test('filters lists, newest first, and finds a reference immediately', async (t) => {
   const references = ['list-1', 'list-2', 'list-3']
   for (const reference of references) await deposit(reference, '7.00')
   const { merchantId } = service.sandbox!
@@ -140,7 +140,7 @@ async function everyPage(...args: string[]) {
   }
 }
 
-t.test('60 deposits created at once are all listed, 9 at a time, each once', async (t) => {
+t.test('lists 60 concurrently created deposits in pages of 9, each once', async (t) => {
   const settings = ['--name', 'Busy', '--callback-url', 'http://127.0.0.1:1/', '--sandbox', '--callback-on-create']
   const issued = await cliJson<Credentials & { id: string }>(directory, 'merchants', 'create', ...settings)
   const busy = new MerchantClient(service.baseUrl, issued)
@@ -160,25 +160,25 @@ t.test('60 deposits created at once are all listed, 9 at a time, each once', asy
   t.ok(merchants.ids.includes(issued.id))
 
   const readable = await runCli(directory, [...list, '59'])
-  const [, cursor = ''] = /there are more: --cursor (\S+)/.exec(readable.stderr) ?? []
+  const [, cursor = ''] = /there are more: use --cursor (\S+)/.exec(readable.stderr) ?? []
   t.equal((await cliJson<Page>(directory, ...list, '9', '--cursor', cursor)).items.length, 1)
 })
 
-t.test('an id that names nothing is refused, not answered with nothing', async (t) => {
+t.test('rejects an unknown id instead of printing an empty result', async (t) => {
   const unknown = '00000000-0000-4000-8000-000000000000'
   for (const [args, what] of [
-    [['transfers', 'list', '--merchant', unknown], 'merchant'],
-    [['callbacks', 'list', '--merchant', unknown], 'merchant'],
-    [['callbacks', 'list', '--transfer', unknown], 'transfer'],
-    [['callbacks', 'resend', unknown], 'transfer'],
-    [['callbacks', 'replay-parked', '--transfer', unknown], 'transfer'],
+    [['transfers', 'list', '--merchant', unknown], 'Merchant'],
+    [['callbacks', 'list', '--merchant', unknown], 'Merchant'],
+    [['callbacks', 'list', '--transfer', unknown], 'Transfer'],
+    [['callbacks', 'resend', unknown], 'Transfer'],
+    [['callbacks', 'replay-parked', '--transfer', unknown], 'Transfer'],
   ] as const) {
     const { status, stdout, stderr } = await runCli(directory, [...args, '--json'])
-    t.same([status, stdout, stderr], [1, '', `transferd: There is no such ${what}.\n`], args.join(' '))
+    t.same([status, stdout, stderr], [1, '', `transferd: ${what} not found.\n`], args.join(' '))
   }
 })
 
-t.test('callbacks are listed, sent again and enabled', async (t) => {
+t.test('lists, resends and enables callbacks', async (t) => {
   const received: string[] = []
   let answer = 500
   const receiver = createServer((request, response) => {
@@ -214,7 +214,7 @@ t.test('callbacks are listed, sent again and enabled', async (t) => {
   t.same(await cliJson(directory, 'callbacks', 'enable', issued.id), { id: issued.id, changed: false })
 })
 
-t.test('callbacks of the sandbox merchant are kept until it has an endpoint, which can verify them then', async (t) => {
+t.test('keeps callbacks of the sandbox merchant until it has an endpoint, which can verify them', async (t) => {
   const received: Callback[] = []
   const receiver = await startReceiver((callback) => received.push(callback))
   t.teardown(() => receiver.close())
@@ -229,7 +229,7 @@ t.test('callbacks of the sandbox merchant are kept until it has an endpoint, whi
   t.same(receiver.rejected, [])
 })
 
-t.test('projections tell how far they are, and are rebuilt while the service runs', async (t) => {
+t.test('projections show their progress and are rebuilt while the service runs', async (t) => {
   const status = await cliJson<{ name: string; holder: string }[]>(directory, 'projections', 'status')
   t.same(status.map(({ name }) => name).sort(), [
     'callbacks',
@@ -245,7 +245,7 @@ t.test('projections tell how far they are, and are rebuilt while the service run
   t.same(await cliItems(directory, 'transfers', 'list', '--limit', '1000'), before)
 })
 
-t.test('without --json lists are tables of 100 columns, with a line for each', async (t) => {
+t.test('prints lists as tables of 100 columns without --json', async (t) => {
   const heads: [string[], RegExp][] = [
     [['transfers', 'list'], /^ID +KIND +STATUS +AMOUNT +REFERENCE +MERCHANT +AGE$/],
     [['projections', 'status'], /^NAME +STATE +LAG +LAST EVENT +TASK +RUN BY$/],
@@ -265,7 +265,7 @@ t.test('without --json lists are tables of 100 columns, with a line for each', a
   t.same([none.status, none.stdout, none.stderr], [0, 'No transfers found.\n', ''])
 })
 
-t.test('the beginning of an id that a table shows names the transfer, where it is the only one', async (t) => {
+t.test('accepts a shortened id from a table if it is unique', async (t) => {
   const trackingId = await deposit('short-id', '12.50')
   const short = trackingId.slice(0, 8)
   let line: string | undefined
@@ -288,7 +288,7 @@ t.test('the beginning of an id that a table shows names the transfer, where it i
     const { stdout } = await runCli(directory, ['callbacks', 'list', '--transfer', short])
     return stdout.includes(`${short}  Completed`)
   })
-  t.match(await runCli(directory, ['transfers', 'show', 'ffffffff']), { status: 1, stderr: /no such transfer/ })
+  t.match(await runCli(directory, ['transfers', 'show', 'ffffffff']), { status: 1, stderr: /Transfer not found/ })
 })
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

@@ -23,12 +23,12 @@ t.test('every command takes --json', async (t) => {
   }
 })
 
-t.test("--version is the package's", async (t) => {
+t.test('--version prints the version of the package', async (t) => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   t.same(await runProcess(temporaryDirectory(t), ['--version']), { status: 0, stdout: `${version}\n`, stderr: '' })
 })
 
-t.test('docs/reference/cli.md has every command with every option, and no other', async (t) => {
+t.test('docs/reference/cli.md lists exactly the existing commands and options', async (t) => {
   const page = readFileSync('docs/reference/cli.md', 'utf8')
   const sections = new Map(
     [...page.matchAll(/^### `transferd ([^`]+)`\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].map(([, usage = '', text = '']) => [
@@ -47,7 +47,7 @@ t.test('docs/reference/cli.md has every command with every option, and no other'
   }
 })
 
-t.test('a wrong use ends with status 2, says why on stderr, prints nothing on stdout and opens no store', async (t) => {
+t.test('wrong usage exits with status 2 and the reason on stderr, and opens no store', async (t) => {
   const directory = temporaryDirectory(t)
   const noCheckpoint = join(directory, 'text')
   writeFileSync(noCheckpoint, 'text')
@@ -70,25 +70,25 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
     [['transfers', 'list', '--limit', '1001'], /1 to 1000/],
     [['transfers', 'list', '--from', 'yesterday'], /time such as/],
     [['transfers', 'list', '--to', '2026-02-30'], /time such as/],
-    [['merchants', 'list', '--cursor', 'next'], /nextCursor of an earlier answer/],
+    [['merchants', 'list', '--cursor', 'next'], /nextCursor of an earlier page/],
     [['transfers', 'cancel', 'x', '--message', 'paid to 12\u202e34'], /direction-changing/],
     [['merchants', 'create', '--name', 'A\u200b', '--callback-url', 'https://a.example'], /invisible/],
     [['wallets', 'credit', '1000001', '--amount', '1', '--reference', 'a\u0007'], /control/],
     [['merchants', 'rotate-secret', 'x', '--only', 'apiKey'], /secretKey/],
     [['events', 'show', 'x', 'y'], /too many arguments/],
-    [['serve', '--roles', ''], /names no role/],
+    [['serve', '--roles', ''], /must name at least one role/],
     [['serve', '--roles', 'api,worker'], /one of api, projections, callbacks, not "worker"/],
     [['serve', '--roles'], /argument missing/],
     [['callbacks', 'list', '--nonsense'], /unknown option/],
     [['audit', 'verify', '--key', 'no key'], /--key: /],
     [['audit', 'verify', '--from', 'none'], /none cannot be read: ENOENT/],
-    [['audit', 'verify', '--older', noCheckpoint], /text is no checkpoint: /],
+    [['audit', 'verify', '--older', noCheckpoint], /text is not a checkpoint: /],
     [['audit', 'export', '--out', ''], /must not be empty/],
     [['audit', 'prove', 'x', '--out', ''], /must not be empty/],
     [['backup', ''], /must not be empty/],
     [['restore', 'x', '--to', ''], /must not be empty/],
     [['restore', 'x', '--to', 'y', '--key', 'no key'], /--key: /],
-    [['restore', 'x', '--to', 'y', '--checkpoint', noCheckpoint], /text is no checkpoint: /],
+    [['restore', 'x', '--to', 'y', '--checkpoint', noCheckpoint], /text is not a checkpoint: /],
     [['restore', 'x', '--to', 'y', '--checkpoint', 'none'], /none cannot be read: ENOENT/],
   ]
   await Promise.all(
@@ -100,12 +100,12 @@ t.test('a wrong use ends with status 2, says why on stderr, prints nothing on st
     }),
   )
   t.equal((await runProcess(directory, [])).status, 2, 'no command at all')
-  t.equal((await runProcess(directory, ['--help'])).status, 0, 'asking for help is none')
+  t.equal((await runProcess(directory, ['--help'])).status, 0, 'requesting help is not wrong usage')
   t.match(await runProcess(directory, wrong[0]![0]), { status: 2, stdout: '', stderr: wrong[0]![1] }, 'as a process')
   t.throws(() => readFileSync(`${directory}/data/events.db`))
 })
 
-t.test('a configuration that cannot be used ends with status 2 and names every problem', async (t) => {
+t.test('an invalid configuration exits with status 2 and names every problem', async (t) => {
   const environment = { PORT: 'x', EVENT_STORE_URL: 'kafka://localhost', LOG_LEVEL: 'loud' }
   for (const args of [['serve'], ['transfers', 'list', '--json']]) {
     const { status, stdout, stderr } = await runCli(temporaryDirectory(t), args, environment)
@@ -115,7 +115,7 @@ t.test('a configuration that cannot be used ends with status 2 and names every p
   }
 })
 
-t.test('where there is no log, looking for something is refused and leaves nothing behind', async (t) => {
+t.test('without a log, a query is rejected and creates nothing', async (t) => {
   const directory = temporaryDirectory(t)
   for (const args of [
     ['transfers', 'list'],
@@ -136,7 +136,7 @@ t.test('where there is no log, looking for something is refused and leaves nothi
   t.same(readdirSync(directory), [])
 })
 
-t.test('a restore that was refused does not stand in the way of the next one', async (t) => {
+t.test('a rejected restore does not block the next one', async (t) => {
   const directory = temporaryDirectory(t)
   for (let time = 1; time <= 2; time++)
     t.match(await runCli(directory, ['restore', 'backup', '--to', 'data']), {

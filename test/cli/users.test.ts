@@ -7,7 +7,7 @@ interface Shown {
   readonly password: string
 }
 
-t.test('a user is made, listed, changed, disabled, enabled and reset', async (t) => {
+t.test('creates, lists, changes, disables, enables and resets a user', async (t) => {
   const directory = temporaryDirectory(t)
   const shop = ['--name', 'Shop', '--callback-url', 'https://shop.example', '--allow-ip', '192.0.2.1']
   const { id } = await cliJson<{ id: string }>(directory, 'merchants', 'create', ...shop)
@@ -35,11 +35,11 @@ t.test('a user is made, listed, changed, disabled, enabled and reset', async (t)
   t.match(table.stdout, /USER ID +ROLE +STATE +LAST SIGN-IN +EMAIL\n.* auditor +enabled .*ada@example.com/)
 })
 
-t.test('what makes no sense is refused, and makes nobody', async (t) => {
+t.test('rejects invalid input and creates no user', async (t) => {
   const directory = temporaryDirectory(t)
   const create = (email: string, ...rest: string[]) =>
     runCli(directory, ['users', 'create', '--email', email, '--name', 'A', ...rest])
-  t.match(await create('no e-mail', '--role', 'auditor'), { status: 2, stderr: /e-mail address/ })
+  t.match(await create('not-an-email', '--role', 'auditor'), { status: 2, stderr: /email address/ })
   t.match(await create('a@example.com'), { status: 2, stderr: /--role/ })
   t.match(await create('a@example.com', '--role', 'king'), { status: 2, stderr: /Allowed choices/ })
   t.match(await create('a@example.com', '--role', 'viewer'), { status: 1, stderr: /needs one or more merchants/ })
@@ -50,7 +50,7 @@ t.test('what makes no sense is refused, and makes nobody', async (t) => {
   t.same(await cliJson(directory, 'users', 'list'), [])
   t.equal((await create('a@example.com', '--role', 'administrator')).status, 0)
   t.match(await create('A@example.com', '--role', 'auditor'), { status: 1, stderr: /e-mail already/ })
-  t.match(await runCli(directory, ['users', 'disable', 'nobody']), { status: 1, stderr: /no such user/ })
+  t.match(await runCli(directory, ['users', 'disable', 'unknown']), { status: 1, stderr: /no such user/ })
   const [admin] = await cliJson<Shown[]>(directory, 'users', 'list')
   const last = { status: 1, stderr: /last administrator/ }
   t.match(await runCli(directory, ['users', 'disable', admin!.userId]), last)
