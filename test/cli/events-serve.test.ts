@@ -117,7 +117,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   const path = join(directory, 'who.json')
   const users = [
     { login: 'reader', password: 'pass:word', groups: ['$ops'] },
-    { login: 'reader', password: 'pass', groups: [] },
+    { login: 'outsider', password: 'pass', groups: [] },
   ]
   writeFileSync(path, JSON.stringify({ users }), { mode: 0o644 })
   const log = join(directory, 'log')
@@ -127,7 +127,7 @@ t.test('only the users of the file or the environment have access', async (t) =>
   const server = await serving(t, '--data', log, '--users', path)
   t.notOk(existsSync(join(log, 'events-users.json')))
   t.equal((await open(t, server.port, 'reader:pass%3Aword').readStream('transfer-1')).length, 1)
-  await t.rejects(open(t, server.port, 'reader:pass').readStream('transfer-1'), denied)
+  await t.rejects(open(t, server.port, 'outsider:pass').readStream('transfer-1'), denied)
   await t.rejects(open(t, server.port, 'reader:pass%3Aword').readAll({ maxCount: 1 }), denied)
   t.match(await server.end(), { status: 0 })
   t.match(server.stderr(), /who\.json has mode 0644: others may read it, make it 0600/)
@@ -187,7 +187,7 @@ t.test('rejects options that would expose the log', async (t) => {
     [['--in-memory', '--host', '0.0.0.0', ...tls], /requires --users/],
     [['--in-memory', '--tls-cert', 'x'], /require each other/],
     [['--in-memory', '--allow-service-streams'], /requires --writable/],
-    [[], /--data, or take an empty one/],
+    [[], /use --data to name the log, or --in-memory/],
   ]
   await Promise.all(
     refused.map(async ([args, reason]) => {
