@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander'
 import type { Action } from '../audit/history/actions-of-user.js'
 import type { AuditStoryEntry } from '../audit/history/history-as-of.js'
 import type { Moment } from '../audit/history/point-in-time.js'
-import { parseMoment } from '../kernel/parse-time.js'
+import { parseTime } from '../kernel/time.js'
 import { addAuditExportCommand } from './audit-export.js'
 import { addAuditFollowCommand } from './audit-follow.js'
 import { addIntegrityCommands } from './audit-integrity.js'
@@ -56,7 +56,7 @@ export function addAuditCommands(program: Command): void {
 const isPosition = (text: string) => /^\d{1,19}(\/\d{1,19})?$/.test(text)
 const position = matching(isPosition, 'It must be the nextCursor of an earlier page.')
 const at = matching(
-  (text) => isPosition(text) || parseMoment(text) !== undefined,
+  (text) => isPosition(text) || parseTime(text) !== undefined,
   'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a position.',
 )
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { parseAmount } from '../domain/money.js'
-import { parseMoment } from '../kernel/parse-time.js'
 import { hiddenCharacters, isVisible } from '../kernel/text.js'
+import { parseTime } from '../kernel/time.js'
 import { parseCursor } from '../queries/list-page.js'
 
 // Parsers of option values. When one throws, commander adds the option and the value to the message.
@@ -77,7 +77,7 @@ export function trackingId(text: string): string {
 }
 
 /** Parses an ISO 8601 time. A date means its start in UTC. */
-export const time = parsed(parseMoment, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
+export const time = parsed(parseTime, 'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z.')
 
 /** Parses the nextCursor of a list. */
 export const cursor = parsed(parseCursor, 'It must be the nextCursor of an earlier page.')

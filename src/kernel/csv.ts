@@ -1,13 +1,12 @@
-/** A number stands as it is; a text never becomes a formula. */
 export type Cell = string | number
 
-/** What spreadsheets take for the beginning of a formula. */
+/** The text from which spreadsheets start to read a formula. */
 const formula = /^\s*[=+\-@\t\r]/
 const plainNumber = /^-?\d+(\.\d+)?$/
 
 /**
- * A line of CSV (RFC 4180), safe to open in a spreadsheet: what would be calculated there has an apostrophe before it. Names and
- * references are the customers' words, and the file is opened by who pays.
+ * Returns a line of CSV (RFC 4180) that is safe to open in a spreadsheet: an apostrophe precedes text that would be calculated. Customers
+ * choose names and references, and the person who pays opens the file.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`

@@ -1,10 +1,10 @@
 /**
- * What a text may hold that reaches a person's screen: the names, ids and references that merchants send, and what operators type.
+ * The characters that a displayed text may contain: the names, ids and references of merchants, and the texts of operators.
  *
- * Refused is what is not seen as it is stored: control characters, marks that turn the direction of what follows, characters
- * without a width, halves of surrogate pairs. They make one account number look like another. The two joiners (U+200C, U+200D)
- * shape letters where letters are joined, as in Persian and Hindi names: they are taken between two letters of such a script and
- * nowhere else. A variation selector is taken behind the ideograph or the picture that it varies.
+ * Rejected are characters that are not displayed as they are stored: control characters, marks that change the text direction, characters
+ * without a width, and halves of surrogate pairs. They make one account number look like another. Exceptions are the two joiners (U+200C,
+ * U+200D) between two letters of a script that joins letters, as in Persian and Hindi names, and a variation selector after the ideograph
+ * or picture that it varies.
  */
 
 const hidden = '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]'
@@ -18,34 +18,34 @@ const joiner = `(?<=${joined})[\\u200c\\u200d](?=${joined})`
 const varied = '[\\p{Script=Han}\\p{Script=Mongolian}\\p{Extended_Pictographic}]'
 const selector = `(?<=${varied})\\p{Variation_Selector}`
 
-const refused = new RegExp(`(?=${hidden})(?!${joiner}|${selector})[^]`, 'u')
-const allRefused = new RegExp(refused.source, 'gu')
+const rejected = new RegExp(`(?=${hidden})(?!${joiner}|${selector})[^]`, 'u')
+const allRejected = new RegExp(rejected.source, 'gu')
 
-/** The end of a sentence about a text that {@link isVisible} refuses. */
+/** The end of a sentence about a text that {@link isVisible} rejects. */
 export const hiddenCharacters = 'must have no control, invisible or direction-changing characters'
 
 export function isVisible(text: string): boolean {
-  return !refused.test(text)
+  return !rejected.test(text)
 }
 
-/** The same text with what is refused written out, as in `\u202e`: for texts that were stored before it was. */
+/** Returns the text with escapes such as `\u202e` instead of rejected characters. Other programs can write them to the log. */
 export function escapeHidden(text: string): string {
-  return text.replace(allRefused, (character) => {
+  return text.replace(allRejected, (character) => {
     const units = Array.from({ length: character.length }, (_, n) => character.charCodeAt(n))
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
   })
 }
 
 /**
- * A text as it is searched by: without case, marks, spaces and what is not seen. The four Turkish letters i become one, since
- * nobody who types `isik` knows which of them IŞIK was stored with.
+ * Returns the form in which a text is searched: without case, marks, spaces and hidden characters. The four Turkish letters i become one,
+ * because a reader who types `isik` does not know which of them IŞIK was stored with.
  */
 export function searchable(text: string): string {
-  // Most texts are; the way of all others takes ten times as long.
+  // Most texts are plain ASCII. The general case takes ten times as long.
   if (plain.test(text)) return text.toLowerCase().replaceAll(' ', '')
-  return text.normalize('NFKD').toLowerCase().replace(unsearched, '').replaceAll('ı', 'i').replaceAll('ς', 'σ')
+  return text.normalize('NFKD').toLowerCase().replace(ignored, '').replaceAll('ı', 'i').replaceAll('ς', 'σ')
 }
 
 const plain = /^[\x20-\x7e]*$/
-/** Also what is left above U+E000, no letters: without them the order of UTF-16, JavaScript's, is that of UTF-8, the stores'. */
-const unsearched = /[\p{M}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu
+/** Characters from U+E000 are not letters. Without them, the order of UTF-16 (JavaScript) is that of UTF-8 (the stores). */
+const ignored = /[\p{M}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\ue000-\uffff]/gu

@@ -1,10 +1,27 @@
-/** Moments are ISO 8601 in UTC with milliseconds everywhere: compared as text, they are in order. */
+/** Times are ISO 8601 in UTC with milliseconds everywhere, so that their order as text is their order in time. */
 
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
 export const dayMs = 24 * hourMs
 
-/** The moment so much later. */
-export function later(moment: string, ms: number): string {
-  return new Date(Date.parse(moment) + ms).toISOString()
+/** Adds milliseconds, which may be negative, to a time. */
+export function addMs(time: string, ms: number): string {
+  return new Date(Date.parse(time) + ms).toISOString()
+}
+
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/
+
+/**
+ * Parses an ISO 8601 time with its zone, or a date, which stands for its start in UTC. Returns the stored form, or `undefined` if no such
+ * time exists: `Date.parse` reads February 30 as March 2.
+ */
+export function parseTime(text: string): string | undefined {
+  const [, year, month, day] = pattern.exec(text) ?? []
+  if (year === undefined) return undefined
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
+  if (Number.isNaN(date.getTime()) || date.getUTCDate() !== Number(day)) return undefined
+  const time = new Date(text).toISOString()
+  // A zone can lead to a year that is not written with four digits. Such times do not sort as text.
+  return time.length === 'yyyy-mm-ddThh:mm:ss.mmmZ'.length ? time : undefined
 }

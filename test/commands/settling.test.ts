@@ -3,7 +3,7 @@ import { trackingIdOf } from '../../src/commands/ids.js'
 import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import type { Change } from '../../src/kernel/rules.js'
-import { later, minuteMs } from '../../src/kernel/time.js'
+import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
 import { context, openTestStore } from '../support/embedded-store.js'
 
@@ -112,9 +112,9 @@ t.test('of a holder and the operator who complete at once one pays; after the cl
   await commands.claim(trackingId, ada)
   t.match(await commands.complete(trackingId, {}, context), {
     accepted: false,
-    refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: later(at, 15 * minuteMs) } },
+    refusal: { rule: 'claimed-by-another', values: { by: 'user:ada', until: addMs(at, 15 * minuteMs) } },
   })
-  const afterwards = commandsOn(store, () => later(at, 15 * minuteMs))
+  const afterwards = commandsOn(store, () => addMs(at, 15 * minuteMs))
   const both = await Promise.all([
     afterwards.complete(trackingId, {}, context),
     afterwards.complete(trackingId, {}, ada, { underClaim }),

@@ -6,7 +6,7 @@ import type { Transfer } from '../../src/domain/transfer/transfer.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { csvLine } from '../../src/kernel/csv.js'
-import { later as after, minuteMs } from '../../src/kernel/time.js'
+import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { specification } from '../support/given-when-then.js'
 import { common, completed, depositCreated, later, withdrawalCreated } from './transfer-samples.js'
 
@@ -14,7 +14,7 @@ const { fold } = specification(transferDecider)
 const actor = { by: 'user:ada', approvalAboveMinor: null, at: later }
 const claimed: TransferEvent = {
   type: 'WithdrawalClaimed',
-  data: { ...common('withdrawal'), by: actor.by, until: after(later, 15 * minuteMs) },
+  data: { ...common('withdrawal'), by: actor.by, until: addMs(later, 15 * minuteMs) },
 }
 const iban = 'DE89370400440532013000'
 const debtor = { name: 'Shop & Sons <GmbH>', iban: 'DE02 1203 0000 0000 2020 51', bic: 'BYLADEM1001' }

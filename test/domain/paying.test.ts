@@ -6,7 +6,7 @@ import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/t
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { maxSteps, standingClaim } from '../../src/domain/transfer/withdrawal-claims.js'
-import { later as after, minuteMs } from '../../src/kernel/time.js'
+import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { specification } from '../support/given-when-then.js'
 import {
   cancelled,
@@ -25,13 +25,13 @@ const { given, fold } = specification(transferDecider)
 const { accountNumber } = createWithdrawal
 const [ada, bob, cem] = ['user:ada', 'user:bob', 'user:cem']
 const until = '2026-03-01T10:20:00.000Z'
-const minutes = (count: number) => after(later, count * minuteMs)
+const minutes = (count: number) => addMs(later, count * minuteMs)
 
 const claim = (by: string, at = later): TransferCommand => ({ type: 'Claim', by, at })
 const release = (by: string, at = later): TransferCommand => ({ type: 'Release', by, at })
 const claimed = (by: string, at = later): TransferEvent => ({
   type: 'WithdrawalClaimed',
-  data: { ...common('withdrawal', at), by, until: after(at, 15 * minuteMs) },
+  data: { ...common('withdrawal', at), by, until: addMs(at, 15 * minuteMs) },
 })
 const released = (by: string, at = later): TransferEvent => ({
   type: 'WithdrawalReleased',
@@ -273,7 +273,7 @@ t.test('whatever is tried in whatever order: never two claims, never one alone a
       let at = later
       const history: TransferEvent[] = []
       for (const each of steps) {
-        at = after(at, each.minutes * minuteMs)
+        at = addMs(at, each.minutes * minuteMs)
         const before = state as Withdrawal
         const decision = transferDecider.decide(commandOf(each, at), before)
         if (!decision.accepted) {

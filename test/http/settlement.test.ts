@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { later, minuteMs } from '../../src/kernel/time.js'
+import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 
 let now = '2026-11-21T10:00:00.000Z'
@@ -39,7 +39,7 @@ t.test('a program claims a withdrawal, pays it and completes it with the amount 
   const trackingId = await withdrawal()
   const claimed = await act(trackingId, 'claim', { revision: 0 })
   t.match(claimed, { status: 200, body: { status: 1, claimedBy: `merchant:${id}`, revision: 1 } })
-  t.equal(claimed.body.claimedUntil, later(now, 15 * minuteMs))
+  t.equal(claimed.body.claimedUntil, addMs(now, 15 * minuteMs))
   const completion = '{"revision":1,"amount":100.50,"receiptUrl":"https://bank.example/1","message":"paid"}'
   const completed = await act(trackingId, 'complete', completion)
   t.match(completed, {
@@ -67,14 +67,14 @@ t.test('nothing is settled without a claim, under another’s, or when it has en
     t.match(await act(trackingId, action, body), { status: 409, code: 40922 }, action)
   }
   await act(trackingId, 'claim', { revision: 0 })
-  now = later(now, 15 * minuteMs)
+  now = addMs(now, 15 * minuteMs)
   t.match(await act(trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 }, 'too late')
   await transfers.claim(trackingId, { ...context, actor: 'user:bob' })
   const revision = 2
   t.match(await act(trackingId, 'claim', { revision }), {
     status: 409,
     code: 40921,
-    error: { details: `user:bob claimed it until ${later(now, 15 * minuteMs)}.` },
+    error: { details: `user:bob claimed it until ${addMs(now, 15 * minuteMs)}.` },
   })
   t.match(await act(trackingId, 'cancel', { revision, message: 'no' }), { status: 409, code: 40921 })
   t.match(await act(trackingId, 'release', { revision }), { status: 409, code: 40921 })

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
-import { parseMoment } from '../../src/kernel/parse-time.js'
+import { parseTime } from '../../src/kernel/time.js'
 import { listCallbacks } from '../../src/queries/callback-queries.js'
 import { formatCursor, type Place, parseCursor } from '../../src/queries/list-page.js'
 import { listTransfers } from '../../src/queries/transfer-queries.js'
@@ -348,10 +348,10 @@ t.test('callbacks of every state come in one list, newest first', async (t) => {
 })
 
 t.test('a moment is a date there is, or a time of one with its zone', async (t) => {
-  t.equal(parseMoment('2026-11-21'), '2026-11-21T00:00:00.000Z')
-  t.equal(parseMoment('2028-02-29'), '2028-02-29T00:00:00.000Z')
-  t.equal(parseMoment('2026-11-21T10:00:00.5+02:00'), '2026-11-21T08:00:00.500Z')
-  t.equal(parseMoment('2026-11-21T10:00Z'), '2026-11-21T10:00:00.000Z')
+  t.equal(parseTime('2026-11-21'), '2026-11-21T00:00:00.000Z')
+  t.equal(parseTime('2028-02-29'), '2028-02-29T00:00:00.000Z')
+  t.equal(parseTime('2026-11-21T10:00:00.5+02:00'), '2026-11-21T08:00:00.500Z')
+  t.equal(parseTime('2026-11-21T10:00Z'), '2026-11-21T10:00:00.000Z')
   const none = [
     '2026-02-30',
     '2026-02-29',
@@ -369,10 +369,10 @@ t.test('a moment is a date there is, or a time of one with its zone', async (t) 
     '2026-11-21 10:00Z',
   )
   none.push('2026-11-21T10:00:00+24:00', '0000-01-01T00:00:00+01:00', '9999-12-31T23:59:59-00:01', 'yesterday', '')
-  for (const text of none) t.equal(parseMoment(text), undefined, text)
+  for (const text of none) t.equal(parseTime(text), undefined, text)
   fc.assert(
     fc.property(fc.date({ min: new Date(0), max: new Date('9999-12-31T00:00:00Z'), noInvalidDate: true }), (date) => {
-      return parseMoment(date.toISOString()) === date.toISOString()
+      return parseTime(date.toISOString()) === date.toISOString()
     }),
   )
 })

@@ -1,5 +1,5 @@
 import { comparePositions, type Position, parsePosition, type RecordedEvent } from '../../event-store/event-store.js'
-import { parseMoment } from '../../kernel/parse-time.js'
+import { parseTime } from '../../kernel/time.js'
 
 /** A place in the log: exactly, or by when its events were recorded, which is as good as the log's clock was. */
 export type Moment = { readonly position: Position } | { readonly recordedMs: number }
@@ -8,7 +8,7 @@ export type Moment = { readonly position: Position } | { readonly recordedMs: nu
 export function parseLogMoment(text: string): Moment | undefined {
   const position = parsePosition(text)
   if (position) return { position }
-  const moment = parseMoment(text)
+  const moment = parseTime(text)
   return moment === undefined ? undefined : { recordedMs: Date.parse(moment) }
 }
 

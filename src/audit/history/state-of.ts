@@ -1,5 +1,5 @@
 import type { EventStore } from '../../event-store/event-store.js'
-import { parseMoment } from '../../kernel/parse-time.js'
+import { parseTime } from '../../kernel/time.js'
 import type { StatementLine } from '../../queries/statement.js'
 import type { Moment } from './point-in-time.js'
 import { statementAt } from './statement-as-of.js'
@@ -32,8 +32,7 @@ export async function stateAt(
     return found && { of, id, ...found, statement: null }
   }
   const [merchantId = '', day, ...rest] = id.split('/')
-  if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseMoment(day))))
-    return 'malformed'
+  if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseTime(day)))) return 'malformed'
   if (!(await merchantAt(store, merchantId, moment))) return undefined
   const { position, recordedAt, lines } = await statementAt(store, merchantId, day, moment)
   return { of, id, position, recordedAt, state: null, statement: lines }

@@ -7,7 +7,7 @@ import { merchantStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import type { Refusal } from '../../kernel/decision.js'
-import { later, minuteMs } from '../../kernel/time.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
 import { digestApiKey, generateApiKey, generateSecretKey, generateWebhookSecret } from '../../security/credentials.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
@@ -140,7 +140,7 @@ export class MerchantCommands {
 
   #overlap(minutes: number) {
     const at = this.clock()
-    return { at, previousValidUntil: later(at, minutes * minuteMs) }
+    return { at, previousValidUntil: addMs(at, minutes * minuteMs) }
   }
 
   async #execute(

@@ -21,7 +21,7 @@ import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/clock.js'
 import { type Refused, refuse } from '../../kernel/decision.js'
-import { later, minuteMs } from '../../kernel/time.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
   type CommandResult,
@@ -262,7 +262,7 @@ export class TransferCommands {
 
   #depositCommand({ hash: _, expiryMinutes, ...request }: DepositRequest): CreateDeposit {
     const at = this.clock()
-    const expiresAt = later(at, expiryMinutes * minuteMs)
+    const expiresAt = addMs(at, expiryMinutes * minuteMs)
     const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
     return { type: 'CreateDeposit', trackingId, at, expiresAt, ...request }
   }

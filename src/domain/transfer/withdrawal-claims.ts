@@ -1,4 +1,4 @@
-import { later, minuteMs } from '../../kernel/time.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
 import type { Approval, Claim } from './payout.js'
 import { isTerminal, type Transfer } from './transfer.js'
 
@@ -9,11 +9,11 @@ const renewedWithinMs = 5 * minuteMs
 export const maxSteps = 200
 
 export function claimedUntil(at: string): string {
-  return later(at, claimMs)
+  return addMs(at, claimMs)
 }
 
 export function isRenewed({ until }: Claim, at: string): boolean {
-  return later(at, renewedWithinMs) >= until
+  return addMs(at, renewedWithinMs) >= until
 }
 
 /** The claim under which a withdrawal is being paid at that moment; null when anybody may claim it. */

@@ -1,5 +1,5 @@
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
-import { parseMoment } from '../../kernel/parse-time.js'
+import { parseTime } from '../../kernel/time.js'
 import { type Place, parseCursor } from '../../queries/list-page.js'
 import { invalid } from '../refusals.js'
 
@@ -22,7 +22,7 @@ export function statusOf(text: string | undefined): Status | undefined {
 /** In UTC with milliseconds, as stored; a date alone is its first moment in UTC. */
 export function timeOf(name: 'from' | 'to' | 'parkedSince', text: string | undefined): string | undefined {
   if (text === undefined) return undefined
-  const moment = parseMoment(text)
+  const moment = parseTime(text)
   if (moment === undefined) throw invalid(name, 'must be an ISO 8601 date, or a time with its zone')
   return moment
 }

@@ -11,7 +11,7 @@ import { defaultSettings } from '../../domain/merchant/merchant-settings.js'
 import { streamPrefix, transferStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { later, minuteMs } from '../../kernel/time.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { sandboxActor } from '../sandbox-actor.js'
 import { type Frame, type Happening, hourLong, type PlannedTransfer, planOfAnHour } from './plan.js'
@@ -54,7 +54,7 @@ export async function isWithoutTransfers(store: EventStore): Promise<boolean> {
  */
 export async function seed({ store, box, clock, frame, goesOn, onRegistered }: SeedParts): Promise<number> {
   const end = clock()
-  const merchants = new MerchantCommands(store, () => later(end, -hourLong), box)
+  const merchants = new MerchantCommands(store, () => addMs(end, -hourLong), box)
   const settings = names.map(settingsOf)
   const ids: string[] = []
   for (const each of settings) {
@@ -77,7 +77,7 @@ export async function seed({ store, box, clock, frame, goesOn, onRegistered }: S
     for (const each of due) byTransfer.set(each.n, [...(byTransfer.get(each.n) ?? []), each])
     await inLots([...byTransfer.values()], async (ofOne) => {
       for (const { transfer, merchantId, step, agoMs } of ofOne) {
-        const at = later(end, -agoMs)
+        const at = addMs(end, -agoMs)
         if (step) await seeding.goOn(transfer, merchantId, step.does, at)
         else await seeding.create(transfer, merchantId, at)
       }
@@ -178,8 +178,8 @@ class Seeding {
     const recorder = new CallbackRecorder(this.store, callbacks)
     if (!changed || !recorder.mayTriggerCallback(changed)) return
     await recorder.recordUpTo(changed)
-    const isInTrouble = merchant === 1 && at > later(this.end, -20 * minuteMs)
-    const failure = { reason: 'http 503', nextAttemptAt: later(at, 5 * minuteMs) }
+    const isInTrouble = merchant === 1 && at > addMs(this.end, -20 * minuteMs)
+    const failure = { reason: 'http 503', nextAttemptAt: addMs(at, 5 * minuteMs) }
     const outcome: AttemptOutcome = !isInTrouble
       ? { result: 'delivered' }
       : this.#told++ < parkedOf

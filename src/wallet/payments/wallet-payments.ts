@@ -20,7 +20,7 @@ import { type Deposit, hasExpired } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
-import { later } from '../../kernel/time.js'
+import { addMs } from '../../kernel/time.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import {
   createWalletTokens,
@@ -298,7 +298,7 @@ export class WalletPayments {
     loaded: Loaded<Payment>,
   ): Promise<void> {
     const { trackingId } = transfer
-    const expiresAt = later(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
+    const expiresAt = addMs(this.deps.clock(), tokenLifetimeSeconds.device * 1000)
     await this.deps.collections.execute(transfer, { type: 'QuestionDevice', challengeId, expiresAt }, context, loaded)
     const confirmUrl = `${this.deps.publicUrl}/device/${trackingId}.${challengeId}.${this.#linkMac(trackingId, challengeId)}`
     await this.deps.wallet.askToTrust({ accountNumber, confirmUrl, ...(await this.#told(transfer)) })

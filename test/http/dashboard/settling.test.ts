@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { TransferDetailView } from '../../../src/http/dashboard/api.js'
-import { later, minuteMs } from '../../../src/kernel/time.js'
+import { addMs, minuteMs } from '../../../src/kernel/time.js'
 import { password, signIn } from '../../support/dashboard.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../../support/test-service.js'
 
@@ -100,7 +100,7 @@ t.test('fifty who all saw the same claimed withdrawal, and its holder twenty tim
 t.test('a claim that expires during payment is told, and who holds it then', async (t) => {
   const trackingId = await withdrawal()
   await act(ada, trackingId, 'claim', { revision: 0 })
-  now = later(now, 15 * minuteMs)
+  now = addMs(now, 15 * minuteMs)
   t.match(await act(ada, trackingId, 'complete', { revision: 1 }), { status: 409, code: 40923 })
   t.match(await seen(ada, trackingId), { claim: null, status: 'Pending' })
   await act(bob, trackingId, 'claim', { revision: 1 })
@@ -108,7 +108,7 @@ t.test('a claim that expires during payment is told, and who holds it then', asy
     ...{ status: 409, code: 40911, details: `Bob claimed it at ${now}.` },
   })
   t.match(await act(ada, trackingId, 'complete', { revision: 2 }), {
-    ...{ status: 409, code: 40921, details: `Bob claimed it until ${later(now, 15 * minuteMs)}.` },
+    ...{ status: 409, code: 40921, details: `Bob claimed it until ${addMs(now, 15 * minuteMs)}.` },
   })
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'WithdrawalClaimed'])
 })
@@ -122,7 +122,7 @@ t.test('what the viewer may do now is what would be accepted, and nothing else',
   t.strictSame((await seen(ada, trackingId)).actions, ['claim', 'manual-control'])
   const { transfer: claimed } = await act(ada, trackingId, 'claim', { revision: 0 })
   t.strictSame(claimed.actions, ['release', 'complete', 'cancel', 'manual-control'])
-  t.match(claimed.claim, { name: 'Ada', mine: true, until: later(now, 15 * minuteMs) })
+  t.match(claimed.claim, { name: 'Ada', mine: true, until: addMs(now, 15 * minuteMs) })
   const others = await seen(bob, trackingId)
   t.strictSame(others.actions, [])
   t.match(others.claim, { name: 'Ada', mine: false })
@@ -160,7 +160,7 @@ t.test('above the threshold another approves, and the one who pays gives the pas
     code: 40911,
     details: `Cem approved it at ${now}.`,
   })
-  now = later(now, 11 * minuteMs)
+  now = addMs(now, 11 * minuteMs)
   const body = { revision: 2 }
   t.match(await act(dan, trackingId, 'complete', body), { status: 403, code: 40307 }, 'not recent any more')
   t.equal((await dan.post('/session/confirm', { password })).statusCode, 200)

@@ -4,7 +4,7 @@ import type { MerchantCommands } from '../../../commands/merchant/merchant-comma
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
 import { keyNameForm, scopes } from '../../../domain/merchant/api-key.js'
 import { overlapMinutes } from '../../../domain/merchant/merchant-settings.js'
-import { parseMoment } from '../../../kernel/parse-time.js'
+import { parseTime } from '../../../kernel/time.js'
 import { Type } from '../../../kernel/typebox.js'
 import { accepted, invalid } from '../../refusals.js'
 import { CreateKeyRequest, IssuedSecret, MerchantItem, RotateRequest } from '../api.js'
@@ -90,7 +90,7 @@ function keyOf(
   if (!keyNameForm.test(name)) throw invalid('name', 'must be 1 to 64 of A-Z a-z 0-9 . _ -')
   const unknown = body.scopes.find((scope) => !scopes.some((each) => each === scope))
   if (unknown !== undefined) throw invalid('scopes', `must be of ${scopes.join(', ')}`)
-  const validUntil = end === undefined ? null : parseMoment(end)
+  const validUntil = end === undefined ? null : parseTime(end)
   if (validUntil === undefined) throw invalid('validUntil', 'must be an ISO 8601 date, or a time with its zone')
   if (validUntil !== null && validUntil <= now) throw invalid('validUntil', 'has passed already')
   return { name, scopes: scopes.filter((scope) => body.scopes.includes(scope)), validUntil }

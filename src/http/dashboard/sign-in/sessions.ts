@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { User } from '../../../domain/user/user.js'
 import type { Clock } from '../../../kernel/clock.js'
-import { hourMs, later, minuteMs } from '../../../kernel/time.js'
+import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
 import type { Document, Filter, ReadModels } from '../../../read-models/read-models.js'
 import type { SecretBox } from '../../../security/secret-box.js'
 
@@ -75,7 +75,7 @@ export class Sessions {
       epoch: user.epoch,
       createdAt: now,
       lastSeenAt: now,
-      expiresAt: later(now, longestMs),
+      expiresAt: addMs(now, longestMs),
       authenticatedAt: now,
       address: seen.address,
       userAgent: seen.userAgent.slice(0, maxUserAgent),
@@ -141,7 +141,7 @@ export class Sessions {
 
   async #seen(session: Session): Promise<Session> {
     const now = this.#clock()
-    if (now < later(session.lastSeenAt, writtenEveryMs)) return session
+    if (now < addMs(session.lastSeenAt, writtenEveryMs)) return session
     const collection = await this.#collection()
     const $set = { lastSeenAt: now, endsAt: endOf({ ...session, lastSeenAt: now }) }
     await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set } } }])
@@ -181,7 +181,7 @@ export class Sessions {
 
 /** Until when the sign-in is recent enough for what needs that. */
 export function recentUntil({ authenticatedAt }: Session): string {
-  return later(authenticatedAt, recentMs)
+  return addMs(authenticatedAt, recentMs)
 }
 
 function idOf(token: string): string {
@@ -190,6 +190,6 @@ function idOf(token: string): string {
 
 /** When it is over unless somebody comes back. */
 export function endOf({ lastSeenAt, expiresAt }: Pick<Session, 'lastSeenAt' | 'expiresAt'>): string {
-  const idleAt = later(lastSeenAt, idleMs)
+  const idleAt = addMs(lastSeenAt, idleMs)
   return idleAt < expiresAt ? idleAt : expiresAt
 }
