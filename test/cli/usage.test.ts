@@ -141,7 +141,7 @@ t.test('a rejected restore does not block the next one', async (t) => {
   for (let time = 1; time <= 2; time++)
     t.match(await runCli(directory, ['restore', 'backup', '--to', 'data']), {
       status: 1,
-      stderr: /there is no backup: /,
+      stderr: /backup not found: /,
     })
   t.same(readdirSync(directory), [])
 })
