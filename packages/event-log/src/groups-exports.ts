@@ -1,4 +1,5 @@
 /** Competing consumers on events from any source. The protocol server builds its persistent subscriptions on this entry. */
+export { tryProcessLock } from './file/process-lock.js'
 export type { Delivered } from './groups/group.js'
 export {
   type EventFilter,

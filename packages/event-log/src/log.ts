@@ -13,7 +13,6 @@ import type {
 } from './event-log-types.js'
 import { walPath } from './file/log-file.js'
 import { toPosition } from './file/positions.js'
-import { isProcessLocked, type ProcessLock, tryProcessLock } from './file/process-lock.js'
 import { CommitWatcher } from './reader/commit-watcher.js'
 import { LogReader, scanWindow } from './reader/log-reader.js'
 import { WriterClient } from './writer/writer-client.js'
@@ -30,10 +29,7 @@ export class Log {
   readonly commits: CommitWatcher
   readonly client: WriterClient
 
-  readonly #directory: string
-
-  constructor(directory: string) {
-    this.#directory = directory
+  constructor(readonly directory: string) {
     this.reader = new LogReader(directory)
     this.commits = new CommitWatcher(walPath(directory), () => this.reader.lastPosition())
     this.client = new WriterClient((position) => this.commits.notify(position))
@@ -106,15 +102,6 @@ export class Log {
       if (page.events.length === 0) await sleep(emptyPagePauseMs, undefined, { signal }).catch(() => undefined)
       await this.commits.waitForCommit(Number(after?.commit ?? 0n), signal)
     }
-  }
-
-  /** Takes the lock with this name. Returns `undefined` if this or another process already holds it. */
-  tryLock(name: string): ProcessLock | undefined {
-    return tryProcessLock(this.#directory, name)
-  }
-
-  isLocked(name: string): boolean {
-    return isProcessLocked(this.#directory, name)
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EventContent, encodeBody } from './file/event-body.js'
 import { prepareLog } from './file/log-file.js'
-import type { ProcessLock } from './file/process-lock.js'
 import { Log } from './log.js'
 import type { LogReader } from './reader/log-reader.js'
 import { StreamActivity } from './reader/stream-activity.js'
@@ -20,7 +19,6 @@ export class StreamStore {
   readonly activity: StreamActivity
   readonly #log: Log
   readonly #host: WriterHost
-  readonly #dispose: () => void
   #isClosed = false
 
   /** @throws CannotOpenLogError */
@@ -39,8 +37,10 @@ export class StreamStore {
     return new StreamStore(directory, () => rmSync(directory, { recursive: true, force: true }))
   }
 
-  private constructor(directory: string, dispose: () => void) {
-    this.#dispose = dispose
+  private constructor(
+    readonly directory: string,
+    private readonly dispose: () => void,
+  ) {
     prepareLog(directory)
     this.#log = new Log(directory)
     this.reader = this.#log.reader
@@ -68,21 +68,12 @@ export class StreamStore {
     return this.#log.commits.waitForCommit(position, signal)
   }
 
-  /** Takes the lock with this name. Returns `undefined` if this or another process already holds it. */
-  tryLock(name: string): ProcessLock | undefined {
-    return this.#log.tryLock(name)
-  }
-
-  isLocked(name: string): boolean {
-    return this.#log.isLocked(name)
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.activity.close()
     await this.#log.close()
     await this.#host.close()
-    this.#dispose()
+    this.dispose()
   }
 }

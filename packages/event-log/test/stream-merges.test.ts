@@ -46,7 +46,7 @@ class Writer {
   }
 }
 
-/** Finds a stream like a program that does not know of recent names. */
+/** Finds a stream like a program without support for recent names. */
 function findWithoutRecent(db: Database.Database, name: string): unknown {
   const indexed = db.prepare('SELECT stream FROM stream_names WHERE hash = ?').pluck().get(streamHash(name))
   const young = 'SELECT stream FROM events WHERE stream > (SELECT indexed_through FROM log_state) AND name = ?'

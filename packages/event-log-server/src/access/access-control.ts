@@ -9,7 +9,7 @@ export type Right = 'read' | 'write' | 'delete'
 
 export interface AccessOptions extends AuthenticatorOptions {
   readonly isWritable: boolean
-  /** Returns whether clients can only read a stream because its direct writers have rules of their own. Defaults to no stream. */
+  /** Returns whether clients can only read a stream because only direct writers of the log can change it. Defaults to none. */
   readonly isReservedStream?: (stream: string) => boolean
   /** Whether clients can also write reserved streams and the server's own streams, and consume groups created without the server. */
   readonly canWriteReserved?: boolean
@@ -23,23 +23,21 @@ export const operators = '$ops'
 /** Decides what callers are allowed to do. A user without a group has the rights that an ACL grants, and no others. */
 export class AccessControl {
   readonly #store: StreamStore
-  readonly #options: AccessOptions
   readonly #authenticator: Authenticator
 
-  constructor(options: AccessOptions) {
+  constructor(private readonly options: AccessOptions) {
     this.#store = options.store
-    this.#options = options
     this.#authenticator = new Authenticator(options, options.recordedAccess === undefined)
   }
 
   /** Whether no call requires credentials. */
   get isOpen(): boolean {
-    return this.#options.recordedAccess === 'everything'
+    return this.options.recordedAccess === 'everything'
   }
 
   /** Whether clients can change streams and groups on which other programs depend. */
   get canWriteReserved(): boolean {
-    return this.#options.canWriteReserved === true
+    return this.options.canWriteReserved === true
   }
 
   /** Returns the user of a call, or `undefined` if it has no credentials. @throws CallError */
@@ -64,19 +62,19 @@ export class AccessControl {
 
   /** Requires a user before the request is received. The recorded server rejects each append instead. @throws CallError */
   requireSender(user: User | undefined): void {
-    if (this.#options.recordedAccess === undefined) this.requireUser(user)
+    if (this.options.recordedAccess === undefined) this.requireUser(user)
   }
 
   /** Requires access to statistics of the server or of groups, which the recorded server shows to every user. @throws CallError */
   requireStatistics(user: User | undefined, stream?: string): void {
     if (this.#isInGroup(user, [admins, operators])) return
-    if (user !== undefined && this.#options.recordedAccess) return
+    if (user !== undefined && this.options.recordedAccess) return
     if (stream === undefined || !this.isAllowed(user, 'read', stream)) throw accessDenied()
   }
 
   /** Returns whether the user can see an event that was found through a link. */
   canFollowLink(user: User | undefined, stream: string): boolean {
-    if (this.#options.recordedAccess) return true
+    if (this.options.recordedAccess) return true
     return this.isAllowed(user, 'read', stream) || this.isAllowed(user, 'read', '$all')
   }
 
@@ -90,7 +88,7 @@ export class AccessControl {
     const roles = isMetadataStream(stream) ? acl?.[right === 'read' ? 'metaRead' : 'metaWrite'] : acl?.[right]
     if (roles !== undefined)
       return roles.some((role) => role === '$all' || role === user.login || user.groups.includes(role))
-    const isTrusted = this.#options.recordedAccess !== undefined || user.groups.includes(operators)
+    const isTrusted = this.options.recordedAccess !== undefined || user.groups.includes(operators)
     return isTrusted && !described.startsWith('$')
   }
 
@@ -99,10 +97,10 @@ export class AccessControl {
   }
 
   #isChangeable(stream: string): boolean {
-    if (!this.#options.isWritable) return false
+    if (!this.options.isWritable) return false
     if (this.canWriteReserved) return true
     // Metadata, and metadata of metadata, controls the stream itself.
     const described = stream.replace(/^(\$\$)+/, '')
-    return !this.#options.isReservedStream?.(described) && !isServerStream(described)
+    return !this.options.isReservedStream?.(described) && !isServerStream(described)
   }
 }

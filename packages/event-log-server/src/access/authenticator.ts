@@ -46,14 +46,15 @@ export interface AuthenticatorOptions {
 
 /** Identifies callers and limits password guesses. */
 export class Authenticator {
-  readonly #options: AuthenticatorOptions
   readonly #attempts: PasswordAttempts | undefined
   /** The hashes of correct logins and passwords, with the revision of their user. */
   readonly #verified = new Map<string, number>()
   readonly #verifying = new Map<string, Promise<boolean>>()
 
-  constructor(options: AuthenticatorOptions, limitsAttempts: boolean) {
-    this.#options = options
+  constructor(
+    private readonly options: AuthenticatorOptions,
+    limitsAttempts: boolean,
+  ) {
     this.#attempts = limitsAttempts ? new PasswordAttempts() : undefined
   }
 
@@ -68,22 +69,22 @@ export class Authenticator {
   }
 
   async #verify(login: string, password: string, address: string): Promise<User> {
-    const account = this.#options.accounts.find((configured) => configured.login === login)
-    const found = account ? undefined : findUser(this.#options.store, login)
+    const account = this.options.accounts.find((configured) => configured.login === login)
+    const found = account ? undefined : findUser(this.options.store, login)
     const key = createHash('sha256').update(`${login}\0${password}`).digest('base64')
     const user = account ?? found?.user
     if (user && this.#verified.get(key) === (found?.revision ?? accountRevision)) return user
     if (account && account.password.length >= unguessableLength && sameText(account.password, password)) return account
     const rejected = { address, login: user?.login ?? null }
     if (this.#attempts?.take(address) === false) {
-      this.#options.onRejectedLogin?.({ ...rejected, throttled: true })
+      this.options.onRejectedLogin?.({ ...rejected, throttled: true })
       throw new CallError(status.RESOURCE_EXHAUSTED, 'Too many wrong passwords from this address.')
     }
     const isCorrect = account
       ? sameText(account.password, password)
       : await this.#verifyStored(key, password, found?.user)
     if (!user || !isCorrect) {
-      this.#options.onRejectedLogin?.({ ...rejected, throttled: false })
+      this.options.onRejectedLogin?.({ ...rejected, throttled: false })
       throw notAuthenticated()
     }
     this.#attempts?.refund(address)

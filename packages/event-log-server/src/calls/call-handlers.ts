@@ -35,6 +35,18 @@ export function unary<Request, Response>(
   }
 }
 
+/** Handles a unary call that only members of the groups can make. */
+export function unaryFor<Request, Response>(
+  context: ServerContext,
+  groups: readonly string[],
+  handle: (request: Request) => Promise<Response>,
+): handleUnaryCall<Request, Response> {
+  return unary(context, async (request, call) => {
+    context.access.requireGroup(await context.access.authenticate(call), groups)
+    return handle(request)
+  })
+}
+
 /** Handles a call that responds with any number of messages until the handler ends or the client disconnects. */
 export function streaming<Request, Response>(
   context: ServerContext,

@@ -4,7 +4,6 @@ import type { StatsReq, StatsResp } from '@eventstore/db-client/generated/monito
 import type { Empty } from '@eventstore/db-client/generated/shared_pb.js'
 import { type Server, type ServerWritableStream, type ServiceDefinition, status } from '@grpc/grpc-js'
 import { admins, operators } from '../access/access-control.js'
-import type { IncomingCall } from '../access/authenticator.js'
 import { CallError } from '../wire/call-error.js'
 import {
   features,
@@ -20,7 +19,7 @@ import {
   usersServices,
 } from '../wire/generated-protocol.js'
 import { empty, toUuid } from '../wire/wire-values.js'
-import { type ServerContext, streaming, unary } from './call-handlers.js'
+import { type ServerContext, streaming, unary, unaryFor } from './call-handlers.js'
 
 /** The version of the recorded server, by which clients decide which features they use. */
 const recordedVersion = '23.10.6'
@@ -109,12 +108,7 @@ async function sendStats({ access, store }: ServerContext, call: StatsCall, sign
 }
 
 function operationHandlers(context: ServerContext, restartSubscriptions: () => Promise<void>) {
-  const asOperator = (run: () => unknown) =>
-    unary(context, async (_request: unknown, call: IncomingCall) => {
-      const { access } = context
-      access.requireGroup(await access.authenticate(call), [admins, operators])
-      return run()
-    })
+  const asOperator = (run: () => unknown) => unaryFor(context, [admins, operators], async () => run())
   const unsupported = () => {
     throw new CallError(status.UNIMPLEMENTED, 'This operation does not apply to a log in one file on one node.')
   }

@@ -16,7 +16,7 @@ import type { IncomingCall } from '../access/authenticator.js'
 import { type FoundUser, findUser, hashPassword, newSalt, type StoredUser, userStream } from '../access/stored-users.js'
 import { accessDenied, CallError, unexpectedError } from '../wire/call-error.js'
 import { users, usersServices } from '../wire/generated-protocol.js'
-import { required, type ServerContext, streaming, unary } from './call-handlers.js'
+import { required, type ServerContext, streaming, unary, unaryFor } from './call-handlers.js'
 
 const ticksPerMs = 10_000n
 const ticksAt1970 = 621_355_968_000_000_000n
@@ -28,8 +28,7 @@ type DetailsCall = ServerWritableStream<DetailsReq, DetailsResp>
 export function addUsers(server: Server, context: ServerContext): void {
   const { access } = context
   const asAdmin = <Request, Response>(handle: (request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, call: IncomingCall) => {
-      access.requireGroup(await access.authenticate(call), [admins])
+    unaryFor(context, [admins], async (request: Request) => {
       if (!context.isWritable) throw accessDenied()
       return handle(request)
     })

@@ -13,7 +13,7 @@ import { positionAtOrAfter } from '@transferd/event-log/streams'
 import { admins, operators } from '../access/access-control.js'
 import type { IncomingCall } from '../access/authenticator.js'
 import type { User } from '../access/stored-users.js'
-import { required, unary } from '../calls/call-handlers.js'
+import { required, unary, unaryFor } from '../calls/call-handlers.js'
 import { matcherOf, parseFilter } from '../filters/event-filter.js'
 import { unexpectedError } from '../wire/call-error.js'
 import type { ResolvedEvent } from '../wire/event-messages.js'
@@ -37,10 +37,7 @@ const ticksPerMs = 10_000
 export function addPersistentSubscriptions(server: Server, context: GroupContext): void {
   const { access, sources } = context
   const asOperator = <Request, Response>(handle: (groups: Groups, request: Request) => Promise<Response>) =>
-    unary(context, async (request: Request, call: IncomingCall) => {
-      access.requireGroup(await access.authenticate(call), [admins, operators])
-      return handle(groupsOf(context), request)
-    })
+    unaryFor(context, [admins, operators], async (request: Request) => handle(groupsOf(context), request))
   const asUser = <Request, Response>(handle: (groups: Groups, request: Request, user?: User) => Promise<Response>) =>
     unary(context, async (request: Request, call: IncomingCall) => {
       const user = await access.authenticate(call)

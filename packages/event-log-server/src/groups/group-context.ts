@@ -39,18 +39,14 @@ export async function restartGroups(context: GroupContext): Promise<void> {
 
 /** Converts an error of a group to the client's error. Returns any other error unchanged. */
 export function asGroupError(error: unknown, name: GroupName): unknown {
+  const { ALREADY_EXISTS, FAILED_PRECONDITION, CANCELLED } = status
   if (error instanceof PersistentSubscriptionMissingError) return groupMissing(name)
   if (error instanceof PersistentSubscriptionExistsError)
-    return groupError(name, status.ALREADY_EXISTS, 'persistent-subscription-exists', 'already exists.')
+    return groupError(name, ALREADY_EXISTS, 'persistent-subscription-exists', 'already exists.')
   if (error instanceof MaximumSubscribersReachedError)
-    return groupError(
-      name,
-      status.FAILED_PRECONDITION,
-      'maximum-subscribers-reached',
-      'has the maximum number of consumers.',
-    )
+    return groupError(name, FAILED_PRECONDITION, 'maximum-subscribers-reached', 'has the maximum number of consumers.')
   if (error instanceof ConsumerDroppedError)
-    return groupError(name, status.CANCELLED, 'persistent-subscription-dropped', 'was dropped.')
+    return groupError(name, CANCELLED, 'persistent-subscription-dropped', 'was dropped.')
   if (!(error instanceof InvalidSettingsError || error instanceof GroupHeldElsewhereError)) return error
   const code = error instanceof InvalidSettingsError ? status.INTERNAL : status.UNAVAILABLE
   const reason = error.message
@@ -62,10 +58,6 @@ export function groupMissing(name: GroupName): CallError {
 }
 
 function groupError({ source, group }: GroupName, code: status, exception: string, text: string, trailers = {}) {
-  const names = { 'stream-name': source, 'group-name': group }
-  return new CallError(code, `Subscription group ${group} on stream ${source} ${text}`, {
-    exception,
-    ...names,
-    ...trailers,
-  })
+  const details = { exception, 'stream-name': source, 'group-name': group, ...trailers }
+  return new CallError(code, `Subscription group ${group} on stream ${source} ${text}`, details)
 }

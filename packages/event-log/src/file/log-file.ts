@@ -7,7 +7,7 @@ export class CannotOpenLogError extends Error {
   override readonly name = 'CannotOpenLogError'
 }
 
-/** The log's content differs from what was written to it. The message names the position. */
+/** The log is corrupt: its content differs from the written events. The message names the position. */
 export class BrokenLogError extends Error {
   override readonly name = 'BrokenLogError'
 }

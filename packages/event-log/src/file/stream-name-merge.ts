@@ -21,8 +21,6 @@ type OnCommit = () => void
 
 /** Writes the names of young streams to disk, a few per call, within the caller's transactions. */
 export class StreamNameMerge {
-  readonly #numbers: StreamNumbers
-  readonly #sizes: MergeSizes
   readonly #rows: RowInserter<[key: number, stream: number]>
   readonly #setMergedThrough: Statement<[number]>
   readonly #dropMergedThrough: Statement<[number]>
@@ -35,9 +33,11 @@ export class StreamNameMerge {
   /** The recent names that are being indexed: the last stream, the number of hash ranges, and how many of them are done. */
   #indexing: { readonly through: number; readonly ranges: number; done: number } | undefined
 
-  constructor(db: Database, numbers: StreamNumbers, sizes: MergeSizes = mergeSizes) {
-    this.#numbers = numbers
-    this.#sizes = sizes
+  constructor(
+    db: Database,
+    private readonly numbers: StreamNumbers,
+    private readonly sizes: MergeSizes = mergeSizes,
+  ) {
     // OR IGNORE, because after a crash, or concurrently with a different process, a merge restarts with names that already exist.
     this.#rows = new RowInserter(db, 'INSERT OR IGNORE INTO stream_names', 2)
     this.#setMergedThrough = db.prepare<[number]>(`INSERT OR IGNORE INTO stream_names VALUES (${mergedThroughKey}, ?)`)
@@ -67,9 +67,9 @@ export class StreamNameMerge {
 
   #mergeYoung(): OnCommit | undefined {
     // Stop if a different process has merged them.
-    if (this.#numbers.mergedThrough >= this.#partsThrough) this.#parts = []
+    if (this.numbers.mergedThrough >= this.#partsThrough) this.#parts = []
     if (this.#parts.length === 0) {
-      if (this.#numbers.youngCount < this.#sizes.recentAt) return undefined
+      if (this.numbers.youngCount < this.sizes.recentAt) return undefined
       this.#collect()
     }
     for (const [key, stream] of this.#parts.at(-1)!) this.#rows.add(key, stream)
@@ -81,26 +81,26 @@ export class StreamNameMerge {
     }
     return () => {
       this.#parts.pop()
-      this.#numbers.markMerged(through)
+      this.numbers.markMerged(through)
     }
   }
 
   #collect(): void {
     const names: [key: number, stream: number][] = []
-    for (const [name, stream] of this.#numbers.young()) {
+    for (const [name, stream] of this.numbers.young()) {
       names.push([streamHash(name) + recentKeys, stream])
       this.#partsThrough = stream
     }
     names.sort((a, b) => b[0] - a[0])
-    const { recentAt, namesPerStep } = this.#sizes
+    const { recentAt, namesPerStep } = this.sizes
     const partLength = Math.ceil((names.length * namesPerStep) / recentAt)
     for (let from = 0; from < names.length; from += partLength)
       this.#parts.push(names.slice(from, from + partLength).reverse())
   }
 
   #indexRecent(): OnCommit | undefined {
-    const { mergedThrough, indexedThrough } = this.#numbers
-    const { indexedAt, namesPerStep } = this.#sizes
+    const { mergedThrough, indexedThrough } = this.numbers
+    const { indexedAt, namesPerStep } = this.sizes
     if (this.#indexing && indexedThrough >= this.#indexing.through) this.#indexing = undefined
     if (!this.#indexing && mergedThrough - indexedThrough < indexedAt) return undefined
     this.#indexing ??= { through: mergedThrough, ranges: Math.ceil(indexedAt / namesPerStep), done: 0 }
@@ -114,7 +114,7 @@ export class StreamNameMerge {
     if (isLast) this.#setIndexedThrough.run(through, through)
     return () => {
       indexing.done++
-      if (isLast) this.#numbers.markIndexed(through)
+      if (isLast) this.numbers.markIndexed(through)
     }
   }
 }

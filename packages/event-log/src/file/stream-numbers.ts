@@ -4,7 +4,7 @@ import { tombstoneRevision } from './stream-metadata.js'
 
 /**
  * The offset added to the hash of a recent name, so that all rows of recent names are adjacent, on few pages, after all others. A
- * program that does not know of recent names ignores these rows and reads the names after `indexed_through` from the log.
+ * program without support for recent names ignores these rows and reads the names after `indexed_through` from the log.
  */
 export const recentKeys = 2 ** 48
 /** The key of the row with the last stream whose name is merged, either as a recent name or by its hash alone. */

@@ -23,7 +23,6 @@ export class CoalescedTask {
     this.#run = this.#loop()
   }
 
-  /** Waits for the current run, if there is one. */
   async settled(): Promise<void> {
     await this.#run
   }

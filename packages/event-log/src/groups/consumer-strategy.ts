@@ -1,6 +1,5 @@
 import type { StrategyName } from './group-definition.js'
 
-/** A consumer of a group. */
 export interface Member {
   readonly id: number
   readonly bufferSize: number

@@ -117,6 +117,7 @@ function portSettings({ settings, filter }: StoredGroup): PersistentSubscription
 function groupLogOf(log: Log): GroupLog {
   const object = (bytes: Uint8Array) => parseObject(bytes) ?? {}
   return {
+    directory: log.directory,
     reader: log.reader,
     append: async (stream, expected, events) => {
       const plainEvents = events.map(({ id, type, data, metadata }) => {
@@ -130,7 +131,5 @@ function groupLogOf(log: Log): GroupLog {
         return { kind: 'wrong_revision', actual: log.reader.lastRevision(stream) }
       }
     },
-    tryLock: (name) => log.tryLock(name),
-    isLocked: (name) => log.isLocked(name),
   }
 }

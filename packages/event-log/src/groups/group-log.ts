@@ -7,7 +7,7 @@ import type { StreamStore } from '../stream-store.js'
 const maxConflicts = 50
 
 /** The parts of a log that groups use. */
-export interface GroupLog extends Pick<StreamStore, 'reader' | 'tryLock' | 'isLocked'> {
+export interface GroupLog extends Pick<StreamStore, 'directory' | 'reader'> {
   /** @throws StoreUnavailableError */
   append(stream: string, expected: ExpectedRevision, events: readonly EventContent[]): ReturnType<StreamStore['append']>
 }

@@ -17,7 +17,6 @@ export interface Unfinished {
  * no unfinished event. Memory is limited by the buffered events and those in flight, no matter how many later events are acked.
  */
 export class GroupProgress {
-  readonly #settings: GroupSettings
   /** The position after which the group started. */
   readonly #start: number
   #first: Unfinished | undefined
@@ -35,8 +34,10 @@ export class GroupProgress {
   #checkpointedAtMs: number | undefined
 
   /** @param start The stored checkpoint, or the position after which the group starts. */
-  constructor(settings: GroupSettings, start: { readonly after: number; readonly checkpoint: number | undefined }) {
-    this.#settings = settings
+  constructor(
+    private readonly settings: GroupSettings,
+    start: { readonly after: number; readonly checkpoint: number | undefined },
+  ) {
     this.#start = start.after
     this.#through = start.checkpoint ?? start.after
     this.#checkpoint = start.checkpoint
@@ -47,7 +48,6 @@ export class GroupProgress {
     return this.#through
   }
 
-  /** The size of the unfinished events. */
   get heldBytes(): number {
     return this.#heldBytes
   }
@@ -57,7 +57,6 @@ export class GroupProgress {
     return this.#checkpoint
   }
 
-  /** The number of events so far that did not match. */
   get unmatched(): number {
     return this.#unmatched
   }
@@ -93,7 +92,7 @@ export class GroupProgress {
 
   /** Checks the time. Call it once a second. */
   tick(nowMs: number): void {
-    const { minCheckpointCount, checkpointAfterMs } = this.#settings
+    const { minCheckpointCount, checkpointAfterMs } = this.settings
     const since = this.#checkpointedAtMs
     const isTime = checkpointAfterMs > 0 && (since === undefined || nowMs - since >= checkpointAfterMs)
     const isDue = this.#hasFailed || (isTime && this.#finishedCount() >= Math.max(1, minCheckpointCount))
@@ -102,7 +101,7 @@ export class GroupProgress {
 
   get isCheckpointDue(): boolean {
     if (this.#writing !== undefined || !this.#hasMoved) return false
-    return this.#isDueByTime || this.#finishedCount() >= Math.max(1, this.#settings.maxCheckpointCount)
+    return this.#isDueByTime || this.#finishedCount() >= Math.max(1, this.settings.maxCheckpointCount)
   }
 
   /** Returns the checkpoint to write now, if one is due. Call {@link written} or {@link failed} before the next one. */

@@ -59,8 +59,6 @@ const maxParksUnwritten = 1_000
 export class Group<E> {
   readonly progress: GroupProgress
   readonly readAhead: ReadAhead
-  readonly #settings: GroupSettings
-  readonly #rules: Rules
   readonly #strategy: Strategy
   readonly #members = new Map<number, Member>()
   readonly #inFlight: InFlightEvents<Entry<E>>
@@ -74,12 +72,10 @@ export class Group<E> {
 
   /** @param start The stored checkpoint, or the position after which the group starts. */
   constructor(
-    settings: GroupSettings,
-    rules: Rules,
+    private readonly settings: GroupSettings,
+    private readonly rules: Rules,
     start: { readonly after: number; readonly checkpoint: number | undefined },
   ) {
-    this.#settings = settings
-    this.#rules = rules
     this.#strategy = strategyNamed(settings.strategy)
     this.#inFlight = rules.inFlight()
     this.readAhead = new ReadAhead(settings)
@@ -94,7 +90,6 @@ export class Group<E> {
     return this.#members.get(consumer)?.inFlight ?? 0
   }
 
-  /** The number of events that were read but not yet delivered. */
   get buffered(): number {
     return this.#fresh.length
   }
@@ -104,7 +99,6 @@ export class Group<E> {
     return this.#retries.length
   }
 
-  /** The position of the last event that was read. */
   get lastRead(): number | undefined {
     return this.#lastRead
   }
@@ -174,7 +168,7 @@ export class Group<E> {
   tick(nowMs: number): void {
     const late: Entry<E>[] = []
     for (const entry of this.#inFlight.all()) {
-      if (nowMs - entry.deliveredAtMs < this.#settings.messageTimeoutMs) break
+      if (nowMs - entry.deliveredAtMs < this.settings.messageTimeoutMs) break
       late.push(entry)
     }
     for (const entry of late) this.#release(entry)
@@ -262,7 +256,7 @@ export class Group<E> {
 
   #deliver(entry: Entry<E>, member: Member, nowMs: number): Delivered<E> {
     this.#inFlight.add(entry)
-    if (this.#rules.completesReplaysOnDelivery) this.#completeReplay(entry)
+    if (this.rules.completesReplaysOnDelivery) this.#completeReplay(entry)
     entry.member = member
     entry.deliveredAtMs = nowMs
     member.inFlight += 1
@@ -293,7 +287,7 @@ export class Group<E> {
   }
 
   #retry(entries: readonly Entry<E>[]): void {
-    const { maxRetryCount } = this.#settings
+    const { maxRetryCount } = this.settings
     const retried: Entry<E>[] = []
     for (const entry of entries) {
       if (entry.retryCount >= maxRetryCount) this.#park(entry, `Reached retry count of ${Math.max(0, maxRetryCount)}`)

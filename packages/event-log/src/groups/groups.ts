@@ -5,6 +5,7 @@ import {
   type ParkedEvent,
   StoreUnavailableError,
 } from '../event-log-types.js'
+import { isProcessLocked, tryProcessLock } from '../file/process-lock.js'
 import { metadataStream, softDeletedText } from '../file/stream-metadata.js'
 import { readCheckpoint } from './group-checkpoints.js'
 import {
@@ -47,7 +48,6 @@ interface GroupsOptions<E> {
  * requested replays once a second.
  */
 export class Groups<E> {
-  readonly #options: GroupsOptions<E>
   readonly #log: GroupLog
   readonly #stored: StoredGroups
   readonly #running = new Map<string, RunningGroup<E>>()
@@ -56,8 +56,7 @@ export class Groups<E> {
   readonly #queues = new Map<string, Promise<unknown>>()
   #isClosed = false
 
-  constructor(options: GroupsOptions<E>) {
-    this.#options = options
+  constructor(private readonly options: GroupsOptions<E>) {
     this.#log = options.log
     this.#stored = new StoredGroups(options.log)
   }
@@ -68,7 +67,7 @@ export class Groups<E> {
       try {
         await this.#queueChanges(stored)
       } catch (error) {
-        this.#options.onFault(error) // a group that cannot be loaded must not affect the others
+        this.options.onFault(error) // a group that cannot be loaded must not affect the others
       }
     }
   }
@@ -181,7 +180,7 @@ export class Groups<E> {
   }
 
   #runsPermanently(stored: StoredGroup): boolean {
-    return rulesOf(stored).runsInServer && this.#options.isServer
+    return rulesOf(stored).runsInServer && this.options.isServer
   }
 
   async #load(stored: StoredGroup): Promise<RunningGroup<E>> {
@@ -196,11 +195,11 @@ export class Groups<E> {
       const running = await RunningGroup.load({
         log: this.#log,
         stored,
-        source: this.#options.sourceOf(stored),
+        source: this.options.sourceOf(stored),
         parked: await this.#parkedOf(stored),
         lock,
         onTick: (group) => this.#onTick(group),
-        onFault: this.#options.onFault,
+        onFault: this.options.onFault,
       })
       this.#running.set(keyOf(stored), running)
       return running
@@ -214,7 +213,7 @@ export class Groups<E> {
   #tryLock(stored: StoredGroup) {
     if (this.#runsPermanently(stored)) return { epoch: 0, release: () => {} }
     const { runsInServer, lockOf } = rulesOf(stored)
-    return runsInServer ? undefined : this.#log.tryLock(lockOf(stored))
+    return runsInServer ? undefined : tryProcessLock(this.#log.directory, lockOf(stored))
   }
 
   /** Applies changes by other threads or processes, and suspends an idle group. */
@@ -256,7 +255,7 @@ export class Groups<E> {
 
   #isHeld(stored: StoredGroup): boolean {
     if (this.#runningOf(stored) !== undefined) return true
-    return this.#log.isLocked(rulesOf(stored).lockOf(stored))
+    return isProcessLocked(this.#log.directory, rulesOf(stored).lockOf(stored))
   }
 
   async #parkedOf(stored: StoredGroup): Promise<ParkedEvents> {

@@ -71,7 +71,6 @@ export class ParkedEvents {
     return this.#startedUntil
   }
 
-  /** The revision after the last parked event. */
   get end(): number {
     return this.#next.parked
   }

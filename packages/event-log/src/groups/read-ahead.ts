@@ -7,16 +7,12 @@ const maxHeldBytes = 64 * 1024 * 1024
 
 /** Decides when a group reads, and how much: batches while it is behind, and as much as fits at the end of the log. */
 export class ReadAhead {
-  readonly #settings: GroupSettings
   #isReading = false
   #isLive = false
   #isWoken = false
 
-  constructor(settings: GroupSettings) {
-    this.#settings = settings
-  }
+  constructor(private readonly settings: GroupSettings) {}
 
-  /** Whether the group has reached the end of its source. */
   get isLive(): boolean {
     return this.#isLive
   }
@@ -29,7 +25,7 @@ export class ReadAhead {
   /** Returns the number of events to read now, or `undefined` for none. It never waits for an ack while a consumer has free slots. */
   next(buffered: number, heldBytes: number): number | undefined {
     if (this.#isReading || heldBytes >= maxHeldBytes || (this.#isLive && !this.#isWoken)) return undefined
-    const { historyBufferSize, liveBufferSize, readBatchSize } = this.#settings
+    const { historyBufferSize, liveBufferSize, readBatchSize } = this.settings
     const batch = readBatchSize > 0 ? readBatchSize : fallbackBatchSize
     const liveRoom = liveBufferSize - buffered
     if (liveRoom < 1) this.#isLive = false // the live buffer is full: return to reading in batches

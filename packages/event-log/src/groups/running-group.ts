@@ -107,7 +107,6 @@ export class RunningGroup<E> {
     return [...this.#members.values()]
   }
 
-  /** The number of deliveries since the group was loaded. */
   get totalItems(): number {
     return this.#totalItems
   }

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../event-log-types.js'
 
 /** The interval of checks for appends of other processes while the log grows. */
 const pollMs = 40
-/** The interval while the log is idle. A change of the file wakes the watcher earlier; these checks find what it misses. */
+/** The interval while the log is idle. A change of the file wakes the watcher earlier; these checks are a fallback. */
 const idlePollMs = 1_000
 /** The number of checks without news after which the file is watched. */
 const watchAfterChecks = 20
@@ -15,11 +15,11 @@ interface Waiter {
   readonly settle: (error?: Error) => void
 }
 
-/** Wakes readers when the log grows. The process's own writer notifies it; it polls for appends of other processes. */
+/**
+ * Wakes readers when the log grows. The process's own writer notifies it. For appends of other processes, it polls the log and watches
+ * the write-ahead log, which every commit changes first.
+ */
 export class CommitWatcher {
-  readonly #lastPosition: () => number
-  /** The path of the write-ahead log, which every commit of every process changes first. */
-  readonly #walPath: string
   readonly #waiters = new Set<Waiter>()
   #committed = 0
   #committedAtCheck = 0
@@ -28,10 +28,10 @@ export class CommitWatcher {
   #watcher: FSWatcher | undefined
   #isClosed = false
 
-  constructor(walPath: string, lastPosition: () => number) {
-    this.#walPath = walPath
-    this.#lastPosition = lastPosition
-  }
+  constructor(
+    private readonly walPath: string,
+    private readonly lastPosition: () => number,
+  ) {}
 
   /** Records that the log is committed up to this position. */
   notify(position: number): void {
@@ -79,7 +79,7 @@ export class CommitWatcher {
   #check(): void {
     this.#nextCheck = undefined
     try {
-      this.notify(this.#lastPosition())
+      this.notify(this.lastPosition())
     } catch {
       // The log is currently unreadable: a later check wakes the waiters.
     }
@@ -93,7 +93,7 @@ export class CommitWatcher {
   #watch(): void {
     if (this.#isClosed || this.#watcher !== undefined) return
     try {
-      this.#watcher = watch(this.#walPath, { persistent: false }, () => this.#onChange())
+      this.#watcher = watch(this.walPath, { persistent: false }, () => this.#onChange())
       this.#watcher.on('error', () => this.#onChange())
     } catch {
       this.#watcher = undefined

@@ -45,14 +45,14 @@ export interface Statements {
 export function prepareStatements(db: Database): Statements {
   const rows = <P extends unknown[]>(where: string) =>
     db.prepare<P, Row>(`SELECT ${columns} FROM events WHERE ${where}`).raw()
+  const lastOf = <T>(column: string, count: number) =>
+    db.prepare<[number], T>(`SELECT ${column} FROM events WHERE stream = ? ORDER BY revision DESC LIMIT ${count}`)
   const visible = 'stream = ? AND revision BETWEEN ? AND ? AND recorded_at >= ? ORDER BY revision'
   return {
     db,
     numbers: new StreamNumbers(db),
     lastPosition: db.prepare<[], number | null>('SELECT max(position) FROM events').pluck(),
-    lastTwo: db
-      .prepare<[number], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2')
-      .pluck(),
+    lastTwo: lastOf<number>('revision', 2).pluck(),
     event: rows('stream = ? AND revision = ?'),
     stream: {
       forwards: rows(`${visible} ${order.forwards} LIMIT ?`),
@@ -63,9 +63,7 @@ export function prepareStatements(db: Database): Statements {
         'SELECT position, name FROM events WHERE position > ? ORDER BY position LIMIT ?',
       )
       .raw(),
-    lastPositionIn: db
-      .prepare<[number], number>('SELECT position FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1')
-      .pluck(),
+    lastPositionIn: lastOf<number>('position', 1).pluck(),
     all: new Map(),
   }
 }

@@ -5,12 +5,10 @@ import { prepareStatements, type Statements } from './event-rows.js'
 
 /** A reader's connection to the log with its prepared statements. After a failure, the next read reopens it. */
 export class ReadConnection {
-  readonly #directory: string
   #statements: Statements | undefined
   #isClosed = false
 
-  constructor(directory: string) {
-    this.#directory = directory
+  constructor(private readonly directory: string) {
     this.#statements = this.#open()
   }
 
@@ -34,7 +32,7 @@ export class ReadConnection {
   }
 
   #open(): Statements {
-    return prepareStatements(openForReading(this.#directory))
+    return prepareStatements(openForReading(this.directory))
   }
 
   #disconnect(): void {

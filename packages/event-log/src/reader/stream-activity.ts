@@ -10,23 +10,21 @@ type Listener = (position: number) => void
  * separate reads would cost more than the appends.
  */
 export class StreamActivity {
-  readonly #reader: LogReader
-  readonly #commits: CommitWatcher
   readonly #listeners = new Map<string, Set<Listener>>()
   #seen = 0
   #reading: AbortController | undefined
 
-  constructor(reader: LogReader, commits: CommitWatcher) {
-    this.#reader = reader
-    this.#commits = commits
-  }
+  constructor(
+    private readonly reader: LogReader,
+    private readonly commits: CommitWatcher,
+  ) {}
 
   /** Calls `listener` for each new event of the stream or its metadata. Returns a function that removes the listener. */
   listen(stream: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(stream) ?? new Set()
     this.#listeners.set(stream, listeners.add(listener))
     if (this.#reading === undefined) {
-      this.#seen = this.#reader.lastPosition()
+      this.#seen = this.reader.lastPosition()
       this.#reading = new AbortController()
       void this.#read(this.#reading.signal)
     }
@@ -51,7 +49,7 @@ export class StreamActivity {
       })
       signal.addEventListener('abort', done)
       // Check for events between the caller's last read and now.
-      if (this.#reader.hasEventAfter(stream, position)) done()
+      if (this.reader.hasEventAfter(stream, position)) done()
     })
   }
 
@@ -63,9 +61,9 @@ export class StreamActivity {
   async #read(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#commits.waitForCommit(this.#seen, signal)
+        await this.commits.waitForCommit(this.#seen, signal)
         if (signal.aborted) return
-        for (const [position, name] of this.#reader.streamNamesAfter(this.#seen, namesPerRead)) {
+        for (const [position, name] of this.reader.streamNamesAfter(this.#seen, namesPerRead)) {
           this.#seen = position
           this.#notify(name, position)
           if (name.startsWith('$$')) this.#notify(name.slice(2), position)

@@ -33,12 +33,13 @@ class BatchReader {
  * metadata, so they only look up the last revision.
  */
 export class BatchAppender {
-  readonly #transaction: LogTransaction
   readonly #operations: StreamOperations
   readonly #lastRevision: Statement<[number], number | null>
 
-  constructor(db: Database, transaction: LogTransaction) {
-    this.#transaction = transaction
+  constructor(
+    db: Database,
+    private readonly transaction: LogTransaction,
+  ) {
     this.#operations = new StreamOperations(db, transaction)
     this.#lastRevision = db
       .prepare<[number], number | null>('SELECT max(revision) FROM events WHERE stream = ?')
@@ -72,12 +73,12 @@ export class BatchAppender {
   }
 
   #append(name: string, expected: number, bodies: readonly string[], results: number[]): void {
-    const number = this.#transaction.numbers.find(name)
+    const number = this.transaction.numbers.find(name)
     const current = number === undefined ? noRevision : this.#revisionOf(number, name)
     if (expected === current) {
-      this.#transaction.write(name, number, current + 1, bodies)
+      this.transaction.write(name, number, current + 1, bodies)
       // EventStoreDB responds with 0, not -1, to an append of no events to a nonexistent stream.
-      results.push(resultKind.appended, Math.max(0, current + bodies.length), this.#transaction.position)
+      results.push(resultKind.appended, Math.max(0, current + bodies.length), this.transaction.position)
       return
     }
     const storedIds = this.#operations.storedIds(number, current)
@@ -90,7 +91,7 @@ export class BatchAppender {
   }
 
   #revisionOf(number: number, name: string): number {
-    this.#transaction.flush() // the events that this transaction appended to the stream count too
+    this.transaction.flush() // the events that this transaction appended to the stream count too
     const revision = this.#lastRevision.get(number)
     if (typeof revision !== 'number')
       throw new BrokenLogError(`${name} is registered as stream ${number} but has no events`)

@@ -92,16 +92,8 @@ function sizeOf(group: readonly ReceivedBatch[]): number {
 }
 
 parentPort?.on('message', (message: ToWriter) => {
-  switch (message.kind) {
-    case 'connect':
-      connect(message.port)
-      return
-    case 'close':
-      void close()
-      return
-    default:
-      message satisfies never
-  }
+  if (message.kind === 'connect') connect(message.port)
+  else void close()
 })
 
 async function close(): Promise<void> {

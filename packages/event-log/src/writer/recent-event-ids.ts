@@ -20,11 +20,8 @@ export class RecentEventIds {
   /** The streams, least recently used first. */
   readonly #streams = new Map<number, StreamIds>()
   #count = 0
-  readonly #read: ReadIds
 
-  constructor(read: ReadIds) {
-    this.#read = read
-  }
+  constructor(private readonly read: ReadIds) {}
 
   firstRevisionOf(stream: number, current: number, id: string): number | undefined {
     const known = this.#streams.get(stream) ?? { through: Math.max(-1, current - lookBack), revisions: new Map() }
@@ -33,7 +30,7 @@ export class RecentEventIds {
     if (known.through < current) {
       const { revisions } = known
       const sizeBefore = revisions.size
-      for (const { revision, id } of this.#read(stream, known.through + 1, current)) {
+      for (const { revision, id } of this.read(stream, known.through + 1, current)) {
         if (!revisions.has(id)) revisions.set(id, revision)
       }
       known.through = current

@@ -33,7 +33,6 @@ const empty = new Uint8Array(0)
 
 /** Executes operations with the semantics of EventStoreDB's streams, within the current transaction. */
 export class StreamOperations {
-  readonly #transaction: LogTransaction
   readonly #numbers: StreamNumbers
   readonly #recentIds: RecentEventIds
   readonly #lastTwo: Statement<[number], number>
@@ -41,28 +40,27 @@ export class StreamOperations {
   readonly #bodies: Statement<[number, number, number], [number, Body]>
   readonly #position: Statement<[number, number], [position: number, recordedAtMs: number]>
 
-  constructor(db: Database, transaction: LogTransaction) {
-    this.#transaction = transaction
+  constructor(
+    db: Database,
+    private readonly transaction: LogTransaction,
+  ) {
     this.#numbers = transaction.numbers
     this.#recentIds = new RecentEventIds((stream, from, to) => this.#ids(stream, from, to))
-    this.#lastTwo = db
-      .prepare<[number], number>('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2')
-      .pluck()
-    this.#body = db.prepare<[number, number], Body>('SELECT body FROM events WHERE stream = ? AND revision = ?').pluck()
-    this.#bodies = db
-      .prepare<[number, number, number], [number, Body]>(
-        'SELECT revision, body FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
-      )
-      .raw()
-    this.#position = db
-      .prepare<[number, number], [number, number]>(
-        'SELECT position, recorded_at FROM events WHERE stream = ? AND revision = ?',
-      )
-      .raw()
+    const select = <P extends unknown[], T>(sql: string) => db.prepare<P, T>(`SELECT ${sql}`)
+    this.#lastTwo = select<[number], number>(
+      'revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 2',
+    ).pluck()
+    this.#body = select<[number, number], Body>('body FROM events WHERE stream = ? AND revision = ?').pluck()
+    this.#bodies = select<[number, number, number], [number, Body]>(
+      'revision, body FROM events WHERE stream = ? AND revision BETWEEN ? AND ? ORDER BY revision',
+    ).raw()
+    this.#position = select<[number, number], [number, number]>(
+      'position, recorded_at FROM events WHERE stream = ? AND revision = ?',
+    ).raw()
   }
 
   execute(operation: Operation): Result {
-    this.#transaction.flush()
+    this.transaction.flush()
     const stream = this.#load(operation.stream)
     return operation.kind === 'append' ? this.#append(stream, operation) : this.#remove(stream, operation)
   }
@@ -93,7 +91,7 @@ export class StreamOperations {
     switch (decision.kind) {
       case 'write': {
         this.#write(stream, current + 1, bodies)
-        const { position } = this.#transaction
+        const { position } = this.transaction
         if (stream.isSoftDeleted) this.#recreate(stream)
         if (isMetadataStream(name)) this.#undelete(name.slice(2), bodies)
         return [resultKind.appended, Math.max(0, current + bodies.length), position]
@@ -118,7 +116,7 @@ export class StreamOperations {
       const tombstone = { id: randomUUID(), type: '$streamDeleted', isJson: false, data: empty, metadata: empty }
       this.#write(stream, tombstoneRevision, [encodeBody(tombstone)])
     }
-    return [resultKind.appended, Math.max(0, stream.current), this.#transaction.position]
+    return [resultKind.appended, Math.max(0, stream.current), this.transaction.position]
   }
 
   /** Makes a soft-deleted stream show the events of the current append and hide the older ones. */
@@ -172,14 +170,14 @@ export class StreamOperations {
   #visiblePosition({ name, number, current, metadata, isSoftDeleted }: LoadedStream, revision: number): number {
     const [position, recordedAtMs] = this.#position.get(number ?? 0, revision) ?? [0, 0]
     const effective = isMetadataStream(name) ? metadataOfMetadata : metadata
-    const { first, notBeforeMs } = visibleRange(effective, current, this.#transaction.nowMs)
+    const { first, notBeforeMs } = visibleRange(effective, current, this.transaction.nowMs)
     return isSoftDeleted || revision < first || recordedAtMs < notBeforeMs ? 0 : position
   }
 
   #write({ name, number }: LoadedStream, firstRevision: number, bodies: readonly Body[]): void {
     // Look up the number again: an event that was just written may have created the stream.
-    this.#transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies)
-    this.#transaction.flush()
+    this.transaction.write(name, number ?? this.#numbers.find(name), firstRevision, bodies)
+    this.transaction.flush()
   }
 }
 

@@ -10,7 +10,6 @@ export interface StreamState {
   readonly hasMetadata: boolean
 }
 
-/** Looks up event ids in a stream. */
 export interface StoredIds {
   /** Returns whether the stream has exactly these ids from this revision on. */
   matchFrom(revision: number, ids: readonly string[]): boolean

@@ -57,7 +57,6 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** Sends one thread's appends to the writer thread. The calls of one turn of the event loop share a message. */
 export class WriterClient {
-  readonly #onCommitted: (position: number) => void
   #port: MessagePort | undefined
   #collected: Message[] = []
   #inFlight: Message[] = []
@@ -68,9 +67,7 @@ export class WriterClient {
   #onIdle: (() => void) | undefined
   #onFirstUse: (() => void) | undefined
 
-  constructor(onCommitted: (position: number) => void) {
-    this.#onCommitted = onCommitted
-  }
+  constructor(private readonly onCommitted: (position: number) => void) {}
 
   /** Sets a callback that runs once, before the first append is sent. */
   onFirstUse(start: () => void): void {
@@ -158,7 +155,6 @@ export class WriterClient {
     this.disconnect(closedReason)
   }
 
-  /** Returns the message for the next call. */
   #message(): Message {
     const last = this.#collected.at(-1)
     if (last !== undefined && last.units.length < batchUnits && last.size < batchSize) return last
@@ -187,23 +183,13 @@ export class WriterClient {
   }
 
   #receive(message: FromWriter): void {
-    switch (message.kind) {
-      case 'results':
-        this.#onCommitted(message.committed)
-        this.#settle(message.results)
-        return
-      case 'failed': {
-        const failed = this.#inFlight.shift()
-        if (failed !== undefined) this.#fail(failed, message.reason)
-        this.#schedule()
-        return
-      }
-      case 'committed':
-        this.#onCommitted(message.committed)
-        return
-      default:
-        message satisfies never
+    if (message.kind === 'failed') {
+      this.#failAll(this.#inFlight.splice(0, 1), message.reason)
+      this.#schedule()
+      return
     }
+    this.onCommitted(message.committed)
+    if (message.kind === 'results') this.#settle(message.results)
   }
 
   #settle(results: Float64Array): void {
@@ -219,12 +205,10 @@ export class WriterClient {
   }
 
   #failAll(messages: Message[], reason: string): void {
-    for (const message of messages.splice(0)) this.#fail(message, reason)
-  }
-
-  #fail(message: Message, reason: string): void {
-    for (const unit of message.units) unit.reject(new StoreUnavailableError(`not written: ${reason}`))
-    this.#finish(message)
+    for (const message of messages.splice(0)) {
+      for (const unit of message.units) unit.reject(new StoreUnavailableError(`not written: ${reason}`))
+      this.#finish(message)
+    }
   }
 
   #finish(message: Message): void {
@@ -272,7 +256,6 @@ function outcomeOf(results: Float64Array, from: number): Outcome {
   }
 }
 
-/** Adds an operation to the batch and returns its size. */
 function encodeOperation(operation: Operation, batch: Batch): number {
   batch.push(operation)
   let size = operation.stream.length

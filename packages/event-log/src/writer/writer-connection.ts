@@ -20,16 +20,13 @@ interface Connection {
 
 /** The writer thread's connection to the log, opened by the first transaction. It also has the WAL copied into the file. */
 export class WriterConnection {
-  readonly #directory: string
   #checkpointer: Worker | undefined
   #connection: Connection | undefined
   #sizeWritten = 0
   #isCheckpointing = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(directory: string) {
-    this.#directory = directory
-  }
+  constructor(private readonly directory: string) {}
 
   /**
    * Executes a transaction durably and returns the position of the log's last event. If it throws, it stores nothing and reopens the
@@ -66,9 +63,9 @@ export class WriterConnection {
   }
 
   #connect(): Connection {
-    const db = openForAppending(this.#directory)
+    const db = openForAppending(this.directory)
     const transaction = new LogTransaction(db)
-    return { db, turn: new WriteTurn(db, this.#directory), transaction, appender: new BatchAppender(db, transaction) }
+    return { db, turn: new WriteTurn(db, this.directory), transaction, appender: new BatchAppender(db, transaction) }
   }
 
   #disconnect(): void {
@@ -92,7 +89,7 @@ export class WriterConnection {
   }
 
   #startCheckpointer(): Worker {
-    const workerData = { directory: this.#directory }
+    const workerData = { directory: this.directory }
     const checkpointer = new Worker(new URL('./wal-checkpointer.js', import.meta.url), { workerData })
     checkpointer.on('message', (pagesInWal: number) => {
       this.#isCheckpointing = false

@@ -15,16 +15,15 @@ export interface WriterPort {
  * first append or share, so that a process that only reads does not wait for it.
  */
 export class WriterHost {
-  readonly #directory: string
-  readonly #client: WriterClient
   readonly #shared = new Set<MessagePort>()
   #worker: Worker | undefined
   #isClosing = false
   #restart: NodeJS.Timeout | undefined
 
-  constructor(directory: string, client: WriterClient) {
-    this.#directory = directory
-    this.#client = client
+  constructor(
+    private readonly directory: string,
+    private readonly client: WriterClient,
+  ) {
     client.onFirstUse(() => {
       this.#worker ??= this.#start()
     })
@@ -54,17 +53,17 @@ export class WriterHost {
 
   #start(): Worker {
     const worker = new Worker(new URL('./log-writer.js', import.meta.url), {
-      workerData: { directory: this.#directory },
+      workerData: { directory: this.directory },
     })
     let reason = 'the log writer ended'
     worker.on('error', (error) => {
       reason = `the log writer crashed: ${error.message}`
     })
     worker.on('exit', () => {
-      this.#client.disconnect(reason)
+      this.client.disconnect(reason)
       if (!this.#isClosing) this.#restart = setTimeout(() => this.#replace(), restartMs)
     })
-    this.#client.connect(this.#connect(worker))
+    this.client.connect(this.#connect(worker))
     return worker
   }
 

@@ -30,7 +30,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Waits until `check` returns true or the time is over. The caller compares afterwards. */
+/** Waits until `check` returns true, or until the timeout. The caller compares afterwards. */
 export async function until(check: () => Promise<boolean> | boolean, timeoutMs = 30_000): Promise<void> {
   const end = Date.now() + timeoutMs
   while (Date.now() < end && !(await check())) await sleep(10)
