@@ -3,7 +3,7 @@
  * models on disk. Sizes by BENCH_TRANSFERS (2 events each).
  */
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
-import { allProjections } from '../src/projections/all.js'
+import { allProjections } from '../src/projections/all-projections.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import { part } from './support/bench-part.js'
 import { row, title } from './support/bench-report.js'

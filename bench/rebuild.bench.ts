@@ -6,9 +6,9 @@ import { pino } from 'pino'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
 import { skipEvents } from '../src/event-store/skipped-events.js'
-import { allProjections } from '../src/projections/all.js'
-import { Tasks } from '../src/projections/tasks/tasks.js'
-import { watchTasks } from '../src/projections/tasks/watch.js'
+import { allProjections } from '../src/projections/all-projections.js'
+import { ProjectionTasks } from '../src/projections/tasks/projection-tasks.js'
+import { watchTasks } from '../src/projections/tasks/watch-tasks.js'
 import type { TaskDocument } from '../src/read-models/documents.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../src/read-models/read-models.js'
@@ -22,12 +22,12 @@ const clock = () => new Date().toISOString()
 let highestBytes = 0
 
 async function rebuildAll(what: string, store: EventStore, readModels: ReadModels): Promise<void> {
-  const tasks = new Tasks(readModels, clock)
+  const tasks = new ProjectionTasks(readModels, clock)
   const asked: TaskDocument[] = []
   const beganAtMs = performance.now()
   const cpuBefore = process.cpuUsage()
   highestBytes = 0
-  for (const { name } of allProjections) asked.push((await tasks.ask(name, { what: 'rebuild', by: 'bench' })).task)
+  for (const { name } of allProjections) asked.push((await tasks.request(name, { what: 'rebuild', by: 'bench' })).task)
   let builtAtMs = 0
   let ended: ReadonlyMap<string, TaskDocument | null> = new Map()
   const deps = { store, readModels, clock, logger: pino({ level: 'warn' }) }

@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { type EventStore, formatPosition } from '../../src/event-store/event-store.js'
-import { readCheckpoint } from '../../src/projections/checkpoints.js'
 import type { Projection } from '../../src/projections/projection.js'
-import { ProjectionRunner } from '../../src/projections/runner.js'
+import { readPointer } from '../../src/projections/projection-pointer.js'
+import { ProjectionRunner } from '../../src/projections/projection-runner.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 
 const clock = () => new Date().toISOString()
@@ -22,7 +22,7 @@ export async function measureProjection(
   const cpuBefore = process.cpuUsage()
   const deps = { store, readModels, clock, logger: pino({ level: 'warn' }) }
   const running = new ProjectionRunner(deps, projection, lease).run()
-  while ((await readCheckpoint(readModels, projection.name))?.lastEvent?.position !== end)
+  while ((await readPointer(readModels, projection.name))?.served.progress.lastEvent?.position !== end)
     await new Promise((resolve) => setTimeout(resolve, 5))
   const seconds = (performance.now() - beganAtMs) / 1_000
   const cpu = process.cpuUsage(cpuBefore)

@@ -23,7 +23,7 @@ interface Replayed {
 
 async function reconcileAll(stores: CommandStores): Promise<readonly Reconciled[]> {
   const { reconcile } = await import('../audit/history/reconcile.js')
-  const { allProjections: projections } = await import('../projections/all.js')
+  const { allProjections: projections } = await import('../projections/all-projections.js')
   const { openTemporaryReadModels } = await import('../operations/stores/temporary-read-models.js')
   const { configuration, eventStore: store, notify } = stores
   const live = await stores.readModels()

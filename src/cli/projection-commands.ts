@@ -106,7 +106,7 @@ async function rebuild(
   ...[name]: string[]
 ) {
   if (all === (name !== undefined)) throw new UsageError('name one projection, or say --all')
-  const { allProjections } = await import('../projections/all.js')
+  const { allProjections } = await import('../projections/all-projections.js')
   const names = name === undefined ? allProjections.map((projection) => projection.name) : [name]
   const ended = await doTasks(stores, names, { what: 'rebuild', keep })
   return name === undefined ? ended : ended[0]
@@ -126,12 +126,12 @@ async function doTasks(
 ): Promise<readonly Ended[]> {
   const { notify, clock, context } = stores
   const { tasks, deps } = await tasksOf(stores, names)
-  const { watchTasks } = await import('../projections/tasks/watch.js')
-  const { isUnfinished } = await import('../projections/tasks/tasks.js')
+  const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
+  const { isUnfinished } = await import('../projections/tasks/projection-tasks.js')
   const own: TaskDocument[] = []
   const watched: TaskDocument[] = []
   for (const name of names) {
-    const { task, joined } = await asRefusal(tasks.ask(name, { ...asked, by: context.actor }))
+    const { task, joined } = await asRefusal(tasks.request(name, { ...asked, by: context.actor }))
     watched.push(task)
     if (joined) notify(`${name}: ${task.what} is under way since ${task.requestedAt}, asked for by ${task.by}`)
     else own.push(task)
@@ -205,7 +205,7 @@ async function resumeProjection(stores: CommandStores, _options: object, name: s
 
 async function cancel(stores: CommandStores, _options: object, name: string) {
   const { tasks, deps } = await tasksOf(stores, [name])
-  const { watchTasks } = await import('../projections/tasks/watch.js')
+  const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
   const task = await tasks.find(name)
   if (!task || !(await tasks.cancel(name, task.requestId)))
     throw new Refused(`nothing is being done to ${name} that could be cancelled`)
@@ -215,13 +215,13 @@ async function cancel(stores: CommandStores, _options: object, name: string) {
 
 /** @throws Refused where a name is no projection's */
 async function tasksOf({ eventStore: store, readModels: open, clock }: CommandStores, names: readonly string[]) {
-  const { projectionNamed } = await import('../projections/tasks/watch.js')
-  const { Tasks } = await import('../projections/tasks/tasks.js')
+  const { projectionNamed } = await import('../projections/all-projections.js')
+  const { ProjectionTasks } = await import('../projections/tasks/projection-tasks.js')
   const { createLogger } = await import('../operations/logging/logger.js')
   await asRefusal(Promise.resolve().then(() => names.map((name) => projectionNamed(name))))
   const readModels = await open()
   const deps = { store, readModels, clock, logger: createLogger('fatal', 'cli') }
-  return { tasks: new Tasks(readModels, clock), deps }
+  return { tasks: new ProjectionTasks(readModels, clock), deps }
 }
 
 async function asRefusal<Result>(asked: Promise<Result>): Promise<Result> {

@@ -2,11 +2,11 @@ import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { AskedOfProjection, ProjectionControls } from '../http/dashboard/operations/operations-routes.js'
 import type { Clock } from '../kernel/clock.js'
-import { allProjections } from '../projections/all.js'
+import { allProjections } from '../projections/all-projections.js'
 import { isStillOpen, openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
-import { ProjectionBusyError, Tasks } from '../projections/tasks/tasks.js'
-import type { ComparisonDocument, StandbyDocuments } from '../read-models/documents.js'
+import { ProjectionBusyError, ProjectionTasks } from '../projections/tasks/projection-tasks.js'
+import type { ComparisonDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
 /** The projections as the dashboard has them. */
@@ -16,7 +16,7 @@ export function createProjectionControls(
   /** What merchants and users are out of service for. */
   known: () => readonly UnreadableEventError[],
 ): ProjectionControls {
-  const tasks = new Tasks(stores.readModels, clock)
+  const tasks = new ProjectionTasks(stores.readModels, clock)
   const ofOne = async (name: string, change: () => Promise<unknown>): Promise<AskedOfProjection> => {
     if (!allProjections.some((projection) => projection.name === name)) return 'unknown'
     try {
@@ -32,10 +32,10 @@ export function createProjectionControls(
     list,
     ask: async (name, what, by, keep = false) => {
       const item = (await list()).find((each) => each.name === name)
-      if (what === 'switch' && item?.built === null) return { conflict: 'nothing is built that could be switched to' }
+      if (what === 'switch' && item?.built === null) return { conflict: 'no build waits for a switch' }
       if (what === 'rollback' && item?.previous === null)
-        return { conflict: 'nothing is kept of the time before the last switch' }
-      return ofOne(name, () => tasks.ask(name, { what, by, ...(keep && { keep }) }))
+        return { conflict: 'no build from before the last switch is kept' }
+      return ofOne(name, () => tasks.request(name, { what, by, ...(keep && { keep }) }))
     },
     pause: (name, by, reason) => ofOne(name, () => tasks.pause(name, by, reason)),
     resume: (name) => ofOne(name, () => tasks.resume(name)),
@@ -69,8 +69,8 @@ function itemOf(status: ProjectionStatus): Item {
       ...{ reason: failure.reason, at: failure.at, command: failure.command },
     },
     task: task && taskOf(task),
-    built: built && standbyOf(built),
-    previous: previous && standbyOf(previous),
+    built: built && buildOf(built),
+    previous: previous && buildOf(previous),
     actions: [...actions],
   }
 }
@@ -85,8 +85,8 @@ function taskOf(task: NonNullable<ProjectionStatus['task']>): NonNullable<Item['
   }
 }
 
-function standbyOf({ at, position, comparison }: StandbyDocuments): NonNullable<Item['built']> {
-  return { at, position: position ?? null, comparison: comparison ? comparisonOf(comparison) : null }
+function buildOf({ at, position, comparison }: NonNullable<ProjectionStatus['built']>): NonNullable<Item['built']> {
+  return { at, position, comparison: comparison ? comparisonOf(comparison) : null }
 }
 
 function comparisonOf({ differences, ...rest }: ComparisonDocument) {

@@ -5,7 +5,7 @@ import type { EventStore } from '../event-store/event-store.js'
 import { openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
 import { stuckReasons, stuckTransfers } from '../queries/stuck.js'
-import { type CheckpointDocument, collections } from '../read-models/documents.js'
+import { collections, type PointerDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import type { Configuration } from './configuration/configuration.js'
 import { freeBytes } from './doctor/machine.js'
@@ -99,7 +99,7 @@ export function backlogMetrics(
       this.set(deps.directory.all().filter(({ callbacksDisabled }) => callbacksDisabled !== null).length)
     },
   })
-  const checkpoints = deps.readModels.collection(collections.checkpoints)
+  const pointers = deps.readModels.collection(collections.pointers)
   let looking: Promise<readonly ProjectionStatus[]> | undefined
   /** Once for all metrics of a scrape. */
   const projections = () => {
@@ -115,7 +115,7 @@ export function backlogMetrics(
     registers,
     async collect() {
       await setOrReset(this, async () => {
-        const stored = (await checkpoints.find({})) as CheckpointDocument[]
+        const stored = (await pointers.find({})) as PointerDocument[]
         for (const { _id, failure } of stored) this.set({ projection: _id }, failure ? 1 : 0)
       })
     },

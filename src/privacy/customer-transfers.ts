@@ -2,9 +2,9 @@ import { streamPrefix } from '../domain/streams.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
 import type { EventStore, Position, RecordedEvent } from '../event-store/event-store.js'
 import { sealedField } from '../event-store/personal-fields.js'
-import { isOfThisLog, positionOf, readCheckpoint } from '../projections/checkpoints.js'
+import { isOfThisLog, readPointer, resumePosition } from '../projections/projection-pointer.js'
 import { transferTermsProjection } from '../projections/search-term-documents.js'
-import type { ReadModels } from '../read-models/read-models.js'
+import type { Collection, ReadModels } from '../read-models/read-models.js'
 import { parseTermPlace, termsBegin, textTerm } from '../read-models/transfer-terms.js'
 import { type CustomerKey, keyIdIn } from './sealed-data.js'
 
@@ -58,10 +58,12 @@ export async function transfersOf(
   { merchantId, userId }: Customer,
   key: CustomerKey,
 ): Promise<CustomerTransfers> {
-  const stored = await readCheckpoint(readModels, transferTermsProjection.name)
-  const isUsable = stored?.version === transferTermsProjection.version && (await isOfThisLog(raw, stored))
-  const after = isUsable ? positionOf(stored) : undefined
-  const found = new Set(after ? await inReadModel(readModels, { merchantId, userId }) : [])
+  const { served } = (await readPointer(readModels, transferTermsProjection.name)) ?? {}
+  const isUsable = served?.version === transferTermsProjection.version && (await isOfThisLog(raw, served.progress))
+  const after = isUsable ? resumePosition(served.progress) : undefined
+  // By the build's own name: after a switch, the projection's name can stand for the earlier build, which is behind `after`.
+  const terms = after && served && readModels.collection(served.collection)
+  const found = new Set(terms ? await inReadModel(terms, { merchantId, userId }) : [])
   let through = after
   for await (const { events, checkpoint } of pagesOf(raw, [streamPrefix.transfer], after)) {
     for (const event of events) {
@@ -89,8 +91,7 @@ export async function createdUnder(
   return found
 }
 
-async function inReadModel(readModels: ReadModels, { merchantId, userId }: Customer): Promise<readonly string[]> {
-  const terms = readModels.collection(transferTermsProjection.collection)
+async function inReadModel(terms: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
   const found: string[] = []
   for (const kind of kinds) {
     const begin = termsBegin(merchantId, kind)

@@ -4,7 +4,7 @@ import { streamPrefix } from '../domain/streams.js'
 import { type CallbackDocument, collections, indexes } from '../read-models/documents.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
-/** Every callback, and when it is due: what the delivery worker and lists of parked callbacks look through. */
+/** Every callback and when it is due, for the delivery worker and the lists of callbacks. */
 export const callbacksProjection: EventProjection = {
   name: 'callbacks',
   version: 3,
@@ -12,14 +12,14 @@ export const callbacksProjection: EventProjection = {
   collection: collections.callbacks,
   indexes: indexes.callbacks,
   ...foldedDocuments<CallbackDocument, 'revision'>({
-    upTo: 'revision',
+    progressField: 'revision',
     idsOf: ({ event }) => [(event as CallbackEvent).data.webhookId],
-    begins: ({ event }) => event.type === 'CallbackRecorded',
+    isFirst: ({ event }) => event.type === 'CallbackRecorded',
     next,
   }),
 }
 
-/** The domain's own fold, of a lane with this one callback. */
+/** The domain's own fold of a lane that contains only this callback. */
 function next(before: CallbackDocument | undefined, { event, revision }: ProjectedEvent): CallbackDocument {
   const { data } = event as CallbackEvent
   const lane = evolve(before ? laneOf(before) : initialState, event as CallbackEvent)
@@ -46,7 +46,7 @@ function next(before: CallbackDocument | undefined, { event, revision }: Project
 function laneOf(document: CallbackDocument): Lane {
   const { _id: webhookId, merchantId, trackingId, transferStatus, referenceId, dueAt = '' } = document
   const { transferRevision, status, attempts, recordedAt, lastFailure } = document
-  // Neither kept nor changed by anything that becomes of the callback.
+  // Not stored, and not changed by later events.
   const rest = {
     message: null,
     amountMinor: 0n,

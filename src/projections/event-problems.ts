@@ -6,7 +6,7 @@ import { collections, indexes, type ProblemDocument, problemId } from '../read-m
 import type { WriteOperation } from '../read-models/read-models.js'
 import type { Projection } from './projection.js'
 
-/** Every event in the service's streams that cannot be read: where it is and why, nothing of its data. It stops at none. */
+/** Every unreadable event in the service's streams: its place and the reason, without its data. It stops at none of them. */
 export const problemsProjection: Projection = {
   name: 'problems',
   version: 1,
@@ -14,16 +14,16 @@ export const problemsProjection: Projection = {
   collection: collections.problems,
   indexes: indexes.problems,
 
-  applyUnread(events) {
-    const decided = events.flatMap((recorded) => {
+  applyRecorded(events) {
+    const decisions = events.flatMap((recorded) => {
       const decision = recorded.stream === skippedEventsStream ? decisionOf(recorded) : undefined
       return decision ? [{ ...decision, _id: problemId(decision.stream, decision.revision) }] : []
     })
-    const skipped = new Map(decided.map(({ _id, at }) => [_id, at]))
+    const skippedAt = new Map(decisions.map(({ _id, at }) => [_id, at]))
     return [
-      ...events.flatMap((recorded) => found(recorded, skipped)),
-      // Also for what was found in an earlier page; a problem of this page has it already, as a bulk has no order.
-      ...decided.map(
+      ...events.flatMap((recorded) => problemOf(recorded, skippedAt)),
+      // For problems of earlier pages. Those of this page already have it, because a bulk is unordered.
+      ...decisions.map(
         ({ _id, at }): WriteOperation => ({
           updateOne: { filter: { _id }, update: { $set: { skippedAt: at }, $unset: { openKind: '' } } },
         }),
@@ -32,13 +32,13 @@ export const problemsProjection: Projection = {
   },
 }
 
-/** Written once: what is decided of it later must not be undone by a page that comes again. */
-function found(recorded: RecordedEvent, skipped: ReadonlyMap<string, string>): WriteOperation[] {
+/** Inserted only once: a repeated page must not undo a later decision. */
+function problemOf(recorded: RecordedEvent, decided: ReadonlyMap<string, string>): WriteOperation[] {
   const reason = whyUnreadable(recorded)
   if (reason === undefined) return []
   const { stream, revision, recordedAtMs } = recorded
   const _id = problemId(stream, revision)
-  const skippedAt = skipped.get(_id)
+  const skippedAt = decided.get(_id)
   const replacement: ProblemDocument = {
     _id,
     stream,

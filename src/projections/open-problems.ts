@@ -1,18 +1,17 @@
 import { streamPrefixes } from '../domain/streams.js'
 import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore, Position } from '../event-store/event-store.js'
-import { parsePosition } from '../event-store/event-store.js'
 import { whyUnreadable } from '../event-store/read-event.js'
-import { type CheckpointDocument, collections, type ProblemDocument } from '../read-models/documents.js'
+import { collections, type PointerDocument, type ProblemDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { isOfThisLog, readCheckpoint } from './checkpoints.js'
 import { problemsProjection } from './event-problems.js'
+import { isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
 
-/** An event that cannot be read and that no one has decided to skip. */
+/** An unreadable event that is not skipped. */
 export interface OpenProblem {
   readonly stream: string
   readonly revision: number
-  /** A sentence, without anything of the event's data. */
+  /** A sentence, without any of the event's data. */
   readonly reason: string
 }
 
@@ -20,42 +19,41 @@ const maxListed = 1_000
 const pageSize = 500
 
 /**
- * What is known, by `stream@revision`: what the projection has found, what another one is stopped at, and what puts a merchant
- * or a user out of service (`known`). The last two also find an event that can be read but does not fit what is before it.
+ * Returns the problems that the projection has found, at which other projections are stopped, or that put a merchant or a user out of
+ * service (`known`). The last two sources also include readable events that do not fit the preceding ones.
  * @throws ReadModelsUnavailableError
  */
 export async function openProblems(
   readModels: ReadModels,
   known: readonly UnreadableEventError[],
 ): Promise<readonly OpenProblem[]> {
-  const [found, checkpoints] = await Promise.all([
+  const [found, pointers] = await Promise.all([
     readModels.collection(collections.problems).find({ openKind: { $exists: true } }, { limit: maxListed }),
-    readModels.collection(collections.checkpoints).find({}),
+    readModels.collection(collections.pointers).find({}),
   ])
-  const standing = (checkpoints as CheckpointDocument[]).flatMap(({ failure }) => {
+  const stoppedAt = (pointers as PointerDocument[]).flatMap(({ failure }) => {
     const { stream, revision, reason = '' } = failure ?? {}
     return stream === undefined || revision === undefined ? [] : [{ stream, revision, reason }]
   })
   const problems = new Map<string, OpenProblem>()
-  for (const { stream, revision, reason } of [...standing, ...known, ...(found as ProblemDocument[])])
+  for (const { stream, revision, reason } of [...stoppedAt, ...known, ...(found as ProblemDocument[])])
     problems.set(placeOf({ stream, revision }), { stream, revision, reason: withoutPlace(reason, stream, revision) })
   return [...problems.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
 }
 
 /**
- * Whether the log has the problem still: the read models know of a decision only when somebody projects it, and they may tell of a
- * log that was put back. @throws StoreUnavailableError
+ * Returns whether the log still has the problem. The read models may not have projected a decision yet, or come from a log that was
+ * restored since. @throws StoreUnavailableError
  */
 export async function isStillOpen(store: EventStore, { stream, revision }: OpenProblem): Promise<boolean> {
   const [recorded] = await store.readStream(stream, { fromRevision: revision, maxCount: 1 })
   return recorded?.revision === revision && !recorded.isSkipped
 }
 
-/** What the projection has not come to yet, or nobody runs it: looked up in the log. @throws StoreUnavailableError */
+/** Yields the problems in the part of the log that the projection has not reached yet. @throws StoreUnavailableError */
 export async function* problemsNotFoundYet(store: EventStore, readModels: ReadModels): AsyncGenerator<OpenProblem> {
-  const stored = await readCheckpoint(readModels, problemsProjection.name)
-  const isUsable = stored?.position !== undefined && (await isOfThisLog(store, stored))
-  let after: Position | undefined = isUsable ? parsePosition(stored.position ?? '') : undefined
+  const { progress = {} } = (await readPointer(readModels, problemsProjection.name))?.served ?? {}
+  let after: Position | undefined = (await isOfThisLog(store, progress)) ? resumePosition(progress) : undefined
   for (;;) {
     const page = await store.readAll({ streamPrefixes, maxCount: pageSize, ...(after && { after }) })
     for (const recorded of page.events) {
@@ -67,11 +65,12 @@ export async function* problemsNotFoundYet(store: EventStore, readModels: ReadMo
   }
 }
 
+/** Returns `stream@revision`. */
 export function placeOf({ stream, revision }: Pick<OpenProblem, 'stream' | 'revision'>): string {
   return `${stream}@${revision}`
 }
 
-/** A projection's failure names the event in its sentence. */
+/** Removes the place from the start of a reason, as a projection's failure has it. */
 function withoutPlace(reason: string, stream: string, revision: number): string {
   const place = `${placeOf({ stream, revision })}: `
   return reason.startsWith(place) ? reason.slice(place.length) : reason

@@ -1,51 +1,58 @@
 import { endOfLog } from '../event-store/end-of-log.js'
 import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../event-store/event-store.js'
-import type { CheckpointDocument, PauseDocument, StandbyDocuments, TaskDocument } from '../read-models/documents.js'
+import type { Clock } from '../kernel/clock.js'
+import type { PauseDocument, PointerDocument, ProjectionBuild, TaskDocument } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
-import { allProjections } from './all.js'
-import { commitOf, isOfThisLog, positionOf, readCheckpoint } from './checkpoints.js'
+import { allProjections } from './all-projections.js'
 import type { Projection } from './projection.js'
-import { leaseName } from './start.js'
-import { isUnfinished, Tasks } from './tasks/tasks.js'
+import { commitOf, isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
+import { leaseName } from './start-projections.js'
+import { isUnfinished, ProjectionTasks } from './tasks/projection-tasks.js'
 
 export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
 export type ProjectionAction = (typeof projectionActions)[number]
 
+/** Positions are printed by `formatPosition`. */
 export interface ProjectionStatus {
   readonly name: string
   readonly version: number
-  readonly collection: string
-  /** `new`: nothing was built yet. `outdated`: built by another version of the program, or from another log or state of it. */
+  /** The collection of the served build; `null` if nothing is built. */
+  readonly collection: string | null
+  /** `new`: nothing is built. `outdated`: built by another version of the program, or from another log or another state of it. */
   readonly state: 'current' | 'behind' | 'failed' | 'paused' | 'outdated' | 'new'
-  /** As `formatPosition` prints it; null when nothing was looked at yet. */
+  /** `null` until the first page is applied. */
   readonly checkpoint: string | null
-  /** The end of the log; null when it is empty. */
+  /** The end of the log; `null` if it is empty. */
   readonly end: string | null
-  /** Events not yet applied; counting stops at 1,000. */
+  /** The events that are not applied yet; counting stops at 1,000. */
   readonly lagEvents: number
-  /** When the first of them was recorded; null when none waits. */
+  /** The time at which the first of them was recorded. */
   readonly waitingSince: string | null
   readonly lastEventAt: string | null
-  /** `host/pid/…` of the process that runs it; null when none does. */
+  /** `host/pid/…` of the process that runs the projection. */
   readonly holder: string | null
-  readonly failure: (NonNullable<CheckpointDocument['failure']> & { readonly command: string | null }) | null
+  readonly failure: (NonNullable<PointerDocument['failure']> & { readonly command: string | null }) | null
   readonly paused: Pick<PauseDocument, 'at' | 'by' | 'reason'> | null
-  /** The last one, whether it is under way or has ended. */
+  /** The last task, which may have ended. */
   readonly task: ShownTask | null
-  /** Waits to be switched to. */
-  readonly built: StandbyDocuments | null
-  /** In use before the last switch. */
-  readonly previous: StandbyDocuments | null
+  /** The build that waits for a switch. */
+  readonly built: ShownBuild | null
+  /** The build that was served before the last switch. */
+  readonly previous: ShownBuild | null
   readonly actions: readonly ProjectionAction[]
+}
+
+type ShownBuild = Pick<ProjectionBuild, 'collection' | 'version' | 'at' | 'comparison'> & {
+  readonly position: string | null
 }
 
 interface ShownTask
   extends Pick<TaskDocument, 'what' | 'state' | 'keep' | 'by' | 'requestedAt' | 'updatedAt' | 'phase' | 'end'>,
     Pick<TaskDocument, 'eventsPerSecond' | 'secondsLeft' | 'comparison' | 'reason'> {
-  /** What the new documents have come to. */
+  /** The position that the build has reached. */
   readonly position: string | null
-  /** Of the log, from 0 to 1. */
+  /** The share of the log, from 0 to 1. */
   readonly progress: number | null
 }
 
@@ -54,7 +61,7 @@ interface Stores {
   readonly readModels: ReadModels
 }
 
-/** So few that to count them does not hold up what is behind: they are read for it. */
+/** Counting reads the events, so it must not slow down a projection that is behind. */
 export const lagCountedTo = 1_000
 
 /** @throws StoreUnavailableError, ReadModelsUnavailableError */
@@ -66,80 +73,92 @@ export async function projectionStatus(
   return Promise.all(projections.map((projection) => statusOf(stores, projection, end)))
 }
 
+/**
+ * Returns for each projection whether it is behind, and for how long its first unapplied event has waited.
+ * @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function projectionLags(stores: Stores, clock: Clock) {
+  return (await projectionStatus(stores)).map(({ name, state, waitingSince }) => {
+    if (state === 'current') return { name, behind: false, lagMs: 0 }
+    const lagMs = waitingSince === null ? null : Math.max(0, Date.parse(clock()) - Date.parse(waitingSince))
+    return { name, behind: true, lagMs }
+  })
+}
+
 async function statusOf(
   { store, readModels }: Stores,
   projection: Projection,
   end: Position | undefined,
 ): Promise<ProjectionStatus> {
-  const { name, version, collection } = projection
-  const stored = await readCheckpoint(readModels, name)
-  const { task, paused } = await new Tasks(readModels, () => '').look(name)
-  const ofThisLog = stored === null || (await isOfThisLog(store, stored))
+  const { name, version } = projection
+  const { served, failure, built, previous } = (await readPointer(readModels, name)) ?? {}
+  const { task, paused } = await new ProjectionTasks(readModels, () => '').findAll(name)
+  const { progress = {} } = served ?? {}
+  const ofThisLog = await isOfThisLog(store, progress)
   const { lagEvents, waitingSince } = ofThisLog
-    ? await waitingFor(store, projection, stored ? positionOf(stored) : undefined)
+    ? await waitingFor(store, projection, resumePosition(progress))
     : { lagEvents: 0, waitingSince: null }
-  const outdated = stored !== null && (stored.version !== version || !ofThisLog)
-  const standing = stored === null ? 'new' : lagEvents === 0 ? 'current' : 'behind'
-  const { failure, built = null, previous = null } = stored ?? {}
+  const isOutdated = served !== undefined && (served.version !== version || !ofThisLog)
+  const lag = progress.position === undefined ? 'new' : lagEvents === 0 ? 'current' : 'behind'
   return {
-    ...{ name, version, collection },
-    state: paused ? 'paused' : failure ? 'failed' : outdated ? 'outdated' : standing,
-    checkpoint: stored?.position ?? null,
+    ...{ name, version, collection: served?.collection ?? null },
+    state: paused ? 'paused' : failure ? 'failed' : isOutdated ? 'outdated' : lag,
+    checkpoint: progress.position ?? null,
     end: end ? formatPosition(end) : null,
     ...{ lagEvents, waitingSince },
-    lastEventAt: stored?.lastEventAtMs ? new Date(stored.lastEventAtMs).toISOString() : null,
+    lastEventAt: progress.lastEvent ? new Date(progress.lastEvent.recordedAtMs).toISOString() : null,
     holder: await holderOf(readModels, projection),
     failure: failure ? { ...failure, command: commandFor(name, failure) } : null,
     paused: paused && { at: paused.at, by: paused.by, reason: paused.reason },
-    task: task && shown(task),
-    ...{ built, previous },
-    actions: actionsFor({ task, paused, built, previous }),
+    task: task && shownTask(task),
+    built: built ? shownBuild(built) : null,
+    previous: previous ? shownBuild(previous) : null,
+    actions: actionsFor(task, {
+      isPaused: paused !== null,
+      canSwitch: built !== undefined,
+      canRollBack: previous?.version === version,
+    }),
   }
 }
 
-/** What helps, for a shell. Null where nobody can tell without looking. */
-function commandFor(name: string, { stream, revision, reason }: NonNullable<CheckpointDocument['failure']>) {
+/** Returns the command that helps, or `null` if that requires a closer look. */
+function commandFor(name: string, { stream, revision, reason }: NonNullable<PointerDocument['failure']>) {
   if (stream === undefined || revision === undefined) return null
-  // The event can be read: it is the documents that have nothing for it.
+  // The event is readable, but its document is missing or too old.
   if (/, whose document is /.test(reason)) return `transferd projections rebuild ${name}`
   return `transferd events skip ${stream}@${revision} --reason <text>`
 }
 
-function actionsFor({
-  task,
-  paused,
-  built,
-  previous,
-}: { task: TaskDocument | null; paused: PauseDocument | null } & Pick<ProjectionStatus, 'built' | 'previous'>) {
-  const busy = isUnfinished(task)
-  const isCancellable = busy && task?.state !== 'cancelling' && task?.phase !== 'switching'
+function actionsFor(
+  task: TaskDocument | null,
+  { isPaused, canSwitch, canRollBack }: { readonly [name in 'isPaused' | 'canSwitch' | 'canRollBack']: boolean },
+) {
+  const isBusy = isUnfinished(task)
   const possible: { readonly [action in ProjectionAction]: boolean } = {
-    rebuild: !busy,
-    verify: !busy,
-    switch: !busy && built !== null,
-    rollback: !busy && previous !== null,
-    pause: paused === null,
-    resume: paused !== null,
-    cancel: isCancellable,
+    rebuild: !isBusy,
+    verify: !isBusy,
+    switch: !isBusy && canSwitch,
+    rollback: !isBusy && canRollBack,
+    pause: !isPaused,
+    resume: isPaused,
+    cancel: isBusy && task?.state !== 'cancelling' && task?.phase !== 'switching',
   }
   return projectionActions.filter((action) => possible[action])
 }
 
-function shown(task: TaskDocument): ShownTask {
-  const { what, state, keep, by, requestedAt, updatedAt, phase, end, eventsPerSecond, secondsLeft } = task
-  const { beside, reached, comparison, reason } = task
+function shownTask({ _id, requestId, leaseToken, interruptions, build, reached, ...task }: TaskDocument): ShownTask {
+  const { end } = task
+  const position = reached ?? build?.progress.position ?? null
+  const isBuilding = task.state === 'running' && end !== undefined
   return {
-    ...{ what, state, by, requestedAt, updatedAt },
-    ...(keep && { keep }),
-    ...(phase && { phase }),
-    ...(end !== undefined && { end }),
-    ...(eventsPerSecond !== undefined && { eventsPerSecond }),
-    ...(secondsLeft !== undefined && { secondsLeft }),
-    ...(comparison && { comparison }),
-    ...(reason !== undefined && { reason }),
-    position: reached ?? beside?.position ?? null,
-    progress: beside && end ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null,
+    ...task,
+    position,
+    progress: isBuilding ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null,
   }
+}
+
+function shownBuild({ progress: { position }, ...build }: ProjectionBuild): ShownBuild {
+  return { ...build, position: position ?? null }
 }
 
 async function waitingFor(store: EventStore, { streamPrefixes }: Projection, position: Position | undefined) {

@@ -10,62 +10,55 @@ export interface ProjectionDependencies {
   readonly clock: Clock
 }
 
-/** A decoded event with its place in its stream and in the log. */
+/** A decoded event with its revision and position. */
 export interface ProjectedEvent {
   readonly id: string
   readonly stream: string
   readonly revision: number
-  /** Of the event before it in its stream, skipped events omitted; -1 for the first. */
+  /** The revision of the preceding event of its stream that is not skipped; -1 for the first. */
   readonly previous: number
   readonly position: Position
   readonly event: DomainEvent
 }
 
 /**
- * Turns events into documents of one collection. Pure: what it needs to know of stored documents it asks for.
+ * Turns events into the documents of one collection. It is pure: it receives the stored documents that it needs.
  *
- * A document says up to which event it has come, and is always the fold of everything up to there. So each write replaces the
- * whole document and is guarded to meet an older one only: an event applied twice, a batch cut elsewhere, half a bulk
- * before a crash or a holder that lost its lease can repeat an old write, but never undo or double a newer one.
+ * Every document records its last applied event and is always the fold of everything up to that event. Each write replaces the whole
+ * document and is guarded to replace an older one only. A repeated event, a different batch boundary, a bulk that a crash cut short, or a
+ * holder that lost its lease can therefore repeat an old write, but never undo or double a newer one.
  */
-export type Projection = EventProjection | (Kept & OfAllEvents)
-/** One that stops at an event that cannot be read. */
-export type EventProjection = Kept & OfReadableEvents
+export type Projection = EventProjection | (ProjectionSettings & FromRecordedEvents)
+/** A projection that stops at an unreadable event. */
+export type EventProjection = ProjectionSettings & FromDecodedEvents
 
-interface Kept {
+interface ProjectionSettings {
   readonly name: string
-  /** Raised when the documents change their shape; older ones are then rebuilt at the start. */
+  /** Raise it when the shape of the documents changes: the next start then builds them again. */
   readonly version: number
   readonly streamPrefixes: readonly string[]
   readonly collection: string
   readonly indexes: readonly Index[]
-  /** Ids in no order, of documents that hardly any later event needs: a rebuild sorts all of them before it writes them. */
-  readonly areSortedFirst?: true
+  /** For unordered ids of documents that few later events change: a rebuild sorts all documents before it writes them. */
+  readonly isSortedBeforeWriting?: true
 }
 
-interface OfReadableEvents {
-  /** The ids of stored documents that {@link apply} wants to see; none when absent. */
+interface FromDecodedEvents {
+  /** Returns the ids of the stored documents that {@link apply} needs. */
   needs?(batch: readonly ProjectedEvent[]): readonly string[]
-  /** `documents`: those of the needed ones that exist. @throws ProjectionError */
+  /** `documents` holds the needed documents that exist. @throws ProjectionError */
   apply(batch: readonly ProjectedEvent[], documents: ReadonlyMap<string, Document>): readonly WriteOperation[]
 }
 
-interface OfAllEvents {
-  /** The events as they are recorded, unreadable and skipped events included. */
-  applyUnread(events: readonly RecordedEvent[]): readonly WriteOperation[]
+interface FromRecordedEvents {
+  /** Receives the recorded events, including unreadable and skipped ones. */
+  applyRecorded(events: readonly RecordedEvent[]): readonly WriteOperation[]
 }
 
-/** Where documents are written. */
-export interface Target {
-  /** Those that there are. */
-  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Document>>
-  write(operations: readonly WriteOperation[]): Promise<void>
-}
-
-/** An event does not fit the documents (one before it is missing, or it is of another kind); it must not be skipped. */
+/** An event does not fit the documents: an earlier one is missing, or it has an unexpected type. It must not be ignored. */
 export class ProjectionError extends Error {
   override readonly name = 'ProjectionError'
-  /** Where it is; nothing of its data, as errors are logged. */
+  /** Without the event's data, because errors are logged. */
   readonly event: Pick<RecordedEvent, 'stream' | 'revision' | 'position'>
 
   constructor(
@@ -78,27 +71,31 @@ export class ProjectionError extends Error {
 }
 
 /**
- * Documents by id, each folded from its events. The document's field `upTo` says which event it has come to: the revision in its
- * stream, or the position in the log when several streams make one document.
+ * Projects documents by id, each folded from its events. The document's `progressField` records the last applied event: its revision in its
+ * stream or, when events of several streams change the same document, its position in the log.
  */
-export function foldedDocuments<Folded extends Document, UpTo extends 'revision' | 'position'>(fold: {
-  readonly upTo: UpTo
-  /** The documents that the event changes. */
+export function foldedDocuments<Folded extends Document, Field extends 'revision' | 'position'>(fold: {
+  readonly progressField: Field
+  /** Returns the ids of the documents that the event changes. */
   idsOf(projected: ProjectedEvent): readonly string[]
-  /** There is no document before this event. */
-  begins(projected: ProjectedEvent): boolean
-  /** What it throws becomes a {@link ProjectionError}. */
-  next(before: Folded | undefined, projected: ProjectedEvent, id: string): Folded & { readonly [field in UpTo]: number }
-}): OfReadableEvents {
-  const { upTo } = fold
+  /** Returns whether no document exists before this event. */
+  isFirst(projected: ProjectedEvent): boolean
+  /** Returns the document after the event. Its errors become a {@link ProjectionError}. */
+  next(
+    before: Folded | undefined,
+    projected: ProjectedEvent,
+    id: string,
+  ): Folded & { readonly [field in Field]: number }
+}): FromDecodedEvents {
+  const { progressField } = fold
   return {
     needs(batch) {
       const ids = new Set<string>()
-      const begun = new Set<string>()
+      const created = new Set<string>()
       for (const projected of batch) {
         for (const id of fold.idsOf(projected)) {
-          if (fold.begins(projected)) begun.add(id)
-          else if (!begun.has(id)) ids.add(id)
+          if (fold.isFirst(projected)) created.add(id)
+          else if (!created.has(id)) ids.add(id)
         }
       }
       return [...ids]
@@ -107,10 +104,10 @@ export function foldedDocuments<Folded extends Document, UpTo extends 'revision'
     apply(batch, documents) {
       const changed = new Map<string, Document>()
       for (const projected of batch) {
-        const place = upTo === 'revision' ? projected.revision : sortablePosition(projected.position)
+        const progress = progressField === 'revision' ? projected.revision : sortablePosition(projected.position)
         for (const id of fold.idsOf(projected)) {
           const before = (changed.get(id) ?? documents.get(id)) as Folded | undefined
-          if (before && place <= (before[upTo] as number)) continue
+          if (before && progress <= (before[progressField] as number)) continue
           try {
             changed.set(id, fold.next(before, projected, id))
           } catch (error) {
@@ -119,8 +116,8 @@ export function foldedDocuments<Folded extends Document, UpTo extends 'revision'
         }
       }
       return [...changed.values()].map((replacement) => {
-        const filter = { _id: replacement._id, [upTo]: { $lt: replacement[upTo] as number } }
-        // A document that there is stays: to try to insert it first would be in vain.
+        const filter = { _id: replacement._id, [progressField]: { $lt: replacement[progressField] as number } }
+        // An existing document needs no attempt to insert it first.
         return { replaceOne: { filter, replacement, ...(!documents.has(replacement._id) && { upsert: true }) } }
       })
     },

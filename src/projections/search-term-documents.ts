@@ -5,22 +5,22 @@ import type { Document, WriteOperation } from '../read-models/read-models.js'
 import { methodTerm, termPlace, termsBegin, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
 import type { EventProjection } from './projection.js'
 
-/** What each transfer is searched by. */
+/** The terms by which each transfer can be found. */
 export const transferTermsProjection: EventProjection = {
   name: 'transfer-terms',
   version: 3,
   streamPrefixes: [streamPrefix.transfer],
   collection: collections.transferTerms,
   indexes: indexes.transferTerms,
-  areSortedFirst: true,
+  isSortedBeforeWriting: true,
 
   needs(batch) {
     return batch.flatMap(({ event }) => (event.type === 'PersonalDataErased' ? [methodIdOf(event.data)] : []))
   },
 
-  // An id says all there is, so writing it again changes nothing.
+  // The id holds everything, so a repeated write changes nothing.
   apply(batch, documents) {
-    // One batch may create a transfer and erase its customer.
+    // One batch can create a transfer and erase its customer.
     const known = new Map(documents)
     return batch.flatMap(({ event }) => {
       const transferEvent = event as TransferEvent
@@ -37,7 +37,7 @@ type Created = Extract<TransferEvent, { type: 'DepositCreated' | 'WithdrawalCrea
 type Erased = Extract<TransferEvent, { type: 'PersonalDataErased' }>['data']
 type Named = Pick<Erased, 'merchantId' | 'kind' | 'trackingId' | 'createdAt'>
 
-/** The first is the payment method's, which says what the others are: an erasure must find them. */
+/** The first document is the payment method's, which lists the others so that an erasure finds them. */
 function documentsOf(data: Created): readonly [TransferTermDocument, ...TransferTermDocument[]] {
   const { merchantId, kind, at, trackingId } = data
   const begin = termsBegin(merchantId, kind)

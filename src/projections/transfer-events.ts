@@ -4,7 +4,7 @@ import { formatPosition } from '../event-store/event-store.js'
 import { collections, feedId, indexes, type TransferEventDocument } from '../read-models/documents.js'
 import type { EventProjection, ProjectedEvent } from './projection.js'
 
-/** The merchants' feeds: every event of every transfer, in the order of the log. */
+/** The merchants' feeds: the place of every event of every transfer, in the order of the log. */
 export const transferEventsProjection: EventProjection = {
   name: 'transfer-events',
   version: 3,
@@ -12,7 +12,7 @@ export const transferEventsProjection: EventProjection = {
   collection: collections.transferEvents,
   indexes: indexes.transferEvents,
 
-  // An entry never changes, so writing it again must not either.
+  // An entry never changes, so a repeated event must not change it either.
   apply(batch) {
     return batch.map((projected) => {
       const entry = entryOf(projected)

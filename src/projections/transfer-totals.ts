@@ -25,7 +25,7 @@ export const totalsProjection: EventProjection = {
     return [...new Set([...lists].flat())]
   },
 
-  /** Absolute values and not `$inc`: a batch that comes again with another end would count its beginning twice. */
+  /** Writes absolute values instead of `$inc`, because a batch that is repeated with another end would count its start twice. */
   apply(batch, documents) {
     const totals = new Map<readonly string[], readonly Total[]>()
     const byId = new Map<string, Total>()
@@ -45,7 +45,7 @@ export const totalsProjection: EventProjection = {
   },
 }
 
-/** A document on its way: changed in place, as every event changes half a dozen of them. */
+/** A document that is changed in place, because every event changes about six of them. */
 class Total {
   #isChanged = false
   #count: number
@@ -71,7 +71,7 @@ class Total {
     this.#position = stored?.position ?? -1
   }
 
-  /** Once, however often the event comes. */
+  /** Counts a repeated event only once. */
   count({ amountMinor, transactionAmountMinor }: Figure, position: number): void {
     if (position <= this.#position) return
     this.#isChanged = true
@@ -97,7 +97,7 @@ class Total {
   }
 }
 
-/** What an event counts as, each with the documents that count it. */
+/** Returns the figures that an event adds, each with the ids of the documents that count it. */
 function countedIn(projected: ProjectedEvent): readonly { readonly ids: readonly string[]; readonly figure: Figure }[] {
   const event = projected.event as TransferEvent
   const figures = figuresOf(event)
@@ -107,18 +107,18 @@ function countedIn(projected: ProjectedEvent): readonly { readonly ids: readonly
   return figures.map((figure) => ({ ids: idsIn(merchantId, hour, kind, figure.counted), figure }))
 }
 
-const maxKnown = 10_000
-const known = new Map<string, readonly string[]>()
+const maxCached = 10_000
+const cached = new Map<string, readonly string[]>()
 
-/** The same texts, and the same list of them, for all events of an hour: to make them anew costs a rebuild more than all that it reads. */
+/** Returns the same array for all events of an hour: creating the texts each time costs a rebuild more than reading the log. */
 function idsIn(merchantId: string, hour: string, kind: TransferKind, counted: Counted): readonly string[] {
   const key = totalId(merchantId, hour, kind, counted)
-  const found = known.get(key)
+  const found = cached.get(key)
   if (found) return found
   const ids = [merchantId, allMerchants].flatMap((merchant) =>
     Object.values(totalPeriods).map((length) => totalId(merchant, hour.slice(0, length), kind, counted)),
   )
-  if (known.size >= maxKnown) known.clear()
-  known.set(key, ids)
+  if (cached.size >= maxCached) cached.clear()
+  cached.set(key, ids)
   return ids
 }

@@ -5,7 +5,7 @@ import { collections, indexes, type TransferDocument } from '../read-models/docu
 import { documentOf, transferOf } from '../read-models/transfer-document.js'
 import { type EventProjection, foldedDocuments, type ProjectedEvent } from './projection.js'
 
-/** Every transfer as it is now. */
+/** The current state of every transfer. */
 export const transfersProjection: EventProjection = {
   name: 'transfers',
   version: 5,
@@ -13,14 +13,14 @@ export const transfersProjection: EventProjection = {
   collection: collections.transfers,
   indexes: indexes.transfers,
   ...foldedDocuments<TransferDocument, 'revision'>({
-    upTo: 'revision',
+    progressField: 'revision',
     idsOf: ({ event }) => [(event as TransferEvent).data.trackingId],
-    begins: ({ previous }) => previous < 0,
+    isFirst: ({ previous }) => previous < 0,
     next,
   }),
 }
 
-/** The domain's own fold: a document never says anything else about a transfer than the log does. */
+/** The domain's own fold, so that a document never contradicts the log. */
 function next(before: TransferDocument | undefined, projected: ProjectedEvent): TransferDocument {
   const { revision, previous } = projected
   const event = projected.event as TransferEvent
@@ -29,7 +29,7 @@ function next(before: TransferDocument | undefined, projected: ProjectedEvent): 
     throw new Error(`event ${revision} of transfer ${event.data.trackingId}, whose document is ${found}`)
   }
   const after = evolve(before ? transferOf(before) : initialState, event)
-  if (after.kind === 'none') throw new Error('no transfer came of its event')
+  if (after.kind === 'none') throw new Error('its event created no transfer')
   const completedAt = event.type === 'TransferCompleted' ? event.data.at : before?.completedAt
   return { ...documentOf(after, revision), ...(completedAt !== undefined && { completedAt }) }
 }

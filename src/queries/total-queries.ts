@@ -1,6 +1,6 @@
 import type { Counted } from '../domain/transfer/figures.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
-import { allMerchants, collections, type TotalDocument, totalsOf } from '../read-models/documents.js'
+import { allMerchants, collections, type TotalDocument, totalsPrefix } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 
 /** What was counted of one kind within one hour, day or month. */
@@ -27,7 +27,7 @@ export async function readTotals(
   const collection = readModels.collection(collections.totals)
   const found = new Map<string, Total>()
   for (const merchantId of new Set(merchantIds ?? [allMerchants])) {
-    const begin = totalsOf(merchantId, to.length)
+    const begin = totalsPrefix(merchantId, to.length)
     const documents = await collection.find({ _id: { $gte: begin + from, $lt: begin + to } }, { sort: { _id: 1 } })
     for (const document of documents as readonly TotalDocument[]) {
       const key = document._id.slice(begin.length)

@@ -8,7 +8,7 @@ import type { Condition, FindOptions, Index, Sort } from './read-models.js'
 const IN_VALUES_MAX = 4096
 const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/
 const FIELD_PATH_LENGTH_MAX = 120
-const COLLECTION_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
+const COLLECTION_NAME = /^[A-Za-z][A-Za-z0-9_.@-]{0,63}$/
 
 export function checkCollectionName(name: string): void {
   if (!COLLECTION_NAME.test(name)) throw new TypeError(`read models: ${JSON.stringify(name)} is not a collection name`)

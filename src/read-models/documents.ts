@@ -5,9 +5,9 @@ import type { CancelReason, DepositChannel, TransferKind } from '../domain/trans
 import type { Document, Filter, Index, Sort } from './read-models.js'
 
 /**
- * Every document the projections keep, with the indexes of its collection. Amounts are whole minor units, times ISO 8601 in
- * UTC with milliseconds. A field that is absent is one that does not apply now, and an index on it finds those that have it.
- * Documents are disposable: what is known about one transfer is folded from the log, these answer lists and feeds.
+ * The documents of read models, with the indexes of their collections. Amounts are whole minor units, and times are ISO 8601 in UTC with
+ * milliseconds. An absent field does not apply now; an index on it contains only the documents that have it. Documents that projections keep
+ * are disposable: they serve lists and feeds, while the state of one transfer is folded from the log.
  */
 
 /** One transfer; `_id` is its trackingId. */
@@ -29,35 +29,35 @@ export interface TransferDocument extends Document {
   readonly channel?: DepositChannel
   /** Deposits only. */
   readonly expiresAt?: string
-  /** Deposits only; absent while no money came. */
+  /** Deposits only; absent until money is received. */
   readonly funds?: FundsDocument
-  /** Deposits only; absent when it was not cancelled automatically. */
+  /** Deposits only; absent unless it was cancelled automatically. */
   readonly autoCancelledAmountMinor?: number
-  /** Deposits only; absent when it is not cancelled. */
+  /** Deposits only; absent unless it is cancelled. */
   readonly cancelReason?: CancelReason
-  /** Deposits only; absent when it was not reopened. */
+  /** Deposits only; absent unless it was reopened. */
   readonly reopened?: true
   /** Withdrawals only. */
   readonly accountNumber?: string
   /** Withdrawals only. */
   readonly identityNumber?: string | null
-  /** Withdrawals only; absent while nobody has claimed or approved it. */
+  /** Withdrawals only; absent until it is claimed or approved. */
   readonly payout?: PayoutDocument
   readonly createdAt: string
   readonly updatedAt: string
-  /** While it is Completed, which it stays. */
+  /** Absent unless it is Completed. */
   readonly completedAt?: string
-  /** The same as `expiresAt`, while the deposit is Pending. */
+  /** Equals `expiresAt` while the deposit is Pending. */
   readonly openUntil?: string
-  /** While a person has to decide about its money. */
+  /** Present while its money needs a decision. */
   readonly attention?: 'open'
-  /** The merchant's id, while a person has to: with another name, so that SQLite mistakes no index for this one's. */
+  /** The merchant's id while its money needs a decision. A separate name keeps SQLite from choosing an index on `merchantId` instead. */
   readonly attentionOf?: string
-  /** Of the stream's event this document has come to. */
+  /** The revision of the last applied event of its stream. */
   readonly revision: number
 }
 
-/** See the domain's `Funds`. */
+/** The domain's `Funds`. */
 export interface FundsDocument {
   readonly receivedMinor: number
   readonly returns: readonly { readonly amountMinor: number; readonly receiptUrl: string }[]
@@ -65,7 +65,7 @@ export interface FundsDocument {
   readonly vouchedMinor: number
 }
 
-/** See the domain's `Payout`. */
+/** The domain's `Payout`. */
 export interface PayoutDocument {
   readonly claim: Claim | null
   readonly claimants: readonly string[]
@@ -73,99 +73,116 @@ export interface PayoutDocument {
   readonly steps: number
 }
 
-/** One callback of one transfer; `_id` is its webhookId, the id of the transfer's event. */
+/** One callback of one transfer; `_id` is its webhookId, which is the id of the transfer's event. */
 export interface CallbackDocument extends Document {
   readonly merchantId: string
   readonly trackingId: string
-  /** The revision of the transfer it tells about. */
+  /** The revision of the transfer that it reports. */
   readonly transferRevision: number
-  /** 1 to 5: the status of the transfer it tells about. */
+  /** The transfer status that it reports, 1 to 5. */
   readonly transferStatus: number
   readonly referenceId: string
   readonly status: 'waiting' | 'delivered' | 'parked'
-  /** Failed attempts since it was recorded or requeued. */
+  /** The failed attempts since it was recorded or requeued. */
   readonly attempts: number
-  /** When the next attempt is due, while it waits (though its lane may hold an earlier one). */
+  /** The time of the next attempt while it waits, unless an earlier callback of its lane is still waiting. */
   readonly dueAt?: string
-  /** When it was given up, while it is parked. */
+  /** The time at which it was parked, while it is parked. */
   readonly parkedAt?: string
-  /** Why the last attempt failed. */
+  /** The reason why the last attempt failed. */
   readonly lastFailure: string | null
-  /** What the endpoint answered last; null when no answer came or none was asked for yet. */
+  /** The status of the endpoint's last response; null if it has not responded yet. */
   readonly lastHttpStatus: number | null
   readonly recordedAt: string
   readonly updatedAt: string
-  /** Of the callback stream's event this document has come to. */
+  /** The revision of the last applied event of the callback stream. */
   readonly revision: number
 }
 
 /**
- * How often something happened to transfers of a merchant and kind within an hour, a day or a month, and their amounts: a transfer
- * that was completed in the hour it was created in counts in Pending and in Completed. `_id` is {@link totalId}.
+ * How often something happened to a merchant's transfers of one kind within an hour, a day or a month, and their amounts. A transfer that
+ * was created and completed in the same hour counts under both Pending and Completed. `_id` is {@link totalId}.
  */
 export interface TotalDocument extends Document {
   readonly kind: TransferKind
   readonly counted: Counted
   readonly count: number
-  /** Requested; of what was returned, that. */
+  /** The requested amount; for returns, the returned amount. */
   readonly amountMinor: number
-  /** Really transferred. */
+  /** The transferred amount. */
   readonly transactionAmountMinor: number
-  /** The last event counted, see {@link sortablePosition}. */
+  /** The last counted event, as {@link sortablePosition}. */
   readonly position: number
 }
 
-/** That a transfer is found by a term: `_id` says which and when (see transfer-terms.ts). */
+/** Finds a transfer by a term: `_id` holds the term, the time and the transfer (see transfer-terms.ts). */
 export interface TransferTermDocument extends Document {
-  /** Of a payment method's term: the transfer's other terms that say something of the customer. */
+  /** On the document of the payment method only: the transfer's other terms that contain personal data. */
   readonly personal?: readonly string[]
 }
 
 /**
- * Where an event of a transfer is found; `_id` is {@link feedId}, so a merchant's feed is a range of `_id`. What it says is in
- * the log: to repeat it here would make this the largest collection of all.
+ * Where an event of a transfer is stored; `_id` is {@link feedId}, so that a merchant's feed is a range of `_id`. The event itself stays in
+ * the log: copying it here would make this the largest collection.
  */
 export interface TransferEventDocument extends Document {
   readonly trackingId: string
   readonly revision: number
-  /** The place in the global order as the API prints it (`formatPosition`): what `after` takes. */
+  /** The position in the log as the API prints it (`formatPosition`). */
   readonly position: string
 }
 
-/** An event that cannot be read; `_id` is {@link problemId}. Nothing of its data. */
+/** An unreadable event without any of its data; `_id` is {@link problemId}. */
 export interface ProblemDocument extends Document {
   readonly stream: string
   readonly revision: number
   /** A sentence. */
   readonly reason: string
   readonly recordedAt: string
-  /** How its stream's name begins, while no one has decided to skip it. */
+  /** The prefix of its stream's name, unless the event is skipped. */
   readonly openKind?: string
-  /** When that was decided. */
+  /** When it was skipped. */
   readonly skippedAt?: string
 }
 
-/** How far documents have come. */
-export interface Place {
-  /** `formatPosition`; absent when nothing was looked at yet. */
+/** How far a collection has followed the log. */
+export interface Progress {
+  /** The last examined position (`formatPosition`); absent before the first page. */
   readonly position?: string
   /**
-   * The last event that was applied, and where it stood; absent when there was none. Another log, or the same one copied to another
-   * engine, has it somewhere else or not at all: then `position` means nothing there.
+   * The last applied event. Another log, or a copy of this log in another engine, has a different event or none at its position; then
+   * `position` means nothing in that log.
    */
-  readonly lastEvent?: { readonly stream: string; readonly revision: number; readonly position: string }
-  /** When that was recorded, milliseconds since the epoch. */
-  readonly lastEventAtMs: number | null
+  readonly lastEvent?: {
+    readonly stream: string
+    readonly revision: number
+    readonly position: string
+    readonly recordedAtMs: number
+  }
 }
 
-/** How far a projection has come; `_id` is its name. Written after what it covers, never before. */
-export interface CheckpointDocument extends Document, Place {
-  /** Of the projection's code that built the documents. */
+/** One build of a projection's documents. Its documents contain at least the events up to its progress. */
+export interface ProjectionBuild {
+  /** The name of its collection (`buildName`). */
+  readonly collection: string
+  /** The version of the projection that built it. */
   readonly version: number
-  /** Of the lease under which it was written: a holder that lost its lease must not turn it back. */
-  readonly leaseToken: number
-  readonly updatedAt: string
-  /** Set when an event could not be applied; it stays where it is until it is repaired. */
+  readonly progress: Progress
+  /** When it was built or last switched. */
+  readonly at: string
+  /** The last comparison with the served build. */
+  readonly comparison?: ComparisonDocument
+}
+
+/** The pointer of a projection to its builds; `_id` is the projection's name. Only the holder of the projection's lease writes it. */
+export interface PointerDocument extends Document {
+  /** The build that readers see. */
+  readonly served: ProjectionBuild
+  /** A build that waits for a switch. */
+  readonly built?: ProjectionBuild
+  /** The build that was served before the last switch. */
+  readonly previous?: ProjectionBuild
+  /** The error at which the projection is stopped. */
   readonly failure?: {
     readonly position?: string
     readonly stream?: string
@@ -173,51 +190,44 @@ export interface CheckpointDocument extends Document, Place {
     readonly reason: string
     readonly at: string
   }
-  /** Documents that wait to be switched to. */
-  readonly built?: StandbyDocuments
-  /** Documents that were in use before. */
-  readonly previous?: StandbyDocuments
+  /** The request of the last task that changed the builds. */
+  readonly lastRequestId?: string
+  /** The token of the writer's lease: a holder that lost its lease has a smaller one and must not write. */
+  readonly leaseToken: number
+  readonly updatedAt: string
 }
 
-/** Documents beside those in use, of the same projection and version. Their place is where they are at least. */
-export interface StandbyDocuments extends Place {
-  readonly version: number
-  readonly at: string
-  /** With those in use, last. */
-  readonly comparison?: ComparisonDocument
-}
-
-/** Two versions of documents, compared at the same position. */
+/** Two builds, compared at the same position. */
 export interface ComparisonDocument {
   readonly at: string
   readonly position: string | null
   readonly compared: number
   readonly differing: number
-  /** Ids of the first of them. */
+  /** The ids of the first differing documents. */
   readonly differences: readonly string[]
 }
 
-/** What was asked of whoever runs a projection, last; `_id` is the projection's name. */
+/** The last task requested of a projection; `_id` is the projection's name. */
 export interface TaskDocument extends Document {
-  /** Of this request; a new request has another. */
+  /** Identifies this request. */
   readonly requestId: string
   readonly what: 'rebuild' | 'verify' | 'switch' | 'rollback'
   readonly state: 'requested' | 'running' | 'cancelling' | 'done' | 'failed'
-  /** Of a rebuild: what was built waits for a switch. */
+  /** On a rebuild: the build waits for a switch. */
   readonly keep?: boolean
   readonly by: string
   readonly requestedAt: string
   readonly updatedAt: string
   readonly phase?: 'building' | 'comparing' | 'switching'
-  /** Of whoever works on it. */
+  /** The lease token of the process that works on it. */
   readonly leaseToken?: number
-  /** How often that one died without having come any further. */
+  /** How many holders died in a row without making progress. */
   readonly interruptions?: number
-  /** What it is about; its place is how far that has come, so that another can go on. */
-  readonly beside?: Place & { readonly collection: string; readonly version: number }
-  /** What the new documents have come to, not all of it written. */
+  /** The unfinished build, from which another process can resume. */
+  readonly build?: Pick<ProjectionBuild, 'collection' | 'version' | 'progress'>
+  /** The position that the build has reached, including documents that are not written yet. */
   readonly reached?: string
-  /** What they have to come to. */
+  /** The position that the build has to reach. */
   readonly end?: string
   readonly eventsPerSecond?: number
   readonly secondsLeft?: number
@@ -225,7 +235,7 @@ export interface TaskDocument extends Document {
   readonly reason?: string
 }
 
-/** A projection that a person has paused; `_id` is {@link pauseId}. */
+/** Marks a paused projection; `_id` is {@link pauseId}. */
 export interface PauseDocument extends Document {
   readonly at: string
   readonly by: string
@@ -236,27 +246,35 @@ export function pauseId(projection: string): string {
   return `${projection}/pause`
 }
 
-export const collections = {
+const projected = {
   transferTerms: 'transfer_terms',
   transfers: 'transfers',
   callbacks: 'callbacks',
   totals: 'totals',
   transferEvents: 'transfer_events',
   problems: 'problems',
-  checkpoints: 'checkpoints',
-  /** What is asked of projections: tasks and pauses. */
+} as const
+
+/** The collections that projections keep. Each name stands for the build that the projection's pointer names. */
+export const projectedCollections: ReadonlySet<string> = new Set(Object.values(projected))
+
+export const collections = {
+  ...projected,
+  /** The pointers of projections. */
+  pointers: 'projections',
+  /** Tasks and pauses of projections. */
   projectionTasks: 'projection_tasks',
-  /** How far the recovery of payments has come: one document. */
+  /** The progress of payment recovery: one document. */
   paymentRecovery: 'payment_recovery',
-  /** What the holder of the log's tree tells of it. */
+  /** The state of the log's tree, as its holder reports it. */
   integrity: 'integrity',
-  /** Files that people uploaded: in no log, so nothing builds them anew (docs/operating/backup.md). */
+  /** Uploaded files. No log contains them, so they cannot be rebuilt (docs/operating/backup.md). */
   receipts: 'receipts',
 } as const
 
 /**
- * As few as the queries need: each costs every write. Lists are read as ranges of kind and status (see src/queries), of one merchant
- * or of all; a referenceId is found by its trackingId, which derives from it.
+ * As few as the queries need, because each index slows down every write. Lists are read as ranges of kind and status (src/queries), of
+ * one merchant or of all. A referenceId needs no index: its transfer is found by the trackingId, which derives from it.
  */
 export const indexes = {
   transfers: [
@@ -276,39 +294,35 @@ export const indexes = {
   totals: [],
   transferEvents: [],
   problems: [{ key: { openKind: 1 } }],
-  checkpoints: [],
-  projectionTasks: [],
-  paymentRecovery: [],
-  integrity: [],
   receipts: [{ key: { storedAt: 1, _id: 1 } }],
-} as const satisfies { readonly [name in keyof typeof collections]: readonly Index[] }
+} as const satisfies { readonly [name in keyof typeof collections]?: readonly Index[] }
 
 const maxIdStream = 512
 
-/** The name of a stream may be longer than an id; one of ours never is. */
+/** Returns the `_id` of a problem. Foreign stream names can be longer than an `_id`; the service's own names are not. */
 export function problemId(stream: string, revision: number): string {
   return `${stream.slice(0, maxIdStream)}@${revision}`
 }
 
-/** What totals are kept of beside each merchant. */
+/** The owner of the totals over all merchants. */
 export const allMerchants = '*'
 
-/** Lengths of ISO 8601 times: `2026-11-21T14`, `2026-11-21`, `2026-11`. */
+/** The lengths of ISO 8601 prefixes: `2026-11-21T14`, `2026-11-21`, `2026-11`. */
 export const totalPeriods = { hour: 13, day: 10, month: 7 } as const
 
-/** `<merchantId>|<hour, day or month>|…`: those of one merchant and one kind of period are a range of `_id`, in order of time. */
+/** Returns the `_id` of a total. The totals of one merchant and one kind of period are a range of `_id`, ordered by time. */
 export function totalId(merchantId: string, period: string, kind: TransferKind, counted: Counted): string {
-  return `${totalsOf(merchantId, period.length)}${period}|${kind}|${counted}`
+  return `${totalsPrefix(merchantId, period.length)}${period}|${kind}|${counted}`
 }
 
-/** How the ids begin of the totals of periods that are written this long. */
-export function totalsOf(merchantId: string, periodLength: number): string {
+/** Returns what the ids of a merchant's totals start with, for periods of this length. */
+export function totalsPrefix(merchantId: string, periodLength: number): string {
   return `${merchantId}|${periodLength}|`
 }
 
 /**
- * The global order as one number, which SQLite and MongoDB order alike; EventStoreDB's commit positions are bytes of its
- * log, and 2^53 of them are 9 petabytes. @throws RangeError beyond that
+ * Returns a position as one number, which SQLite and MongoDB order alike. EventStoreDB's commit positions are bytes of its log, and 2^53
+ * bytes are 9 petabytes. @throws RangeError above that
  */
 export function sortablePosition(position: { readonly commit: bigint }): number {
   if (position.commit > BigInt(Number.MAX_SAFE_INTEGER))
@@ -318,14 +332,14 @@ export function sortablePosition(position: { readonly commit: bigint }): number 
 
 const positionDigits = 16
 
-/** `<merchantId>|<position, zero-padded>`. */
+/** Returns `<merchantId>|<zero-padded position>`. */
 export function feedId(merchantId: string, position: { readonly commit: bigint }): string {
   return `${merchantId}|${String(sortablePosition(position)).padStart(positionDigits, '0')}`
 }
 
-/** The events of a merchant's feed behind a position, oldest first with {@link feedOrder}; from the start when absent. */
+/** Selects a merchant's events after a position, or all of them; {@link feedOrder} sorts them oldest first. */
 export function feedAfter(merchantId: string, after?: { readonly commit: bigint }): Filter {
-  // '|' is followed by digits only, and '~' sorts behind them all.
+  // Only digits follow '|', and '~' sorts after all of them.
   return { _id: { $gt: after ? feedId(merchantId, after) : `${merchantId}|`, $lt: `${merchantId}|~` } }
 }
 

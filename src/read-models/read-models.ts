@@ -1,6 +1,6 @@
 /**
- * The read-model port: the small subset of MongoDB's Collection API that projections and queries use. The driver's own
- * collections are one implementation; the embedded one compiles the same filters to SQL and throws at what it does not know.
+ * The read-model port: the small subset of MongoDB's Collection API that projections and queries use. One implementation uses the driver's
+ * collections. The embedded one compiles the same filters to SQL and throws on anything it does not support.
  */
 
 export type Scalar = string | number | boolean | null
@@ -19,7 +19,7 @@ export type Condition =
       readonly $exists?: boolean
     }
 
-/** Conditions on indexed fields, and-ed; `$or` takes alternatives. Unindexed fields throw. */
+/** Conditions on indexed fields, all of which must hold; `$or` takes alternatives. A field without an index throws. */
 export type Filter =
   | { readonly [field: string]: Condition }
   | { readonly $or: readonly Filter[] }
@@ -38,7 +38,7 @@ export interface Update {
   readonly $inc?: { readonly [field: string]: number }
 }
 
-/** Names one document; further conditions guard: a write whose guard fails changes nothing, and with upsert never inserts a second one. */
+/** Names one document. Further conditions guard the write: if one fails, nothing changes, and an upsert inserts no second document. */
 export type WriteFilter = { readonly _id: string; readonly [field: string]: Condition }
 
 export type WriteOperation =
@@ -56,63 +56,67 @@ export interface WriteResult {
 }
 
 export interface Index {
-  /** Fields in order; 1 ascending, -1 descending. */
+  /** The fields in order: 1 ascending, -1 descending. */
   readonly key: { readonly [field: string]: 1 | -1 }
-  /** A field of the key that questions served by this index always compare with a value: documents without it may be left out. */
+  /** A field of the key that every query served by this index compares with a value. The index may omit documents without it. */
   readonly having?: string
 }
 
 export interface Collection {
   findOne(filter: Filter, options?: FindOptions): Promise<Document | null>
   find(filter: Filter, options?: FindOptions): Promise<readonly Document[]>
-  /** Of more than `limit` no more are counted, nor looked at. */
+  /** Stops counting at `limit`. */
   countDocuments(filter: Filter, options?: Pick<FindOptions, 'limit'>): Promise<number>
   /**
-   * Unordered. An upsert that meets its own `_id` behind a failed guard counts as not matched. All operations are checked before the
-   * first is applied. @throws DuplicateKeyError when the others are done, ReadModelsUnavailableError, TypeError
+   * Applies the operations unordered. An upsert whose guard fails on an existing `_id` counts as not matched. All operations are checked
+   * before the first one is applied.
+   * @throws DuplicateKeyError after the other operations are applied, ReadModelsUnavailableError, TypeError
    */
   bulkWrite(operations: readonly WriteOperation[]): Promise<WriteResult>
   /**
-   * Writes whole documents, each in the place of what is there: only for who alone writes the collection. In the order of `_id` it is fastest.
-   * Not all or nothing. @throws ReadModelsUnavailableError, TypeError
+   * Writes whole documents over the existing ones. Only for the single writer of a collection. Fastest in the order of `_id`; not atomic.
+   * @throws ReadModelsUnavailableError, TypeError
    */
   put(documents: readonly Document[]): Promise<void>
-  /** The next documents behind an `_id`, in the order of its UTF-8 bytes. Two that are equal byte for byte have the same text. */
+  /** Returns the next documents after an `_id`, ordered by its UTF-8 bytes. Documents that are equal byte for byte have equal texts. */
   texts(after: string | undefined, limit: number): Promise<readonly DocumentText[]>
 }
 
 export interface DocumentText {
   readonly _id: string
-  /** As JSON. */
+  /** The document as JSON. */
   readonly text: string
 }
 
 export interface ReadModels {
+  /** Opens a collection. The name of a projection's collection stands for the build that its pointer names (projection-pointers.ts). */
   collection(name: string): Collection
-  /** Idempotent; needed before a field is filtered or sorted by. */
+  /** Creates missing indexes. A field can only be filtered or sorted by after this. */
   createIndexes(name: string, indexes: readonly Index[]): Promise<void>
-  /** A new collection that is to be filled, and given these indexes by {@link createIndexes} when it is full: that is faster. Idempotent. */
+  /** Creates a collection that gets these indexes from {@link createIndexes} after it is filled, which is faster. Idempotent. */
   createUnfilled(name: string, indexes: readonly Index[]): Promise<void>
-  /** Replaces `to` by `from` in one step, indexes included. */
+  /** Renames a collection and its indexes. @throws TypeError if `from` is missing or `to` exists */
   rename(from: string, to: string): Promise<void>
-  /**
-   * As rename, but what was `to` is `kept` then, in the place of what was called so; `from` and `kept` may be the same. Where a store cannot do
-   * that in one step (MongoDB), `to` is not there for a moment, and {@link repairReplace} finishes what a crash has cut short.
-   */
-  replace(from: string, to: string, kept: string): Promise<void>
-  /** To be called before `to` is used by who may replace it. */
-  repairReplace(to: string, kept: string): Promise<void>
+  /** Drops a collection if it exists. */
   drop(name: string): Promise<void>
   listCollections(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
-/** The read models cannot be reached or written just now. */
+/** The read models cannot be reached or written at present. */
 export class ReadModelsUnavailableError extends Error {
   override readonly name = 'ReadModelsUnavailableError'
 }
 
-/** A document of the same `_id` is there already. */
+/** A document with this `_id` already exists. */
 export class DuplicateKeyError extends Error {
   override readonly name = 'DuplicateKeyError'
+}
+
+/** Returns the `_id` of the document that an operation writes. */
+export function writtenId(operation: WriteOperation): string {
+  if ('insertOne' in operation) return operation.insertOne.document._id
+  if ('replaceOne' in operation) return operation.replaceOne.filter._id
+  if ('updateOne' in operation) return operation.updateOne.filter._id
+  return operation.deleteOne.filter._id
 }

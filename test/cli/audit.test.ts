@@ -8,11 +8,10 @@ import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { readConfiguration } from '../../src/operations/configuration/configuration.js'
 import { openStores } from '../../src/operations/stores/stores.js'
-import { allProjections } from '../../src/projections/all.js'
-import { applyPage } from '../../src/projections/apply-page.js'
-import { Checkpoint } from '../../src/projections/checkpoints.js'
+import { allProjections } from '../../src/projections/all-projections.js'
 import { temporaryDirectory } from '../support/processes.js'
 import { program } from '../support/program.js'
+import { applyServed } from '../support/projected-documents.js'
 import { merchantSettings } from '../support/test-service.js'
 import { cliJson, runCli } from './in-process.js'
 
@@ -41,9 +40,7 @@ async function deposit(referenceId: string): Promise<string> {
 async function project(): Promise<void> {
   for (const projection of allProjections) {
     const page = await store.readAll({ streamPrefixes: projection.streamPrefixes, maxCount: 1_000 })
-    await applyPage(projection, readModels.collection(projection.collection), page)
-    if (page.checkpoint)
-      await new Checkpoint(readModels, projection, 1, clock).reached(page.checkpoint, page.events.at(-1))
+    await applyServed(readModels, projection, page.events, page.checkpoint && { position: page.checkpoint })
   }
 }
 

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import { collections as names, type PointerDocument } from '../../src/read-models/documents.js'
+import { buildName, pointerMaxAgeMs } from '../../src/read-models/projection-pointers.js'
 import {
   type Collection,
   type Document,
@@ -377,54 +380,62 @@ function collections(test: DefineTest): void {
     )
   })
 
-  test('rename replaces the target, indexes included, and the old name is empty', async (t, {
+  test('renames a collection with its indexes, and never over an existing one', async (t, {
     readModels,
     collectionName,
   }) => {
-    const [from, to] = [collectionName(), collectionName()]
+    const [from, to, other] = [collectionName(), collectionName(), collectionName()]
     await readModels.createIndexes(from, [{ key: { fresh: 1 } }])
     await readModels.collection(from).bulkWrite([{ insertOne: { document: { _id: 'new', fresh: 1 } } }])
-    await readModels.collection(to).bulkWrite([{ insertOne: { document: { _id: 'old' } } }])
     await readModels.rename(from, to)
     t.same(await readModels.collection(to).find({ fresh: 1 }), [{ _id: 'new', fresh: 1 }])
-    t.same(await readModels.collection(from).find({}), [])
-    const names = await readModels.listCollections()
-    t.notOk(names.includes(from))
-    t.ok(names.includes(to))
     t.same(await readModels.collection(to).find({}, { sort: { fresh: 1 } }), [{ _id: 'new', fresh: 1 }])
-    await t.rejects(readModels.rename(from, to), 'there is nothing under the old name')
+    t.same(await readModels.collection(from).find({}), [])
+    const listed = await readModels.listCollections()
+    t.notOk(listed.includes(from))
+    t.ok(listed.includes(to))
+    await t.rejects(readModels.rename(from, other), TypeError, 'the old name is missing')
+    await readModels.collection(other).bulkWrite([{ insertOne: { document: { _id: 'other' } } }])
+    await t.rejects(readModels.rename(to, other), TypeError, 'the new name exists')
+    t.same(await readModels.collection(other).find({}), [{ _id: 'other' }])
   })
 
-  test('replace keeps what was replaced, indexes included, and the two can change places again', async (t, {
-    readModels,
-    collectionName,
-  }) => {
-    const [from, to, kept] = [collectionName(), collectionName(), collectionName()]
-    const fill = async (name: string, _id: string) => {
-      await readModels.createIndexes(name, [{ key: { fresh: 1 } }])
-      await readModels.collection(name).bulkWrite([{ insertOne: { document: { _id, fresh: 1 } } }])
+  test('resolves the name of a projected collection to the build that its pointer names', async (t, { readModels }) => {
+    const name = names.totals
+    t.same(await readModels.collection(name).find({}), [], 'nothing is built')
+    const point = (collection: string) => {
+      const build = { collection, version: 1, progress: {}, at: '2026-11-22T10:00:00.000Z' }
+      const replacement: PointerDocument = { _id: name, served: build, leaseToken: 1, updatedAt: build.at }
+      const pointers = readModels.collection(names.pointers)
+      return pointers.bulkWrite([{ replaceOne: { filter: { _id: name }, replacement, upsert: true } }])
     }
-    const found = (name: string) => readModels.collection(name).find({})
-    await fill(from, 'first')
-    await readModels.replace(from, to, kept)
-    t.same([await found(to), await found(kept)], [[{ _id: 'first', fresh: 1 }], []], 'there was none')
-    await fill(from, 'second')
-    await readModels.replace(from, to, kept)
-    await fill(from, 'third')
-    await readModels.replace(from, to, kept)
-    t.same(await readModels.collection(to).find({ fresh: 1 }), [{ _id: 'third', fresh: 1 }])
-    t.same(await readModels.collection(kept).find({ fresh: 1 }), [{ _id: 'second', fresh: 1 }], 'of one step before')
-    await readModels.replace(kept, to, kept)
-    t.same(await found(to), [{ _id: 'second', fresh: 1 }])
-    t.same(await found(kept), [{ _id: 'third', fresh: 1 }])
-    await t.rejects(readModels.replace(from, to, kept), TypeError, 'there is nothing under the name')
-    await readModels.repairReplace(to, kept)
-    t.same(
-      (await readModels.listCollections()).filter((name) => [from, to, kept].includes(name)).sort(),
-      [to, kept].sort(),
-    )
-    const left = (await readModels.listCollections()).filter((name) => name.startsWith(to) && name !== to)
-    t.same(left, [])
+    const builds = ['a', 'b'].map((id) => buildName(name, 1, id))
+    for (const build of builds) await readModels.collection(build).put([{ _id: build }])
+    const reader = readModels.collection(name)
+    const found = async () => (await reader.find({})).map(({ _id }) => _id)
+    for (const build of builds) {
+      await point(build)
+      const deadlineMs = performance.now() + 2 * pointerMaxAgeMs
+      while (!(await found()).includes(build) && performance.now() < deadlineMs) await setImmediate()
+      t.same(await found(), [build], 'within the time limit')
+      t.same(await reader.findOne({ _id: build }), { _id: build })
+      t.equal(await reader.countDocuments({}), 1)
+    }
+    await reader.put([{ _id: 'written' }])
+    t.same((await readModels.collection(builds[1]!).findOne({ _id: 'written' }))?._id, 'written')
+    for (const used of [...builds, names.pointers]) await readModels.drop(used)
+  })
+
+  test('finds the first build of a projection as soon as it is served', async (t, { readModels }) => {
+    const { transfers, pointers } = names
+    t.same(await readModels.collection(transfers).find({}), [])
+    const build = buildName(transfers, 1, 'first')
+    await readModels.collection(build).put([{ _id: 'a' }])
+    const served = { collection: build, version: 1, progress: {}, at: '' }
+    const document: PointerDocument = { _id: transfers, served, leaseToken: 1, updatedAt: '' }
+    await readModels.collection(pointers).put([document])
+    t.same(await readModels.collection(transfers).find({}), [{ _id: 'a' }])
+    for (const used of [build, pointers]) await readModels.drop(used)
   })
 
   test('a collection that is filled before it has its indexes is found by them', async (t, {

@@ -8,10 +8,10 @@ import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import type { Append } from '../../src/event-store/event-store.js'
 import { uuidV5 } from '../../src/kernel/uuid.js'
-import { allProjections } from '../../src/projections/all.js'
+import { allProjections } from '../../src/projections/all-projections.js'
+import { readPointer } from '../../src/projections/projection-pointer.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
-import { previousName } from '../../src/projections/rebuild/build.js'
-import { Tasks } from '../../src/projections/tasks/tasks.js'
+import { ProjectionTasks } from '../../src/projections/tasks/projection-tasks.js'
 import type { Collection } from '../../src/read-models/read-models.js'
 import { type TestStores, testStores, until } from '../projections/stores.js'
 
@@ -144,8 +144,8 @@ async function differences(a: Collection, b: Collection): Promise<{ count: numbe
 }
 
 async function askAll(t: Test, stores: TestStores): Promise<() => Promise<boolean>> {
-  const tasks = new Tasks(stores.readModels, stores.clock)
-  for (const { name } of allProjections) await tasks.ask(name, { what: 'rebuild', by: 'test' })
+  const tasks = new ProjectionTasks(stores.readModels, stores.clock)
+  for (const { name } of allProjections) await tasks.request(name, { what: 'rebuild', by: 'test' })
   return async () => {
     const found = await Promise.all(allProjections.map(({ name }) => tasks.find(name)))
     for (const task of found) if (task?.state === 'failed' || task?.reason) t.fail(JSON.stringify(task))
@@ -183,13 +183,15 @@ t.test(
     tell(`rebuilt beside, compared and switched, killed ${rebuilt} times`)
     t.ok(built + served + rebuilt >= 3, `${built} + ${served} + ${rebuilt} kills`)
     for (const projection of allProjections) {
-      const [now, before] = [projection.collection, previousName(projection)].map((name) => readModels.collection(name))
+      const { served, previous } = (await readPointer(readModels, projection.name))!
+      const [now, before] = [served, previous!].map(({ collection }) => readModels.collection(collection))
       const { count, differing } = await differences(now!, before!)
       t.same(differing, [], `${count} documents of ${projection.name}`)
       if (projection.name === 'transfers') t.equal(count, transfers)
     }
     tell('compared')
     await until(async () => (await projectionStatus(stores)).every(({ state }) => state === 'current'))
-    t.notOk((await readModels.listCollections()).some((name) => name.includes('__rebuild_')))
+    const builds = (await readModels.listCollections()).filter((name) => name.includes('@'))
+    t.equal(builds.length, 2 * allProjections.length, 'only the served and the previous builds are left')
   },
 )

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { startExpiry } from '../../src/processes/expiry.js'
-import { startProjections } from '../../src/projections/start.js'
+import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 

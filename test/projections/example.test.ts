@@ -3,10 +3,10 @@ import t from 'tap'
 import { streamPrefix } from '../../src/domain/streams.js'
 import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventProjection, foldedDocuments, type Projection } from '../../src/projections/projection.js'
-import { builtName } from '../../src/projections/rebuild/build.js'
-import { startProjections } from '../../src/projections/start.js'
-import { type Asked, Tasks } from '../../src/projections/tasks/tasks.js'
-import { watchTasks } from '../../src/projections/tasks/watch.js'
+import { readPointer } from '../../src/projections/projection-pointer.js'
+import { startProjections } from '../../src/projections/start-projections.js'
+import { ProjectionTasks, type TaskRequest } from '../../src/projections/tasks/projection-tasks.js'
+import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
 import { sortablePosition } from '../../src/read-models/documents.js'
 import type { Document } from '../../src/read-models/read-models.js'
 import { type TestStores, testStores, until } from './stores.js'
@@ -26,9 +26,9 @@ const parkedByMerchant: EventProjection = {
   collection: 'parked_by_merchant',
   indexes: [],
   ...foldedDocuments<BacklogDocument, 'position'>({
-    upTo: 'position',
+    progressField: 'position',
     idsOf: ({ event }) => (event.type === 'CallbackParked' ? [event.data.merchantId] : []),
-    begins: () => false,
+    isFirst: () => false,
     next: (before, { position }, id) => ({
       _id: id,
       parked: (before?.parked ?? 0) + 1,
@@ -48,37 +48,42 @@ async function park({ store, clock }: TestStores, trackingId: string): Promise<v
   await store.append(`callback-${trackingId}`, 'no_stream', [encodeEvent({ type: 'CallbackParked', data }, metadata)])
 }
 
-t.test('the example of the guide, from the file to the switch and back', async (t) => {
+t.test('the example of the guide is built, verified, switched and rolled back', async (t) => {
   const page = readFileSync('docs/operating/projections.md', 'utf8')
   const source = readFileSync('test/projections/example.test.ts', 'utf8')
   const [, shown] = /```ts\n([^`]+)```/.exec(page)!
-  t.equal(/\/\/ begin\n([\s\S]+?)\/\/ end\n/.exec(source)![1], shown, 'the guide shows what is run here')
+  t.equal(/\/\/ begin\n([\s\S]+?)\/\/ end\n/.exec(source)![1], shown, 'the guide shows this code')
 
   const stores = await testStores(t)
-  const documents = stores.readModels.collection(parkedByMerchant.collection)
+  const parked = async () => {
+    const pointer = await readPointer(stores.readModels, parkedByMerchant.name)
+    const documents = pointer && stores.readModels.collection(pointer.served.collection)
+    return (await documents?.findOne({ _id: merchantId }))?.parked
+  }
   for (const n of [1, 2]) await park(stores, `0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b1${n}`)
   const first = startProjections(stores, [parkedByMerchant])
-  await until(async () => (await documents.findOne({ _id: merchantId }))?.parked === 2)
+  await until(async () => (await parked()) === 2)
   await first.stop()
 
   const next: Projection = { ...parkedByMerchant, version: 2 }
-  const outcome = async (asked: Pick<Asked, 'what' | 'keep'>) => {
-    const tasks = new Tasks(stores.readModels, stores.clock)
-    const { task } = await tasks.ask(next.name, { by: 'cli:ada', ...asked })
+  const outcome = async (asked: Pick<TaskRequest, 'what' | 'keep'>) => {
+    const tasks = new ProjectionTasks(stores.readModels, stores.clock)
+    const { task } = await tasks.request(next.name, { by: 'cli:ada', ...asked })
     let last: object | null | undefined
     for await (const watched of watchTasks(stores, [task], new AbortController().signal, [next])) {
       last = watched.get(next.name)
     }
     return last
   }
-  t.match(await outcome({ what: 'rebuild' }), { state: 'done' }, 'of another version: not compared')
+  t.match(await outcome({ what: 'rebuild' }), { state: 'done' }, 'another version is not compared')
   await park(stores, '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b13')
   t.match(await outcome({ what: 'verify' }), { state: 'done', comparison: { differing: 0 } })
   t.match(await outcome({ what: 'rebuild', keep: true }), { state: 'done', comparison: { differing: 0 } })
-  t.ok((await stores.readModels.listCollections()).includes(builtName(next)))
+  const { built } = (await readPointer(stores.readModels, next.name))!
+  t.match(built, { version: 2, comparison: { differing: 0 } })
   t.match(await outcome({ what: 'switch' }), { state: 'done' })
   t.match(await outcome({ what: 'rollback' }), { state: 'done' })
   const second = startProjections(stores, [next])
-  await until(async () => (await documents.findOne({ _id: merchantId }))?.parked === 3)
+  await until(async () => (await parked()) === 3)
   await second.stop()
 })

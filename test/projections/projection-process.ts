@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { startProjections } from '../../src/projections/start.js'
+import { startProjections } from '../../src/projections/start-projections.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { openTestReadModels } from '../support/read-models.js'
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import type { Page, RecordedEvent } from '../../src/event-store/event-store.js'
-import { allProjections } from '../../src/projections/all.js'
-import { applyPage } from '../../src/projections/apply-page.js'
+import type { RecordedEvent } from '../../src/event-store/event-store.js'
+import { allProjections } from '../../src/projections/all-projections.js'
 import type { Collection, ReadModels } from '../../src/read-models/read-models.js'
 import { expectedDocuments, storedDocuments } from '../support/expected-documents.js'
+import { applyTo } from '../support/projected-documents.js'
 import { logOf, steps } from '../support/random-log.js'
 
 /** How the log is handed over: in which pieces, how far each goes back, and where a write stops half-way. */
@@ -34,9 +34,9 @@ export function repetitionContract(t: Test, readModels: ReadModels, runs: number
               projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)),
             )
             const collection = readModels.collection(projection.collection)
-            for (const { page, written } of cut(events, pieces)) {
+            for (const { part, written } of cut(events, pieces)) {
               const target = written === undefined ? collection : halfWritten(collection, written)
-              await applyPage(projection, target, page).catch((error) => {
+              await applyTo(target, projection, part).catch((error) => {
                 if (!(error instanceof Crash)) throw error
               })
             }
@@ -60,9 +60,9 @@ export function repetitionContract(t: Test, readModels: ReadModels, runs: number
           const collection = readModels.collection(projection.collection)
           const late: (() => Promise<unknown>)[] = []
           const start = from % (events.length + 1)
-          await applyPage(projection, collection, pageOf(events.slice(0, start)))
-          await applyPage(projection, delayed(collection, late), pageOf(events.slice(start, start + size)))
-          await applyPage(projection, collection, pageOf(events.slice(start)))
+          await applyTo(collection, projection, events.slice(0, start))
+          await applyTo(delayed(collection, late), projection, events.slice(start, start + size))
+          await applyTo(collection, projection, events.slice(start))
           for (const write of late) await write()
         }
         t.strictSame(await storedDocuments(readModels), expectedDocuments(log))
@@ -77,10 +77,6 @@ async function empty(readModels: ReadModels): Promise<void> {
     await readModels.drop(collection)
     await readModels.createIndexes(collection, indexes)
   }
-}
-
-function pageOf(events: readonly RecordedEvent[]): Page {
-  return { events, atEnd: true }
 }
 
 class Crash extends Error {}
@@ -116,14 +112,14 @@ function cut(
   events: readonly RecordedEvent[],
   pieces: readonly { size: number; back: number; written?: number | undefined }[],
 ) {
-  const pages: { page: Page; written: number | undefined }[] = []
+  const parts: { part: readonly RecordedEvent[]; written: number | undefined }[] = []
   let reached = 0
   for (const { size, back, written } of pieces) {
     const from = Math.max(0, reached - back)
-    pages.push({ page: pageOf(events.slice(from, from + size)), written })
+    parts.push({ part: events.slice(from, from + size), written })
     // What was cut short is not checkpointed.
     if (written === undefined) reached = Math.max(reached, Math.min(from + size, events.length))
   }
-  pages.push({ page: pageOf(events.slice(reached)), written: undefined })
-  return pages
+  parts.push({ part: events.slice(reached), written: undefined })
+  return parts
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { readCheckpoint } from '../../src/projections/checkpoints.js'
-import { projectionLags } from '../../src/projections/lags.js'
-import { projectionStatus } from '../../src/projections/projection-status.js'
-import { ProjectionRunner } from '../../src/projections/runner.js'
-import { startProjections } from '../../src/projections/start.js'
+import { readPointer } from '../../src/projections/projection-pointer.js'
+import { ProjectionRunner } from '../../src/projections/projection-runner.js'
+import { projectionLags, projectionStatus } from '../../src/projections/projection-status.js'
+import { startProjections } from '../../src/projections/start-projections.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
+import { collections } from '../../src/read-models/documents.js'
 import { ReadModelsUnavailableError } from '../../src/read-models/read-models.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { aroundWrites, testStores, until } from './stores.js'
@@ -68,8 +68,8 @@ t.test('a checkpoint is never ahead of the documents', async (t) => {
   let checked = 0
   const readModels = aroundWrites(stores.readModels, async (collection, write) => {
     const result = await write()
-    if (collection !== 'checkpoints') return result
-    const position = (await readCheckpoint(stores.readModels, 'transfers'))?.position ?? '0'
+    if (collection !== collections.pointers) return result
+    const position = (await readPointer(stores.readModels, 'transfers'))?.served.progress.position ?? '0'
     const covered = (await wholeLog(stores.store)).filter((event) => Number(event.position.commit) <= Number(position))
     const { transfers } = await storedDocuments(stores.readModels)
     t.strictSame(transfers, expectedDocuments(covered).transfers)
@@ -94,7 +94,7 @@ t.test('an event that cannot be decoded stops its projection there, loudly, and 
   const before = await wholeLog(stores.store)
   await stores.work(3)
   const running = startProjections(stores, [transfersProjection])
-  await until(async () => (await readCheckpoint(stores.readModels, 'transfers'))?.failure !== undefined)
+  await until(async () => (await readPointer(stores.readModels, 'transfers'))?.failure !== undefined)
   const status = (await projectionStatus(stores)).find(({ name }) => name === 'transfers')
   t.match(status, {
     state: 'failed',
@@ -148,11 +148,11 @@ t.test('a holder whose lease was taken ends at its next checkpoint and turns not
   const current = new ProjectionRunner(stores, transfersProjection, { token: 2, signal: stopping.signal }).run()
   await stores.work(5)
   await stores.caughtUp(['transfers'])
-  await until(async () => (await readCheckpoint(stores.readModels, 'transfers'))?.leaseToken === 2)
+  await until(async () => (await readPointer(stores.readModels, 'transfers'))?.leaseToken === 2)
   await stores.work(5)
   await late
   await stores.caughtUp(['transfers'])
-  t.equal((await readCheckpoint(stores.readModels, 'transfers'))?.leaseToken, 2)
+  t.equal((await readPointer(stores.readModels, 'transfers'))?.leaseToken, 2)
   stopping.abort()
   await current
 })
@@ -185,7 +185,8 @@ t.test('a collection that was dropped is built anew at the start', async (t) => 
   const first = startProjections(stores, [transfersProjection])
   await stores.caughtUp(['transfers'])
   await first.stop()
-  await stores.readModels.drop('transfers')
+  const { served } = (await readPointer(stores.readModels, 'transfers'))!
+  await stores.readModels.drop(served.collection)
   const second = startProjections(stores, [transfersProjection])
   await until(async () => (await stores.readModels.collection('transfers').countDocuments({})) === 10)
   const { transfers } = await storedDocuments(stores.readModels)

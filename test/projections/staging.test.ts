@@ -53,9 +53,9 @@ t.test('whatever is staged in whatever lots, and wherever it is killed, what cam
       }
       for (const [lot, ids] of all.entries()) {
         await untilDone(() => staging.add(documentsOf(ids, lot)))
-        if (lot === settlesAt) await untilDone(() => staging.settle())
+        if (lot === settlesAt) await untilDone(() => staging.merge())
       }
-      await untilDone(() => staging.settle())
+      await untilDone(() => staging.merge())
       t.strictSame(
         await stored(readModels),
         [...expected.values()].sort((a, b) => (a._id < b._id ? -1 : 1)),
@@ -77,7 +77,7 @@ t.test('runs that lie beside each other, so that one step of the merge has more 
         run,
       ),
     )
-  await staging.settle()
+  await staging.merge()
   t.strictSame(
     (await stored(readModels)).map(({ _id }) => Number(_id)),
     Array.from({ length: runs * each }, (_, n) => n),
@@ -89,7 +89,7 @@ t.test('more runs than are merged at once are merged in between', async (t) => {
   const staging = new Staging(readModels, 'sorted', goOn)
   for (let n = 0; n < 260; n++) await staging.add([{ _id: `${(n * 7) % 260}`.padStart(3, '0') }])
   t.equal((await stored(readModels)).length, 250)
-  await staging.settle()
+  await staging.merge()
   t.strictSame(
     (await stored(readModels)).map(({ _id }) => Number(_id)),
     Array.from({ length: 260 }, (_, n) => n),
@@ -101,9 +101,9 @@ t.test('whoever may not go on stops in the middle, and whoever does comes to the
   const documents = Array.from({ length: 6_000 }, (_, n) => ({ _id: String(n).padStart(5, '0') }))
   const cancelled = new Staging(readModels, 'sorted', () => Promise.reject(new Error('cancelled')))
   await cancelled.add(documents)
-  await t.rejects(cancelled.settle(), /cancelled/)
+  await t.rejects(cancelled.merge(), /cancelled/)
   t.ok((await stored(readModels)).length < documents.length)
-  await new Staging(readModels, 'sorted', goOn).settle()
+  await new Staging(readModels, 'sorted', goOn).merge()
   t.strictSame(await stored(readModels), documents)
 })
 

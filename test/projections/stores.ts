@@ -5,9 +5,9 @@ import type { Test } from 'tap'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { MerchantSettings } from '../../src/domain/merchant/merchant-events.js'
 import { formatPosition } from '../../src/event-store/event-store.js'
-import { allProjections } from '../../src/projections/all.js'
-import { readCheckpoint } from '../../src/projections/checkpoints.js'
-import type { RunnerDependencies } from '../../src/projections/runner.js'
+import { allProjections } from '../../src/projections/all-projections.js'
+import { readPointer } from '../../src/projections/projection-pointer.js'
+import type { RunnerDependencies } from '../../src/projections/projection-runner.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { wholeLog } from '../support/expected-documents.js'
@@ -62,7 +62,7 @@ export async function testStores(t: Test, directory = tempDirectory(t)): Promise
         const last = log.filter(({ stream }) => streamPrefixes.some((prefix) => stream.startsWith(prefix))).at(-1)
         if (!last || !names.includes(name)) continue
         await until(async () => {
-          const position = (await readCheckpoint(readModels, name))?.position
+          const position = (await readPointer(readModels, name))?.served.progress.position
           return position !== undefined && Number(position) >= Number(formatPosition(last.position))
         })
       }
@@ -95,8 +95,6 @@ export function aroundWrites(
     createIndexes: (name, indexes) => readModels.createIndexes(name, indexes),
     createUnfilled: (name, indexes) => readModels.createUnfilled(name, indexes),
     rename: (from, to) => readModels.rename(from, to),
-    replace: (from, to, kept) => readModels.replace(from, to, kept),
-    repairReplace: (to, kept) => readModels.repairReplace(to, kept),
     drop: (name) => readModels.drop(name),
     listCollections: () => readModels.listCollections(),
     close: () => readModels.close(),

@@ -5,11 +5,11 @@ import { evolve, initialState, isTerminal, type TransferState } from '../../src/
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
 import type { RecordedEvent } from '../../src/event-store/event-store.js'
-import { applyPage } from '../../src/projections/apply-page.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
 import { bucketsOf, countOpen, oldestPending, timeToCompletion } from '../../src/queries/overview.js'
 import { type StatementLine, statementOf } from '../../src/queries/statement.js'
+import { applyTo } from '../support/projected-documents.js'
 import { logOf, type Step, steps } from '../support/random-log.js'
 import { openTestReadModels, removeTestReadModels, withSlowReadModels } from '../support/read-models.js'
 
@@ -39,7 +39,7 @@ async function project(log: readonly RecordedEvent[]): Promise<readonly Transfer
   for (const projection of [totalsProjection, transfersProjection]) {
     await readModels.drop(projection.collection)
     await readModels.createIndexes(projection.collection, projection.indexes)
-    await applyPage(projection, readModels.collection(projection.collection), { events: log, atEnd: true })
+    await applyTo(readModels.collection(projection.collection), projection, log)
   }
   return log.map((recorded) => decodeEvent(recorded) as TransferEvent)
 }

@@ -266,8 +266,6 @@ function goingOn(own: ReadModels, id: string, states: string[]): ReadModels {
     createIndexes: (name, indexes) => own.createIndexes(name, indexes),
     createUnfilled: (name, indexes) => own.createUnfilled(name, indexes),
     rename: (from, to) => own.rename(from, to),
-    replace: (from, to, kept) => own.replace(from, to, kept),
-    repairReplace: (to, kept) => own.repairReplace(to, kept),
     drop: (name) => own.drop(name),
     listCollections: () => own.listCollections(),
     close: () => own.close(),

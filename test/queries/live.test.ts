@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StoreUnavailableError } from '../../src/event-store/event-store.js'
-import { startProjections } from '../../src/projections/start.js'
+import { startProjections } from '../../src/projections/start-projections.js'
 import { type LiveNews, LiveView, type LiveWatcher } from '../../src/queries/live-changes.js'
 import { createDeposit, type TestStores, testStores, until } from '../projections/stores.js'
 

@@ -25,7 +25,7 @@ import { createSecurityLog } from '../../src/operations/logging/security-log-wri
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { sealing } from '../../src/privacy/sealing-store.js'
-import { startProjections } from '../../src/projections/start.js'
+import { startProjections } from '../../src/projections/start-projections.js'
 import type { ReadModels } from '../../src/read-models/read-models.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { createPasswords } from '../../src/security/passwords.js'

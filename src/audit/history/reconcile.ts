@@ -3,13 +3,12 @@ import {
   type EventStore,
   formatPosition,
   type Position,
-  parsePosition,
   type RecordedEvent,
 } from '../../event-store/event-store.js'
-import { applyEvents } from '../../projections/apply-page.js'
-import { isOfThisLog, readCheckpoint } from '../../projections/checkpoints.js'
-import { type Projection, ProjectionError, type Target } from '../../projections/projection.js'
-import type { Collection, ReadModels, WriteOperation } from '../../read-models/read-models.js'
+import { applyEvents, type ProjectionTarget } from '../../projections/apply-events.js'
+import { type Projection, ProjectionError } from '../../projections/projection.js'
+import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
+import { type Collection, type ReadModels, writtenId } from '../../read-models/read-models.js'
 import { Comparison, type Difference } from './comparison.js'
 import { walk } from './walk.js'
 
@@ -73,13 +72,13 @@ type Events = readonly RecordedEvent[]
 /** The documents of one projection, made anew. */
 class Replay {
   readonly #documents: Collection
-  readonly #target: Target = {
+  readonly #target: ProjectionTarget = {
     byIds: async (ids) => {
       const found = await this.#documents.find({ _id: { $in: ids } })
       return new Map(found.map((document) => [document._id, document]))
     },
     write: async (operations) => {
-      this.#touched = operations.map(idOf)
+      this.#touched = operations.map(writtenId)
       await this.#documents.bulkWrite(operations)
     },
   }
@@ -90,22 +89,24 @@ class Replay {
     private readonly options: ReconcileOptions,
     private readonly projection: Projection,
     readonly checkpoint: Position | undefined,
+    private readonly live: Collection,
     private problem: string | null,
   ) {
     this.#documents = options.fresh.collection(projection.collection)
   }
 
   static async of(projection: Projection, options: ReconcileOptions): Promise<Replay> {
-    const stored = await readCheckpoint(options.live, projection.name)
-    if (!stored?.lastEvent || stored.position === undefined) return new Replay(options, projection, undefined, null)
-    const position = parsePosition(stored.position)
+    const { served } = (await readPointer(options.live, projection.name)) ?? {}
+    const live = options.live.collection(served?.collection ?? projection.collection)
+    const checkpoint = served && resumePosition(served.progress)
+    if (!served || !checkpoint) return new Replay(options, projection, undefined, live, null)
     const problem =
-      stored.version !== projection.version
-        ? `built by version ${stored.version} of the projection; this program has version ${projection.version}`
-        : (await isOfThisLog(options.store, stored))
+      served.version !== projection.version
+        ? `built by version ${served.version} of the projection; this program has version ${projection.version}`
+        : (await isOfThisLog(options.store, served.progress))
           ? null
           : 'built from another log, or from another state of this one'
-    return new Replay(options, projection, problem === null ? position : undefined, problem)
+    return new Replay(options, projection, problem === null ? checkpoint : undefined, live, problem)
   }
 
   /** Those of a page that the live documents have applied. */
@@ -118,13 +119,12 @@ class Replay {
   }
 
   async result(): Promise<Reconciled> {
-    const { live } = this.options
-    const { name, collection } = this.projection
+    const { name } = this.projection
     const shared = { projection: name, comparedAt: this.checkpoint ? formatPosition(this.checkpoint) : null }
     if (this.problem !== null) {
       return { ...shared, documents: 0, problem: this.problem, differences: [], more: false }
     }
-    const comparison = await Comparison.of(live.collection(collection), this.#documents)
+    const comparison = await Comparison.of(this.live, this.#documents)
     if (comparison.isOpen) await this.#followLive(comparison)
     return { ...shared, problem: null, ...comparison.result() }
   }
@@ -158,11 +158,4 @@ class Replay {
       return error.message
     }
   }
-}
-
-function idOf(operation: WriteOperation): string {
-  if ('insertOne' in operation) return operation.insertOne.document._id
-  if ('updateOne' in operation) return operation.updateOne.filter._id
-  if ('replaceOne' in operation) return operation.replaceOne.filter._id
-  return operation.deleteOne.filter._id
 }

@@ -1,7 +1,7 @@
 import { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import { UserDirectory } from '../../commands/user/user-directory.js'
 import type { Check } from '../../http/dashboard/operations/operations-api.js'
-import { type CheckpointDocument, collections } from '../../read-models/documents.js'
+import { collections, type PointerDocument } from '../../read-models/documents.js'
 import { listNodes, type Node } from '../../read-models/nodes.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import { type Configuration, type ConfigurationError, readConfiguration } from '../configuration/configuration.js'
@@ -122,8 +122,8 @@ function leaseCheck(nodes: readonly Node[]): Check {
 }
 
 async function newestEventMs(readModels: ReadModels): Promise<number | null> {
-  const stored = (await readModels.collection(collections.checkpoints).find({})) as readonly CheckpointDocument[]
-  const times = stored.flatMap(({ lastEventAtMs }) => lastEventAtMs ?? [])
+  const stored = (await readModels.collection(collections.pointers).find({})) as readonly PointerDocument[]
+  const times = stored.flatMap(({ served }) => served.progress.lastEvent?.recordedAtMs ?? [])
   return times.length === 0 ? null : Math.max(...times)
 }
 

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
 import type { CustomerKeys } from '../../privacy/customer-keys.js'
-import { allProjections } from '../../projections/all.js'
-import { projectionLags } from '../../projections/lags.js'
-import { builtName, previousName } from '../../projections/rebuild/build.js'
-import { startProjections } from '../../projections/start.js'
+import { allProjections } from '../../projections/all-projections.js'
+import { readPointer } from '../../projections/projection-pointer.js'
+import { projectionLags } from '../../projections/projection-status.js'
+import { startProjections } from '../../projections/start-projections.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { Configuration } from '../configuration/configuration.js'
 import { createLogger } from '../logging/logger.js'
@@ -49,8 +49,10 @@ export async function compactForgotten(
   { readModels: location }: Configuration,
   { customerKeys, readModels }: { readonly customerKeys: CustomerKeys; readonly readModels: ReadModels },
 ): Promise<void> {
-  const aside = allProjections.flatMap((projection) => [previousName(projection), builtName(projection)])
-  for (const name of aside) await readModels.drop(name)
+  for (const { name } of allProjections) {
+    const { built, previous } = (await readPointer(readModels, name)) ?? {}
+    for (const build of [built, previous]) if (build) await readModels.drop(build.collection)
+  }
   await customerKeys.compact()
   if (location.engine !== 'embedded') return
   const { compactEmbeddedReadModels } = await import('../../read-models/embedded/compact.js')

@@ -1,208 +1,168 @@
-import { streamKind } from '../../domain/streams.js'
-import {
-  comparePositions,
-  type EventStore,
-  type Page,
-  type Position,
-  type RecordedEvent,
-} from '../../event-store/event-store.js'
-import type { Place } from '../../read-models/documents.js'
+import { comparePositions, type Page, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import type { Progress } from '../../read-models/documents.js'
 import type { Lease } from '../../read-models/leases.js'
-import type { ReadModels } from '../../read-models/read-models.js'
-import { applyEvents } from '../apply-page.js'
-import { LeaseLostError, placeAfter, positionOf } from '../checkpoints.js'
+import { type ReadModels, writtenId } from '../../read-models/read-models.js'
+import { applyEvents, type ProjectionTarget } from '../apply-events.js'
 import type { Projection } from '../projection.js'
-import { BufferedDocuments } from './buffered-documents.js'
-import { Staging, stagedName } from './staging.js'
+import { LeaseLostError, progressAfter, resumePosition } from '../projection-pointer.js'
 
-const tellEveryMs = 1_000
-/** How often what was done is made durable: so much is done again after a kill. */
+const reportEveryMs = 1_000
+/** A killed build repeats at most this much work. */
 const flushEveryMs = 3_000
-/** Above so many documents an index is kept while they come: to make one holds the lock of all writers for a second in a million documents. */
-const indexedLaterMax = 1_000_000
+/** Above this size, indexes are kept while documents are written: creating one locks out all writers for a second per million documents. */
+const maxUnindexed = 1_000_000
 
-export interface BuildDependencies {
-  readonly store: EventStore
+export interface BuildTarget extends ProjectionTarget {
+  /** Makes the written documents durable. */
+  flush?(): Promise<void>
+  /** Puts all documents into their collection, where later flushes put theirs as well. */
+  finish?(): Promise<void>
+}
+
+export interface BuildOptions {
   readonly readModels: ReadModels
   readonly projection: Projection
   readonly lease: Lease
-  /** Where the documents are, and how far they are. */
   readonly collection: string
-  readonly place: Place
-  /** How far they are to come, as it is now; undefined before the first event. */
+  readonly target: BuildTarget
+  readonly progress: Progress
+  /** Returns the position to reach, which can still move; `undefined` before the first event. */
   readonly limit: () => Position | 'end' | undefined
-  /** Told now and then; `written`: up to where everything is. What it throws ends the build. */
-  readonly onProgress: (progress: BuildProgress) => Promise<void>
+  /** Called regularly. An error ends the build. */
+  readonly onProgress: (build: Build) => Promise<void>
 }
 
-export interface BuildProgress {
-  readonly place: Place
-  readonly written: Place
-  readonly eventsPerSecond: number
-}
-
-/** Documents of a projection in a collection of their own, on their way through the log. */
+/** Brings one build of a projection's documents forward through the log. */
 export class Build {
-  readonly #documents: BufferedDocuments
-  readonly #kinds: ReadonlySet<string | undefined>
-  /** How names begin that say more than the kind. */
-  readonly #prefixes: readonly string[]
-  #place: Place
+  readonly #target: ProjectionTarget
+  #progress: Progress
+  #durable: Progress
   #position: Position | undefined
   #events = 0
-  #documentsPut = 0
   #isIndexed = false
-  readonly #beganAtMs = performance.now()
-  #toldAtMs = this.#beganAtMs
-  #flushedAtMs = this.#beganAtMs
-  #written: Place
+  #touched: Set<string> | undefined
+  readonly #startedAtMs = performance.now()
+  #reportedAtMs = this.#startedAtMs
+  #flushedAtMs = this.#startedAtMs
 
-  constructor(private readonly deps: BuildDependencies) {
-    const { readModels, collection, projection, place } = deps
-    const { areSortedFirst = false } = projection
-    const staging = areSortedFirst ? new Staging(readModels, collection, () => this.#goOn()) : undefined
-    const areNeededAgain = 'needs' in projection && !areSortedFirst
-    this.#documents = new BufferedDocuments(readModels.collection(collection), areNeededAgain, staging)
-    this.#kinds = new Set(projection.streamPrefixes)
-    this.#prefixes = projection.streamPrefixes.filter((prefix) => streamKind(prefix) !== prefix)
-    this.#place = place
-    this.#written = place
-    this.#position = positionOf(place)
+  constructor(private readonly options: BuildOptions) {
+    const { target, progress } = options
+    this.#target = {
+      byIds: (ids) => target.byIds(ids),
+      write: (operations) => {
+        for (const operation of this.#touched ? operations : []) this.#touched?.add(writtenId(operation))
+        return target.write(operations)
+      },
+    }
+    this.#progress = progress
+    this.#durable = progress
+    this.#position = resumePosition(progress)
   }
 
-  get place(): Place {
-    return this.#place
+  get collection(): string {
+    return this.options.collection
+  }
+
+  get streamPrefixes(): readonly string[] {
+    return this.options.projection.streamPrefixes
+  }
+
+  get progress(): Progress {
+    return this.#progress
+  }
+
+  /** The progress of the documents that a crash cannot lose. */
+  get durable(): Progress {
+    return this.#durable
   }
 
   get position(): Position | undefined {
     return this.#position
   }
 
-  get projection(): Projection {
-    return this.deps.projection
+  get eventsPerSecond(): number {
+    return Math.round((this.#events * 1_000) / Math.max(1, performance.now() - this.#startedAtMs))
   }
 
-  get collection(): string {
-    return this.deps.collection
-  }
-
-  get documents(): BufferedDocuments {
-    return this.#documents
-  }
-
-  /** It has come as far as it is to come. */
-  get isThere(): boolean {
-    const limit = this.deps.limit()
+  get hasReachedLimit(): boolean {
+    const limit = this.options.limit()
     if (limit === 'end') return false
     return limit === undefined || (this.#position !== undefined && comparePositions(this.#position, limit) >= 0)
   }
 
-  /** Takes of a page what is its own and behind its place; true when it is where it is to come. @throws LeaseLostError, ProjectionError */
+  /** Returns the set of ids that are written from now on, which grows. */
+  watchIds(): ReadonlySet<string> {
+    this.#touched ??= new Set()
+    return this.#touched
+  }
+
+  /** Applies the projection's events of a page. Returns whether the limit is reached. @throws LeaseLostError, ProjectionError */
   async take(page: Page): Promise<boolean> {
-    this.checkHeld()
-    const limit = this.deps.limit()
+    this.checkLease()
+    const limit = this.options.limit()
     if (limit === undefined) return true
-    const position = this.#position
-    const events = page.events.filter((recorded) => this.#isNext(recorded, position, limit))
-    const { checkpoint = position } = page
+    const { checkpoint = this.#position } = page
     const to = limit !== 'end' && checkpoint && comparePositions(limit, checkpoint) < 0 ? limit : checkpoint
-    if (to && !(position && comparePositions(to, position) <= 0)) {
-      await this.#apply(events)
+    if (to && isAfter(to, this.#position)) {
+      const events = page.events.filter((recorded) => this.#isNext(recorded, to))
+      if (events.length > 0) await applyEvents(this.options.projection, this.#target, events)
+      this.#events += events.length
       this.#position = to
-      this.#place = placeAfter(to, events.at(-1), this.#place)
+      this.#progress = progressAfter(to, events.at(-1), this.#progress)
     }
-    if (performance.now() - this.#flushedAtMs >= flushEveryMs) await this.flush()
-    else await this.#goOn()
-    return limit === 'end' ? page.atEnd : this.isThere
+    if (performance.now() - this.#flushedAtMs >= flushEveryMs) await this.#flush()
+    else await this.reportIfDue()
+    return limit === 'end' ? page.atEnd : this.hasReachedLimit
   }
 
-  async flush(): Promise<void> {
-    await this.#documents.flush()
-    if (!this.#isIndexed && this.#documentsPut > indexedLaterMax) await this.#index()
-    this.#written = this.#place
-    this.#flushedAtMs = performance.now()
-    await this.#tell()
-  }
-
-  /** All that was taken is in the collection then, by its indexes too. */
+  /** Makes everything durable, in the collection and its indexes. */
   async complete(): Promise<void> {
-    await this.#documents.finish()
-    await this.flush()
-    await this.#index()
-  }
-
-  async #index(): Promise<void> {
-    if (this.#isIndexed) return
-    await this.deps.readModels.createIndexes(this.collection, this.projection.indexes)
-    this.#isIndexed = true
+    await this.options.target.finish?.()
+    await this.#flush()
+    await this.#createIndexes()
+    this.checkLease()
   }
 
   /** @throws LeaseLostError */
-  checkHeld(): void {
-    if (this.deps.lease.signal.aborted) throw new LeaseLostError(this.projection.name)
+  checkLease(): void {
+    if (this.options.lease.signal.aborted) throw new LeaseLostError(this.options.projection.name)
   }
 
   /** @throws LeaseLostError, and whatever ends the build */
-  async #goOn(): Promise<void> {
-    this.checkHeld()
-    if (performance.now() - this.#toldAtMs >= tellEveryMs) await this.#tell()
+  async reportIfDue(): Promise<void> {
+    this.checkLease()
+    if (performance.now() - this.#reportedAtMs >= reportEveryMs) await this.#report()
   }
 
-  async #tell(): Promise<void> {
-    this.checkHeld()
-    this.#toldAtMs = performance.now()
-    const eventsPerSecond = Math.round((this.#events * 1_000) / (this.#toldAtMs - this.#beganAtMs))
-    await this.deps.onProgress({ place: this.#place, written: this.#written, eventsPerSecond })
+  async #report(): Promise<void> {
+    this.#reportedAtMs = performance.now()
+    await this.options.onProgress(this)
   }
 
-  async #apply(events: readonly RecordedEvent[]): Promise<void> {
-    if (events.length === 0) return
-    await applyEvents(this.projection, this.#documents, events)
-    this.#events += events.length
-    this.#documentsPut += events.length
+  async #flush(): Promise<void> {
+    await this.options.target.flush?.()
+    if (this.#events > maxUnindexed) await this.#createIndexes()
+    this.#durable = this.#progress
+    this.#flushedAtMs = performance.now()
+    this.checkLease()
+    await this.#report()
   }
 
-  #isNext({ stream, position }: RecordedEvent, after: Position | undefined, limit: Position | 'end'): boolean {
+  async #createIndexes(): Promise<void> {
+    if (this.#isIndexed) return
+    await this.options.readModels.createIndexes(this.collection, this.options.projection.indexes)
+    this.#isIndexed = true
+  }
+
+  #isNext({ stream, position }: RecordedEvent, to: Position): boolean {
     return (
-      (this.#kinds.has(streamKind(stream)) || this.#prefixes.some((prefix) => stream.startsWith(prefix))) &&
-      !(after && comparePositions(position, after) <= 0) &&
-      !(limit !== 'end' && comparePositions(position, limit) > 0)
+      isAfter(position, this.#position) &&
+      comparePositions(position, to) <= 0 &&
+      this.streamPrefixes.some((prefix) => stream.startsWith(prefix))
     )
   }
 }
 
-/**
- * Goes on with what another holder has begun. First the collection itself: a crash in between then leaves none of the name that is known, and all
- * begins anew; the other way round what is staged would be missing from it.
- */
-export async function takeOver(readModels: ReadModels, from: string, to: string): Promise<void> {
-  await readModels.rename(from, to)
-  if ((await readModels.listCollections()).includes(stagedName(from)))
-    await readModels.rename(stagedName(from), stagedName(to))
-}
-
-const besideMark = '__rebuild_'
-
-/**
- * The name is this lease's own: a holder that lost its lease without noticing must neither write into its successor's
- * documents nor switch to what is half done.
- */
-export function besideName(projection: Projection, lease: Pick<Lease, 'token'>): string {
-  return `${projection.collection}${besideMark}${lease.token}`
-}
-
-export function builtName(projection: Projection): string {
-  return `${projection.collection}__built`
-}
-
-export function previousName(projection: Projection): string {
-  return `${projection.collection}__previous`
-}
-
-/** What tasks that nobody goes on with have left behind. */
-export async function dropLeftovers(readModels: ReadModels, projection: Projection, except?: string): Promise<void> {
-  for (const name of await readModels.listCollections()) {
-    const isKept = except !== undefined && (name === except || name === stagedName(except))
-    if (name.startsWith(`${projection.collection}${besideMark}`) && !isKept) await readModels.drop(name)
-  }
+function isAfter(position: Position, other: Position | undefined): boolean {
+  return other === undefined || comparePositions(position, other) > 0
 }

@@ -1,324 +1,270 @@
+import { randomUUID } from 'node:crypto'
 import { endOfLog } from '../../event-store/end-of-log.js'
-import { formatPosition, type Position } from '../../event-store/event-store.js'
-import type { ComparisonDocument, Place, TaskDocument } from '../../read-models/documents.js'
+import { formatPosition } from '../../event-store/event-store.js'
+import type { ComparisonDocument, ProjectionBuild, TaskDocument } from '../../read-models/documents.js'
 import type { Lease } from '../../read-models/leases.js'
-import { type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
-import { type Checkpoint, commitOf, isOfThisLog, LeaseLostError, nowhere } from '../checkpoints.js'
+import { buildName, buildPrefix, pointerMaxAgeMs } from '../../read-models/projection-pointers.js'
+import { pause, type RetryOptions, retryWhileUnavailable } from '../../subscriptions/retry.js'
 import type { Projection, ProjectionDependencies } from '../projection.js'
-import { Build, besideName, builtName, dropLeftovers, previousName, takeOver } from '../rebuild/build.js'
-import { findDifferences, stillDiffering } from '../rebuild/compare.js'
-import { catchUp, goThroughLog } from '../rebuild/pass.js'
-import { type Tasks, TaskWithdrawnError } from './tasks.js'
+import { commitOf, isUsable, LeaseLostError, type ProjectionPointer, resumePosition } from '../projection-pointer.js'
+import { BufferedDocuments } from '../rebuild/buffered-documents.js'
+import { Build, type BuildOptions } from '../rebuild/build.js'
+import { findDifferences, stillDiffering } from '../rebuild/find-differences.js'
+import { catchUp, passThroughLog } from '../rebuild/log-pass.js'
+import { Staging, stagedName } from '../rebuild/staging.js'
+import { ServedDocuments } from '../served-documents.js'
+import { type ProjectionTasks, TaskLostError } from './projection-tasks.js'
 
 const maxNamed = 20
 
-/** The documents in use, as their runner has them. */
-export interface Served {
-  readonly checkpoint: Checkpoint
-  /** They are of this version and of this log, so that what is built is compared with them, at their place. */
-  areComparable(): boolean
-  /** While nothing is written to them. */
+/** The served build, as the runner of its projection controls it. */
+export interface Serving {
+  readonly pointer: ProjectionPointer
+  /** Whether the served build has this version and is of this log. Only then a new build is compared with it, at its position. */
+  isComparable(): boolean
+  /** Runs `work` while nothing is written to the served build. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** What takes their place is of this version and log. */
-  renewed(): void
+  /** To be called after a build of this version and log is served. */
+  switched(): void
 }
 
-interface Outcome {
-  readonly comparison?: ComparisonDocument
-  readonly reason?: string
-}
+class TaskRejectedError extends Error {}
 
-class Refusal extends Error {}
-
-/** Does what is asked of a projection, while its lease lasts. Everything it makes has a name of the lease's own until it is complete. */
+/** Performs the tasks of a projection while its lease lasts. */
 export class TaskWorker {
   constructor(
     private readonly deps: ProjectionDependencies,
     private readonly projection: Projection,
     private readonly lease: Lease,
     private readonly retry: RetryOptions,
-    private readonly tasks: Tasks,
-    private readonly served: Served,
+    private readonly tasks: ProjectionTasks,
+    private readonly serving: Serving,
   ) {}
 
-  /** @throws LeaseLostError; whatever else goes wrong is what the task ends with, and is handed back */
+  /** Returns the error with which the task ended, or `undefined`. @throws LeaseLostError */
   async work(task: TaskDocument): Promise<unknown> {
     try {
-      const outcome = await this.#do(task)
-      if (this.lease.signal.aborted) throw new LeaseLostError(this.projection.name)
-      await this.#end(task, 'done', outcome)
+      await this.#perform(task)
+      await this.#end(task, 'done')
       return undefined
     } catch (error) {
       if (error instanceof LeaseLostError || this.lease.signal.aborted) throw new LeaseLostError(this.projection.name)
-      if (error instanceof TaskWithdrawnError) await this.cleanUp(task)
-      else await this.#fail(task, error)
+      const reason = error instanceof Error ? error.message : String(error)
+      if (error instanceof TaskLostError) await this.cleanUp(task)
+      else await this.#end(task, 'failed', reason).catch((lost) => this.#cleanUpIfLost(task, lost))
       return error
     }
   }
 
-  async #fail(task: TaskDocument, error: unknown): Promise<void> {
-    await this.#putAway(task)
-    try {
-      await this.#end(task, 'failed', { reason: error instanceof Error ? error.message : String(error) })
-    } catch (withdrawn) {
-      if (!(withdrawn instanceof TaskWithdrawnError)) throw withdrawn
-      await this.cleanUp(task)
-    }
-  }
-
-  /** A cancelled task leaves nothing behind. @throws LeaseLostError */
+  /** Removes a cancelled task and its unfinished build. @throws LeaseLostError */
   async cleanUp(task: TaskDocument): Promise<void> {
     const found = await this.#available(() => this.tasks.find(task._id))
-    const isAnothers = found?.requestId === task.requestId && found.state === 'running'
-    if (isAnothers) throw new LeaseLostError(this.projection.name)
-    await this.#putAway(task)
+    if (found?.requestId === task.requestId && found.state === 'running') throw new LeaseLostError(this.projection.name)
+    await this.#available(() => this.dropUnused())
     await this.#available(() => this.tasks.remove(task))
   }
 
-  #do(task: TaskDocument): Promise<Outcome> {
+  /** Drops the builds that neither the pointer nor `unfinished` names. @throws LeaseLostError */
+  async dropUnused(unfinished?: string): Promise<void> {
+    const { readModels } = this.deps
+    const { served, built, previous } = (await this.serving.pointer.load()) ?? {}
+    const used = [served, built, previous].flatMap((build) => build?.collection ?? [])
+    if (unfinished !== undefined) used.push(unfinished, stagedName(unfinished))
+    for (const name of await readModels.listCollections()) {
+      if (!name.startsWith(buildPrefix(this.projection.collection)) || used.includes(name)) continue
+      this.#checkLease()
+      await readModels.drop(name)
+    }
+  }
+
+  async #cleanUpIfLost(task: TaskDocument, error: unknown): Promise<void> {
+    if (!(error instanceof TaskLostError)) throw error
+    await this.cleanUp(task)
+  }
+
+  async #end(task: TaskDocument, state: 'done' | 'failed', reason?: string): Promise<void> {
+    this.#checkLease()
+    await this.#available(() => this.dropUnused())
+    await this.#available(() => this.tasks.end(task, state, reason === undefined ? {} : { reason }))
+  }
+
+  async #perform(task: TaskDocument): Promise<void> {
+    const { pointer } = this.serving
+    // An earlier holder died between the change of the pointer and the end of the task.
+    if (pointer.document.lastRequestId === task.requestId) return
+    if (task.what === 'verify' && !this.serving.isComparable())
+      throw new TaskRejectedError('there is nothing to compare with: this version has not built anything from this log')
+    const served = pointer.served.collection
+    const build = await this.#open(task)
+    await this.#available(() => passThroughLog(this.deps.store, build))
+    await this.#available(() => build.complete())
+    const isCompared = task.what === 'verify' || (task.what === 'rebuild' && this.serving.isComparable())
+    if (isCompared) await this.#compare(task, build)
+    else await this.#atServedPosition(build, () => this.#conclude(task, build))
+    // Until then, some readers still use the build that was served before.
+    if (pointer.served.collection !== served) await pause(pointerMaxAgeMs, this.lease.signal)
+  }
+
+  /** Returns the build that the task is about, at its progress so far. */
+  #open(task: TaskDocument): Promise<Build> {
+    const { built } = this.serving.pointer.document
     switch (task.what) {
       case 'rebuild':
+        return this.#openNew(task)
       case 'verify':
-        return this.#rebuild(task)
+        return built ? this.#openExisting(task, built) : this.#openNew(task)
       case 'switch':
-        return this.#switchToBuilt(task)
+        return this.#openExisting(task, built)
       case 'rollback':
-        return this.#rollBack(task)
+        return this.#openExisting(task, this.serving.pointer.document.previous)
       default:
-        throw new Refusal(`unknown task ${task.what satisfies never}`)
+        throw new TaskRejectedError(`unknown task ${task.what satisfies never}`)
     }
   }
 
-  async #rebuild(task: TaskDocument): Promise<Outcome> {
-    const isVerified = task.what === 'verify'
-    if (isVerified && !this.served.areComparable())
-      throw new Refusal('there is nothing to compare with: nothing was built yet of this log by this version')
-    const build = isVerified && this.#built ? await this.#takeBuilt(task) : await this.#begin(task)
-    await this.#available(() => goThroughLog(this.deps.store, build))
-    await this.#complete(build)
-    if (!this.served.areComparable()) {
-      if (task.keep) return await this.#keep(build, undefined)
-      await this.served.exclusively(() => this.#switch(task, build))
-      return {}
-    }
-    return await this.#compareAndGoOn(task, build)
+  async #openExisting(task: TaskDocument, build: ProjectionBuild | undefined): Promise<Build> {
+    const isPresent = build && (await this.#available(() => isUsable(this.deps, this.projection.version, build)))
+    if (!isPresent)
+      throw new TaskRejectedError(
+        task.what === 'rollback' ? 'no build from before the last switch is kept' : 'no build waits for a switch',
+      )
+    const { collection, progress } = build
+    const target = new ServedDocuments(this.deps.readModels.collection(collection))
+    return this.#start(task, { collection, target, progress, isNew: false })
   }
 
-  async #compareAndGoOn(task: TaskDocument, build: Build): Promise<Outcome> {
-    await this.tasks.report(task, { phase: 'comparing' })
-    const [inUse, beside] = this.#collections(build)
-    const touched = build.documents.watch()
-    const { signal } = this.lease
-    // Documents that are written meanwhile are looked at again when nothing is.
-    const suspects = await this.#available(() => findDifferences(inUse, beside, { signal }))
-    await this.#available(() => catchUp(this.deps.store, build))
-    return this.served.exclusively(async () => {
+  /** Starts a build, or resumes the one that an earlier holder has left unfinished. */
+  async #openNew(task: TaskDocument): Promise<Build> {
+    const { readModels } = this.deps
+    const { collection, version, indexes, isSortedBeforeWriting = false } = this.projection
+    const name = buildName(collection, version, randomUUID().slice(0, 8))
+    const unfinished = task.build
+    const isResumed = unfinished && (await this.#available(() => isUsable(this.deps, version, unfinished)))
+    if (isResumed) await this.#available(() => this.#takeOver(unfinished.collection, name))
+    else {
+      await this.#available(() => this.dropUnused())
+      await this.#available(() => readModels.createUnfilled(name, indexes))
+    }
+    let build: Build | undefined
+    const staging = new Staging(readModels, name, async () => build?.reportIfDue())
+    const isCached = 'needs' in this.projection && !isSortedBeforeWriting
+    const sorted = isSortedBeforeWriting ? staging : undefined
+    const target = new BufferedDocuments(readModels.collection(name), isCached, sorted)
+    const progress = isResumed ? unfinished.progress : {}
+    build = await this.#start(task, { collection: name, target, progress, isNew: true })
+    return build
+  }
+
+  /**
+   * Gives an unfinished build a new name, so that a holder that has lost its lease without noticing cannot write into it. The build comes
+   * first: after a crash in between, its old name is missing and it is started again, instead of resumed without its staged documents.
+   */
+  async #takeOver(from: string, to: string): Promise<void> {
+    const { readModels } = this.deps
+    const names = await readModels.listCollections()
+    if (names.includes(from)) await readModels.rename(from, to)
+    if (names.includes(stagedName(from))) await readModels.rename(stagedName(from), stagedName(to))
+  }
+
+  async #start(
+    task: TaskDocument,
+    options: Pick<BuildOptions, 'collection' | 'target' | 'progress'> & { readonly isNew: boolean },
+  ): Promise<Build> {
+    const { collection, progress, isNew } = options
+    const { store, readModels } = this.deps
+    const { projection, lease, serving } = this
+    const limit = () => (serving.isComparable() ? resumePosition(serving.pointer.served.progress) : 'end')
+    const end = limit() === 'end' ? await this.#available(() => endOfLog(store)) : undefined
+    const started = { atMs: performance.now(), commit: commitOf(progress.position) }
+    const onProgress = async (build: Build) => {
+      const { durable, progress: reached } = build
+      const limitNow = limit()
+      const to = limitNow === 'end' ? end : limitNow
+      const perMs = (commitOf(reached.position) - started.commit) / (performance.now() - started.atMs)
+      await this.tasks.report(task, {
+        eventsPerSecond: build.eventsPerSecond,
+        ...(isNew && { build: { collection, version: projection.version, progress: durable } }),
+        ...(isNew && durable.position !== progress.position && { interruptions: 0 }),
+        ...(reached.position !== undefined && { reached: reached.position }),
+        ...(to && { end: formatPosition(to) }),
+        ...(to && perMs > 0 && { secondsLeft: secondsTo(Number(to.commit), commitOf(reached.position), perMs) }),
+      })
+    }
+    const build = new Build({ ...options, readModels, projection, lease, limit, onProgress })
+    await this.#available(() => this.tasks.report(task, { phase: 'building' }))
+    await this.#available(() => onProgress(build))
+    return build
+  }
+
+  /** Runs `work` with the build at exactly the position of the served one, while neither changes. */
+  #atServedPosition(build: Build, work: () => Promise<void>): Promise<void> {
+    return this.serving.exclusively(async () => {
       await this.#available(() => catchUp(this.deps.store, build))
-      await this.#complete(build)
-      const suspected = new Set([...suspects.ids, ...touched])
-      const differing = new Set(await this.#available(() => stillDiffering(inUse, beside, suspected)))
+      await this.#available(() => build.complete())
+      await work()
+    })
+  }
+
+  async #compare(task: TaskDocument, build: Build): Promise<void> {
+    const { store, readModels, clock } = this.deps
+    const { signal } = this.lease
+    const { pointer } = this.serving
+    await this.#available(() => this.tasks.report(task, { phase: 'comparing' }))
+    const served = readModels.collection(pointer.served.collection)
+    const built = readModels.collection(build.collection)
+    const written = build.watchIds()
+    // Documents that change during the comparison are compared again when nothing is written.
+    const suspects = await this.#available(() => findDifferences(served, built, { signal }))
+    await this.#available(() => catchUp(store, build))
+    await this.#atServedPosition(build, async () => {
+      const suspected = new Set([...suspects.ids, ...written])
+      const differing = new Set(await this.#available(() => stillDiffering(served, built, suspected)))
       let { compared, next } = suspects
       while (next !== undefined && differing.size < maxNamed) {
-        const more = await this.#available(() => findDifferences(inUse, beside, { after: next, max: maxNamed, signal }))
+        const more = await this.#available(() => findDifferences(served, built, { after: next, max: maxNamed, signal }))
         for (const id of more.ids) differing.add(id)
         compared += more.compared
         next = more.next
       }
-      build.checkHeld()
-      return this.#afterComparison(task, build, this.#comparison(compared, differing))
+      const position = pointer.served.progress.position ?? null
+      const differences = [...differing].slice(0, maxNamed)
+      await this.#conclude(task, build, { at: clock(), position, compared, differing: differing.size, differences })
     })
   }
 
-  async #afterComparison(task: TaskDocument, build: Build, comparison: ComparisonDocument): Promise<Outcome> {
-    if (task.what === 'verify') {
-      if (this.#built) await this.#keep(build, comparison)
-      else await this.#available(() => this.deps.readModels.drop(build.collection))
-      return { comparison }
-    }
-    if (task.keep || comparison.differing > 0) return this.#keep(build, comparison)
-    await this.#switch(task, build)
-    return { comparison }
-  }
-
-  #comparison(compared: number, differing: ReadonlySet<string>): ComparisonDocument {
-    const position = this.served.checkpoint.place.position ?? null
-    const differences = [...differing].slice(0, maxNamed)
-    return { at: this.deps.clock(), position, compared, differing: differing.size, differences }
-  }
-
-  async #switchToBuilt(task: TaskDocument): Promise<Outcome> {
-    const build = await this.#takeBuilt(task)
-    await this.#available(() => goThroughLog(this.deps.store, build))
-    await this.#complete(build)
-    await this.served.exclusively(async () => {
-      await this.#available(() => catchUp(this.deps.store, build))
-      await this.#complete(build)
-      await this.#switch(task, build)
-    })
-    return {}
-  }
-
-  async #rollBack(task: TaskDocument): Promise<Outcome> {
+  /** Changes the pointer, in one step, to what the task asks for. */
+  async #conclude(task: TaskDocument, build: Build, comparison?: ComparisonDocument): Promise<void> {
     const { readModels, clock } = this.deps
-    const { checkpoint } = this.served
-    const previous = checkpoint.standby('previous')
-    if (!previous || !(await this.#exists(previousName(this.projection))))
-      throw new Refusal('nothing is kept of the time before the last switch')
-    await this.served.exclusively(async () => {
-      await this.tasks.report(task, { phase: 'switching' })
-      const { version, position, lastEvent, lastEventAtMs } = previous
-      const place: Place = {
-        ...(position !== undefined && { position }),
-        ...(lastEvent && { lastEvent }),
-        lastEventAtMs,
-      }
-      // Both are at least there, whichever of them is in use when this is cut short.
-      await checkpoint.setStandby('previous', { version, at: clock(), ...place })
-      await checkpoint.moveTo(place)
-      const name = previousName(this.projection)
-      await this.#available(() => readModels.replace(name, this.projection.collection, name))
-    })
-    return {}
-  }
-
-  /** From nothing, or from where another has come to. */
-  async #begin(task: TaskDocument): Promise<Build> {
-    const { readModels } = this.deps
-    const { beside } = task
-    const goesOn = beside !== undefined && (await this.#canGoOn(beside))
-    const own = besideName(this.projection, this.lease)
-    if (goesOn && beside.collection !== own) await takeOver(readModels, beside.collection, own)
-    if (!goesOn) {
-      await dropLeftovers(readModels, this.projection)
-      await readModels.createUnfilled(own, this.projection.indexes)
+    const { pointer } = this.serving
+    const { served, built } = pointer.document
+    const { collection, progress } = build
+    const compared = comparison && { comparison }
+    const finished = { collection, version: this.projection.version, progress, at: clock(), ...compared }
+    const lastRequestId = task.requestId
+    const isDifferent = comparison !== undefined && comparison.differing > 0
+    if (task.what === 'verify' || (task.what === 'rebuild' && (task.keep || isDifferent))) {
+      const reason = 'the build differs from the served documents, which stay in use'
+      const isRejected = task.what === 'rebuild' && isDifferent
+      await this.#available(() => this.tasks.report(task, { ...compared, ...(isRejected && { reason }) }))
+      const isKept = task.what === 'rebuild' || built !== undefined
+      if (isKept) await this.#available(() => pointer.save({ built: finished, lastRequestId }))
+      return
     }
-    return this.#build(task, goesOn ? beside : nowhere)
+    await this.#available(() => this.tasks.report(task, { phase: 'switching', ...compared }))
+    const hasDocuments = served.progress.position !== undefined
+    const names = await this.#available(() => readModels.listCollections())
+    this.#checkLease()
+    const previous = hasDocuments && names.includes(served.collection) ? served : undefined
+    const changes = { served: finished, previous, failure: undefined, lastRequestId }
+    await this.#available(() => pointer.save(task.what === 'switch' ? { ...changes, built: undefined } : changes))
+    this.serving.switched()
   }
 
-  async #canGoOn({ collection, version, ...place }: NonNullable<TaskDocument['beside']>): Promise<boolean> {
-    if (version !== this.projection.version || place.position === undefined) return false
-    return (await this.#exists(collection)) && (await isOfThisLog(this.deps.store, place))
+  #checkLease(): void {
+    if (this.lease.signal.aborted) throw new LeaseLostError(this.projection.name)
   }
 
-  /** What was built and waits. */
-  async #takeBuilt(task: TaskDocument): Promise<Build> {
-    const { readModels } = this.deps
-    const own = besideName(this.projection, this.lease)
-    const { beside } = task
-    const found = beside && (await this.#exists(beside.collection)) ? beside : undefined
-    const built = found ?? this.#built
-    const from = found?.collection ?? builtName(this.projection)
-    if (!built || !(await this.#exists(from))) throw new Refusal('nothing is built that could be switched to')
-    const build = await this.#build(task, built)
-    if (from !== own) await takeOver(readModels, from, own)
-    return build
-  }
-
-  async #build(task: TaskDocument, from: Place & { readonly version?: number }): Promise<Build> {
-    const { store, readModels } = this.deps
-    const { projection, lease } = this
-    const collection = besideName(projection, lease)
-    const { position, lastEvent, lastEventAtMs } = from
-    const place: Place = { ...(position !== undefined && { position }), ...(lastEvent && { lastEvent }), lastEventAtMs }
-    const endOfAll = this.#limit() === 'end' ? await endOfLog(store) : undefined
-    // What is in use may be on its way itself.
-    const whereTo = () => endOfAll ?? this.served.checkpoint.position
-    const toldEnd = () => {
-      const end = whereTo()
-      return end ? { end: formatPosition(end) } : {}
-    }
-    const began = { atMs: performance.now(), commit: commitOf(position) }
-    const besideAt = (at: Place) => ({ ...at, collection, version: projection.version })
-    await this.tasks.report(task, { phase: 'building', beside: besideAt(place), ...toldEnd() })
-    return new Build({
-      ...{ store, readModels, projection, lease, collection, place, limit: () => this.#limit() },
-      onProgress: async ({ place: at, written, eventsPerSecond }) => {
-        const end = whereTo()
-        const secondsLeft = end && secondsTo(Number(end.commit), commitOf(at.position), began)
-        const hasComeFurther = written.position !== place.position
-        await this.tasks.report(task, {
-          ...{ beside: besideAt(written), eventsPerSecond, ...toldEnd() },
-          ...(at.position !== undefined && { reached: at.position }),
-          ...(secondsLeft !== undefined && { secondsLeft }),
-          ...(hasComeFurther && { interruptions: 0 }),
-        })
-      },
-    })
-  }
-
-  #limit(): Position | 'end' | undefined {
-    return this.served.areComparable() ? this.served.checkpoint.position : 'end'
-  }
-
-  async #complete(build: Build): Promise<void> {
-    await this.#available(() => build.complete())
-    build.checkHeld()
-  }
-
-  /** Until somebody switches to it. */
-  async #keep(build: Build, comparison: ComparisonDocument | undefined): Promise<Outcome> {
-    const { readModels, clock } = this.deps
-    const { checkpoint } = this.served
-    await checkpoint.setStandby('built', undefined)
-    await this.#available(() => readModels.rename(build.collection, builtName(this.projection)))
-    const { version } = this.projection
-    await checkpoint.setStandby('built', { version, at: clock(), ...build.place, ...(comparison && { comparison }) })
-    if (!comparison || comparison.differing === 0) return { ...(comparison && { comparison }) }
-    return { comparison, reason: 'what was built is not the same as what is in use, which stays in use' }
-  }
-
-  /** While nobody else writes the documents in use. */
-  async #switch(task: TaskDocument, build: Build): Promise<void> {
-    const { readModels, clock } = this.deps
-    const { checkpoint } = this.served
-    const { collection, version } = this.projection
-    await this.tasks.report(task, { phase: 'switching' })
-    // The record first: it must never tell of other documents than there are.
-    await checkpoint.setStandby('previous', undefined)
-    await this.#available(() => readModels.drop(previousName(this.projection)))
-    build.checkHeld()
-    if (this.served.areComparable()) {
-      await checkpoint.setStandby('previous', { version, at: clock(), ...checkpoint.place })
-      await this.#available(() => readModels.replace(build.collection, collection, previousName(this.projection)))
-    } else {
-      // Only when the log itself was put back to an earlier state.
-      if (commitOf(build.place.position) < commitOf(checkpoint.place.position)) await checkpoint.rewind(build.place)
-      await this.#available(() => readModels.rename(build.collection, collection))
-    }
-    await checkpoint.moveTo(build.place)
-    if (task.what === 'switch') await checkpoint.setStandby('built', undefined)
-    this.served.renewed()
-  }
-
-  /** What was built before stays built. */
-  async #putAway(task: TaskDocument): Promise<void> {
-    const { readModels } = this.deps
-    const own = besideName(this.projection, this.lease)
-    const there = await this.#available(() => readModels.listCollections())
-    const from = [own, task.beside?.collection].find((name) => name !== undefined && there.includes(name))
-    if (from !== undefined && this.#built && task.what !== 'rebuild')
-      await this.#available(() => readModels.rename(from, builtName(this.projection)))
-    await this.#available(() => dropLeftovers(readModels, this.projection))
-  }
-
-  get #built() {
-    return this.served.checkpoint.standby('built')
-  }
-
-  #collections(build: Build) {
-    const { readModels } = this.deps
-    return [readModels.collection(this.projection.collection), readModels.collection(build.collection)] as const
-  }
-
-  async #exists(collection: string): Promise<boolean> {
-    return (await this.deps.readModels.listCollections()).includes(collection)
-  }
-
-  #end(task: TaskDocument, state: 'done' | 'failed', outcome: Outcome): Promise<void> {
-    return this.#available(() => this.tasks.end(task, state, outcome))
-  }
-
-  /** @throws LeaseLostError when the lease ends before a store is available again */
+  /** @throws LeaseLostError if the lease ends before a store is available again */
   async #available<Result>(work: () => Promise<Result>): Promise<Result> {
     let done: { readonly result: Result } | undefined
     await retryWhileUnavailable(async () => {
@@ -329,11 +275,6 @@ export class TaskWorker {
   }
 }
 
-function secondsTo(
-  end: number,
-  at: number,
-  began: { readonly atMs: number; readonly commit: number },
-): number | undefined {
-  const perMs = (at - began.commit) / (performance.now() - began.atMs)
-  return perMs > 0 ? Math.max(0, Math.round((end - at) / perMs / 1_000)) : undefined
+function secondsTo(end: number, at: number, perMs: number): number {
+  return Math.max(0, Math.round((end - at) / perMs / 1_000))
 }

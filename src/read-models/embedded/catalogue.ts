@@ -148,27 +148,11 @@ export class Catalogue {
     this.#run(`CREATE INDEX ${indexName} ON ${grown.sqlName}(${columns})${where}`)
   }
 
-  /** Inside a write only. @throws TypeError when there is no `from` */
+  /** Inside a write only. @throws TypeError if `from` is missing or `to` exists */
   rename(from: string, to: string): void {
-    checkCollectionName(to)
     const source = this.find(from)
-    if (source === undefined || from === to) throw new TypeError(`read models: cannot rename "${from}" to "${to}"`)
-    this.drop(to)
-    this.#run('UPDATE collections SET name = ? WHERE id = ?', to, source.id)
-    this.#changed()
-  }
-
-  /** Inside a write only. @throws TypeError when there is no `from` */
-  replace(from: string, to: string, kept: string): void {
-    checkCollectionName(to)
-    checkCollectionName(kept)
-    const [source, served] = [this.find(from), this.find(to)]
-    if (source === undefined || from === to || to === kept)
-      throw new TypeError(`read models: cannot put "${from}" in the place of "${to}" and keep that as "${kept}"`)
-    if (from !== kept) this.drop(kept)
-    // Names are unique at every moment; no collection may be called so.
-    this.#run("UPDATE collections SET name = '' WHERE id = ?", source.id)
-    if (served) this.#run('UPDATE collections SET name = ? WHERE id = ?', kept, served.id)
+    if (source === undefined || this.find(to) !== undefined)
+      throw new TypeError(`read models: cannot rename "${from}" to "${to}"`)
     this.#run('UPDATE collections SET name = ? WHERE id = ?', to, source.id)
     this.#changed()
   }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { checkCollectionName, checkIndex } from '../conditions.js'
+import { ProjectionPointers } from '../projection-pointers.js'
 import { type Collection, type Index, type ReadModels, ReadModelsUnavailableError } from '../read-models.js'
 import { Catalogue } from './catalogue.js'
 import { EmbeddedCollection } from './embedded-collection.js'
@@ -28,6 +29,10 @@ export async function openEmbeddedReadModels({ directory }: { readonly directory
 export class EmbeddedReadModels implements ReadModels {
   readonly #connection: Connection
   readonly #catalogue: Catalogue
+  readonly #pointers = new ProjectionPointers((name) => {
+    checkCollectionName(name)
+    return new EmbeddedCollection(this.#connection, this.#catalogue, name)
+  })
 
   constructor(connection: Connection) {
     this.#connection = connection
@@ -35,8 +40,7 @@ export class EmbeddedReadModels implements ReadModels {
   }
 
   collection(name: string): Collection {
-    checkCollectionName(name)
-    return new EmbeddedCollection(this.#connection, this.#catalogue, name)
+    return this.#pointers.collection(name)
   }
 
   async createIndexes(name: string, indexes: readonly Index[]): Promise<void> {
@@ -56,13 +60,6 @@ export class EmbeddedReadModels implements ReadModels {
   async rename(from: string, to: string): Promise<void> {
     await this.#connection.write(() => this.#catalogue.rename(from, to))
   }
-
-  async replace(from: string, to: string, kept: string): Promise<void> {
-    await this.#connection.write(() => this.#catalogue.replace(from, to, kept))
-  }
-
-  /** One transaction is never half done. */
-  async repairReplace(): Promise<void> {}
 
   async drop(name: string): Promise<void> {
     await this.#connection.write(() => this.#catalogue.drop(name))

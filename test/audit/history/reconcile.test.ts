@@ -5,17 +5,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Reconciled, reconcile } from '../../../src/audit/history/reconcile.js'
 import type { RecordedEvent } from '../../../src/event-store/event-store.js'
-import { allProjections } from '../../../src/projections/all.js'
-import { applyPage } from '../../../src/projections/apply-page.js'
-import { Checkpoint } from '../../../src/projections/checkpoints.js'
-import type { Projection } from '../../../src/projections/projection.js'
+import { allProjections } from '../../../src/projections/all-projections.js'
+import { progressAfter } from '../../../src/projections/projection-pointer.js'
 import { openEmbeddedReadModels } from '../../../src/read-models/embedded/embedded-read-models.js'
 import type { Document, ReadModels, WriteOperation } from '../../../src/read-models/read-models.js'
+import { applyServed, applyTo, point, servedCollection } from '../../support/projected-documents.js'
 import { logOf, longLog, steps } from '../../support/random-log.js'
 import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
 import { givenLog } from './given-log.js'
-
-const clock = () => '2026-11-22T10:00:00.000Z'
 
 async function withStores<Result>(run: (live: ReadModels, fresh: ReadModels) => Promise<Result>): Promise<Result> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-reconcile-'))
@@ -36,17 +33,10 @@ async function project(live: ReadModels, log: readonly RecordedEvent[], upTo: nu
   for (const projection of allProjections) {
     const own = (events: readonly RecordedEvent[]) =>
       events.filter(({ stream }) => projection.streamPrefixes.some((prefix) => stream.startsWith(prefix)))
-    const documents = live.collection(projection.collection)
-    const applied = own(log.slice(0, upTo))
-    if (applied.length > 0) await applyPage(projection, documents, { events: applied, atEnd: false })
-    await checkpointOf(live, projection, log[upTo - 1], applied.at(-1))
+    await applyServed(live, projection, own(log.slice(0, upTo)), log[upTo - 1])
     const more = own(log.slice(upTo, upTo + ahead))
-    if (more.length > 0) await applyPage(projection, documents, { events: more, atEnd: false })
+    if (more.length > 0) await applyTo(servedCollection(live, projection), projection, more)
   }
-}
-
-async function checkpointOf(live: ReadModels, projection: Projection, at?: RecordedEvent, last?: RecordedEvent) {
-  if (at) await new Checkpoint(live, projection, 1, clock).reached(at.position, last)
 }
 
 function reconciled(log: readonly RecordedEvent[], live: ReadModels, fresh: ReadModels) {
@@ -124,9 +114,10 @@ t.test('read models of another version, of another log, or that nothing was buil
   await withStores(async (live, fresh) => {
     t.strictSame(found(await reconciled(log, live, fresh)), [], 'nothing is behind by everything')
     await project(live, log, log.length, 0)
-    await checkpointOf(live, { ...allProjections[0]!, version: 99 }, log.at(-1), log.at(-1))
+    const { position } = log.at(-1)!
+    await point(live, { ...allProjections[0]!, version: 99 }, progressAfter(position, log.at(-1), {}))
     const elsewhere = { ...log.at(-1)!, position: { commit: 9_999n, prepare: 9_999n } }
-    await checkpointOf(live, allProjections[2]!, elsewhere, elsewhere)
+    await point(live, allProjections[2]!, progressAfter(elsewhere.position, elsewhere, {}))
     t.match(found(await reconciled(log, live, fresh)), [
       { projection: allProjections[0]!.name, problem: /version 99/ },
       { projection: allProjections[2]!.name, problem: /another log/ },

@@ -8,11 +8,11 @@ import { transferDecider } from '../../../src/domain/transfer/transfer-decider.j
 import type { TransferEvent } from '../../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../../src/event-store/event-codec.js'
 import { type Position, parsePosition, type RecordedEvent } from '../../../src/event-store/event-store.js'
-import { applyPage } from '../../../src/projections/apply-page.js'
 import { totalsProjection } from '../../../src/projections/transfer-totals.js'
 import { statementOf } from '../../../src/queries/statement.js'
 import { createSecretBox } from '../../../src/security/secret-box.js'
 import { context, openTestStore, settableClock } from '../../support/embedded-store.js'
+import { applyTo } from '../../support/projected-documents.js'
 import { logOf, steps } from '../../support/random-log.js'
 import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
 import { merchantSettings } from '../../support/test-service.js'
@@ -70,7 +70,7 @@ t.test('a statement at any moment is the one that the statement page would have 
       const there = log.filter((each) => each.position.commit <= position.commit)
       await readModels.drop('totals')
       const events = there.filter(({ stream }) => stream.startsWith('transfer-'))
-      await applyPage(totalsProjection, readModels.collection('totals'), { events, atEnd: true })
+      await applyTo(readModels.collection('totals'), totalsProjection, events)
       const range = { from: '2026-11-01T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' }
       for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
         const expected = await statementOf(readModels, [merchantId], range)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { allProjections } from '../../../src/projections/all.js'
+import { allProjections } from '../../../src/projections/all-projections.js'
 import { signInAs } from '../../support/dashboard.js'
 import { createBody, destroyTestService, post, startTestService } from '../../support/test-service.js'
 

@@ -112,8 +112,8 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^(?<stream>.+) is no stream of the service\.$/, 'noStream'],
   [/^(?<count>\d+) .+ are open already\.$/, 'openAlready'],
   [/^Each person may upload (?<count>\d+) MB of receipts a day\.$/, 'receiptsOfADay'],
-  [/^nothing is built that could be switched to$/, 'nothingBuilt'],
-  [/^nothing is kept of the time before the last switch$/, 'nothingKept'],
+  [/^no build waits for a switch$/, 'nothingBuilt'],
+  [/^no build from before the last switch is kept$/, 'nothingKept'],
   [/^nothing is being done that could be cancelled$/, 'nothingDone'],
   [/^(?<projection>\S+) is busy: /, 'busy'],
 ]

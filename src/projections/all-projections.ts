@@ -14,3 +14,15 @@ export const allProjections: readonly Projection[] = [
   transferTermsProjection,
   problemsProjection,
 ]
+
+export class UnknownProjectionError extends Error {
+  override readonly name = 'UnknownProjectionError'
+}
+
+/** @throws UnknownProjectionError */
+export function projectionNamed(name: string): Projection {
+  const found = allProjections.find((projection) => projection.name === name)
+  if (found) return found
+  const names = allProjections.map((projection) => projection.name).join(', ')
+  throw new UnknownProjectionError(`unknown projection ${name}: use one of ${names}`)
+}

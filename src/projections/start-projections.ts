@@ -1,9 +1,9 @@
 import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
-import { allProjections } from './all.js'
+import { allProjections } from './all-projections.js'
 import type { Projection } from './projection.js'
-import { ProjectionRunner, type RunnerDependencies } from './runner.js'
+import { ProjectionRunner, type RunnerDependencies } from './projection-runner.js'
 
-/** One holder at any time, in whichever process. */
+/** Returns the name of the lease that one process at a time holds to run the projection. */
 export function leaseName(projection: Projection): string {
   return `projection:${projection.name}`
 }

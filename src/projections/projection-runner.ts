@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { comparePositions, formatPosition, type Page } from '../event-store/event-store.js'
+import type { ProjectionBuild, TaskDocument } from '../read-models/documents.js'
+import type { Lease } from '../read-models/leases.js'
+import { buildName } from '../read-models/projection-pointers.js'
+import { follow, readAnew } from '../subscriptions/follow.js'
+import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
+import { inSpanOfEach } from '../tracing/tracing.js'
+import { applyEvents } from './apply-events.js'
+import { type Projection, type ProjectionDependencies, ProjectionError } from './projection.js'
+import { isUsable, LeaseLostError, ProjectionPointer, progressAfter, resumePosition } from './projection-pointer.js'
+import { ServedDocuments } from './served-documents.js'
+import { isUnfinished, ProjectionTasks } from './tasks/projection-tasks.js'
+import { TaskWorker } from './tasks/task-worker.js'
+
+const lookEveryMs = 1_000
+/** A busy log is followed in fewer, larger pages: each costs two transactions and writes every inner page of an index again. */
+const gatherMs = { calm: 25, busy: 200 } as const
+/** A task that has killed this many holders without progress is ended. */
+const maxInterruptions = 8
+const automatic = 'system:projections'
+
+export interface RunnerDependencies extends ProjectionDependencies {
+  readonly logger: Logger
+}
+
+/** Runs one projection while its lease lasts: follows the log, performs requested tasks, and replaces outdated documents. */
+export class ProjectionRunner {
+  readonly #lease: Lease
+  readonly #ending = new AbortController()
+  readonly #pointer: ProjectionPointer
+  readonly #tasks: ProjectionTasks
+  readonly #worker: TaskWorker
+  readonly #retry: RetryOptions
+  readonly #logger: Logger
+  /** `new`: the first task builds the documents. `outdated`: no event may be applied to documents of another version or log. */
+  #state: 'new' | 'outdated' | 'current' = 'current'
+  /** Only one replacement is requested, because an operator may cancel it. */
+  #isReplacementRequested = false
+  #isPaused = false
+  /** The event at which the projection is stopped. */
+  #stoppedAt: ProjectionError['event'] | undefined
+  #serving: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
+  #working: Promise<void> | undefined
+  #isExclusive = false
+
+  constructor(
+    private readonly deps: RunnerDependencies,
+    private readonly projection: Projection,
+    lease: Lease,
+  ) {
+    this.#lease = { token: lease.token, signal: AbortSignal.any([lease.signal, this.#ending.signal]) }
+    this.#logger = deps.logger.child({ projection: projection.name })
+    this.#pointer = new ProjectionPointer(deps.readModels, projection.name, lease.token, deps.clock)
+    this.#tasks = new ProjectionTasks(deps.readModels, deps.clock)
+    this.#retry = {
+      signal: this.#lease.signal,
+      onUnavailable: (error, failures) => this.#logger.warn({ err: error, failures }, 'a store is unavailable'),
+    }
+    this.#worker = new TaskWorker(deps, projection, this.#lease, this.#retry, this.#tasks, {
+      pointer: this.#pointer,
+      isComparable: () => this.#state === 'current',
+      exclusively: (work) => this.#exclusively(work),
+      switched: () => {
+        this.#state = 'current'
+        this.#stoppedAt = undefined
+      },
+    })
+  }
+
+  /** Ends with the lease. After a failure, which is logged and recorded, the projection is stopped until it can resume. */
+  async run(): Promise<void> {
+    try {
+      await retryWhileUnavailable(() => this.#prepare(), this.#retry)
+      while (!this.#lease.signal.aborted) {
+        await retryWhileUnavailable(() => this.#look(), this.#retry)
+        await pause(lookEveryMs, this.#lease.signal)
+      }
+    } catch (error) {
+      if (!(error instanceof LeaseLostError)) throw error
+    } finally {
+      this.#ending.abort()
+      await this.#working
+      await this.#stopServing()
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { readModels } = this.deps
+    const { name, version, indexes } = this.projection
+    const { served, built, previous } = (await this.#pointer.load()) ?? { served: await this.#createFirst() }
+    const { task } = await this.#tasks.findAll(name)
+    // Saved in any case, so that a holder that has lost its lease without noticing can no longer write.
+    await this.#pointer.save({
+      served,
+      built: built && (await isUsable(this.deps, version, built)) ? built : undefined,
+      // After a downgrade, the build of the older version can serve again.
+      previous: previous && (await isUsable(this.deps, previous.version, previous)) ? previous : undefined,
+    })
+    await this.#worker.dropUnused(isUnfinished(task) ? task?.build?.collection : undefined)
+    // Until a switch, the queries of this version read outdated documents too.
+    if ((await readModels.listCollections()).includes(served.collection))
+      await readModels.createIndexes(served.collection, indexes)
+    if (!(await isUsable(this.deps, version, served))) this.#state = 'outdated'
+    else if (served.progress.position === undefined && isUnfinished(task)) this.#state = 'new'
+  }
+
+  async #createFirst(): Promise<ProjectionBuild> {
+    const { collection, version, indexes } = this.projection
+    const name = buildName(collection, version, randomUUID().slice(0, 8))
+    await this.deps.readModels.createIndexes(name, indexes)
+    return { collection: name, version, progress: {}, at: this.deps.clock() }
+  }
+
+  /** Reads the requests of operators, and checks what has changed. */
+  async #look(): Promise<void> {
+    const { task, paused } = await this.#tasks.findAll(this.projection.name)
+    this.#isPaused = paused !== null
+    if (this.#isPaused && !this.#isExclusive) await this.#stopServing()
+    if (!this.#working && isUnfinished(task)) this.#begin(task!)
+    if (!this.#working && this.#state === 'new') this.#state = 'current'
+    if (!this.#isPaused && !this.#isExclusive) await this.#resume()
+  }
+
+  /** Follows the log, unless something prevents it. */
+  async #resume(): Promise<void> {
+    if (this.#stoppedAt && !this.#working) await this.#checkSkipped(this.#stoppedAt)
+    const isWaiting = this.#working || this.#stoppedAt || this.#isReplacementRequested
+    if (this.#state === 'outdated' && !isWaiting) await this.#replaceOutdated()
+    if (this.#state === 'current' && !this.#serving && !this.#stoppedAt) this.#serve()
+  }
+
+  async #replaceOutdated(): Promise<void> {
+    const { built, previous } = this.#pointer.document
+    const hasPrevious = previous?.version === this.projection.version
+    const what = built ? 'switch' : hasPrevious ? 'rollback' : 'rebuild'
+    this.#logger.info(`${what}: the projection's documents come from a different version or a different log`)
+    const { task } = await this.#tasks.request(this.projection.name, { what, by: automatic })
+    this.#begin(task)
+  }
+
+  #begin(task: TaskDocument): void {
+    // What an operator has requested in the meantime decides; its build may have to wait for a switch.
+    if (task.what !== 'verify') this.#isReplacementRequested = true
+    this.#working = this.#work(task)
+      .catch((error) => {
+        if (!(error instanceof LeaseLostError)) this.#logger.error({ err: error }, 'a task ended unexpectedly')
+        this.#ending.abort()
+      })
+      .finally(() => {
+        this.#working = undefined
+      })
+  }
+
+  async #work(requested: TaskDocument): Promise<void> {
+    if (requested.state === 'cancelling') return this.#worker.cleanUp(requested)
+    const interruptions = requested.state === 'running' ? (requested.interruptions ?? 0) + 1 : 0
+    const { token } = this.#lease
+    const task = await retryWhileUnavailable(() => this.#tasks.take(requested, token, interruptions), this.#retry)
+    if (!task) return
+    if (interruptions >= maxInterruptions) {
+      const reason = `it was interrupted ${interruptions} times without progress`
+      return this.#tasks.end(task, 'failed', { reason })
+    }
+    this.#logger.info({ task: task.what, by: task.by }, 'a task begins')
+    const failure = await this.#worker.work(task)
+    if (failure === undefined) this.#logger.info({ task: task.what }, 'a task is done')
+    else this.#logger.error({ err: failure, task: task.what }, 'a task failed; the served documents stay in use')
+    // Without a build of this version, the projection is stopped at the event.
+    if (this.#state === 'outdated' && failure instanceof ProjectionError) await this.#stop(failure)
+  }
+
+  async #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#isExclusive = true
+    try {
+      await this.#stopServing()
+      return await work()
+    } finally {
+      this.#isExclusive = false
+      if (!this.#isPaused && this.#state === 'current' && !this.#stoppedAt && !this.#lease.signal.aborted) this.#serve()
+    }
+  }
+
+  #serve(): void {
+    const stopping = new AbortController()
+    const { collection, progress } = this.#pointer.served
+    const documents = new ServedDocuments(this.deps.readModels.collection(collection))
+    const ended = follow({
+      ...this.#retry,
+      signal: AbortSignal.any([this.#lease.signal, stopping.signal]),
+      store: this.deps.store,
+      after: resumePosition(progress),
+      streamPrefixes: this.projection.streamPrefixes,
+      gatherMs,
+      handle: (page) => this.#apply(documents, page),
+    }).catch((error) => this.#stop(error))
+    this.#serving = { stopping, ended }
+  }
+
+  async #stopServing(): Promise<void> {
+    this.#serving?.stopping.abort()
+    await this.#serving?.ended
+    this.#serving = undefined
+  }
+
+  async #apply(documents: ServedDocuments, { events, checkpoint }: Page): Promise<void> {
+    if (this.#lease.signal.aborted) return
+    const { name } = this.projection
+    const start = ({ type }: { readonly type: string }) => {
+      const attributes = { 'transferd.projection': name, 'transferd.event_type': type }
+      return { name: `projection ${name}`, kind: 'consumer', attributes } as const
+    }
+    try {
+      await inSpanOfEach(events, start, () => applyEvents(this.projection, documents, events))
+    } catch (error) {
+      if (error instanceof ProjectionError) {
+        // The events before it are applied, and builds are compared at the recorded position.
+        const { position } = error.event
+        const last = events.findLast((event) => comparePositions(event.position, position) < 0)
+        if (last) await this.#pointer.advance(progressAfter(last.position, last, this.#pointer.served.progress))
+      }
+      throw error
+    }
+    if (checkpoint) await this.#pointer.advance(progressAfter(checkpoint, events.at(-1), this.#pointer.served.progress))
+  }
+
+  /** Stops at an event that cannot be applied, because ignoring it would leave a silent hole in the documents. */
+  async #stop(error: unknown): Promise<void> {
+    try {
+      if (error instanceof LeaseLostError) throw error
+      this.#logger.error({ err: error }, 'the projection stopped; see docs/operating/projections.md')
+      const event = error instanceof ProjectionError ? error.event : undefined
+      const place = event && { ...event, position: formatPosition(event.position) }
+      const failure = { ...place, reason: reasonOf(error), at: this.deps.clock() }
+      await retryWhileUnavailable(() => this.#pointer.save({ failure }), this.#retry)
+      this.#stoppedAt = event
+    } catch (lost) {
+      this.#logger.warn({ err: lost }, 'the lease was lost')
+      this.#ending.abort()
+    }
+  }
+
+  /** Resumes if an operator has skipped the event at which the projection is stopped. */
+  async #checkSkipped({ stream, revision: fromRevision }: ProjectionError['event']): Promise<void> {
+    const [event] = await this.deps.store.readStream(stream, { fromRevision, maxCount: 1 })
+    if (!event?.isSkipped) return
+    this.#logger.info({ event: `${stream}@${fromRevision}` }, 'resuming, because the event is skipped')
+    this.#stoppedAt = undefined
+    this.#isReplacementRequested = false
+    await this.#stopServing()
+    readAnew(this.deps.store)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,47 @@
+import type { TaskDocument } from '../../read-models/documents.js'
+import { pause } from '../../subscriptions/retry.js'
+import { allProjections } from '../all-projections.js'
+import type { Projection } from '../projection.js'
+import type { RunnerDependencies } from '../projection-runner.js'
+import { startProjections } from '../start-projections.js'
+import { isUnfinished, ProjectionTasks } from './projection-tasks.js'
+
+const lookEveryMs = 100
+
+/** The requested tasks by projection; `null` for a task that was cancelled or that another one has replaced. */
+export type WatchedTasks = ReadonlyMap<string, TaskDocument | null>
+
+/**
+ * Yields the tasks whenever one of them changes, until all have ended. The process that holds the lease of a projection performs its task.
+ * If none does, or if it dies, this process performs it. Aborting the signal ends only the watching.
+ * @throws StoreUnavailableError, ReadModelsUnavailableError
+ */
+export async function* watchTasks(
+  deps: RunnerDependencies,
+  requested: readonly TaskDocument[],
+  signal: AbortSignal,
+  projections: readonly Projection[] = allProjections,
+): AsyncGenerator<WatchedTasks> {
+  const tasks = new ProjectionTasks(deps.readModels, deps.clock)
+  const ownProjections = startProjections(
+    deps,
+    projections.filter(({ name }) => requested.some(({ _id }) => _id === name)),
+  )
+  try {
+    let yielded = ''
+    while (!signal.aborted) {
+      const watched = new Map<string, TaskDocument | null>()
+      for (const { _id, requestId } of requested) {
+        const found = await tasks.find(_id)
+        watched.set(_id, found?.requestId === requestId ? found : null)
+      }
+      const text = JSON.stringify([...watched.values()])
+      if (text !== yielded) yield watched
+      yielded = text
+      if (![...watched.values()].some(isUnfinished)) return
+      await pause(lookEveryMs, signal)
+    }
+  } finally {
+    await ownProjections.stop()
+  }
+}
