@@ -20,7 +20,8 @@ t.test('sends and loses no callback when projections are rebuilt', async (t) => 
   const rebuildAll = async () => {
     const tasks = new ProjectionTasks(readModels, clock.now)
     const requested: TaskDocument[] = []
-    for (const { name } of allProjections) requested.push((await tasks.request(name, { what: 'rebuild', by: 'test' })).task)
+    for (const { name } of allProjections)
+      requested.push((await tasks.request(name, { what: 'rebuild', by: 'test' })).task)
     let last: readonly (TaskDocument | null)[] = []
     for await (const watched of watchTasks(deps, requested, new AbortController().signal)) last = [...watched.values()]
     t.same(
