@@ -40,6 +40,7 @@ const bounds: { readonly [name: string]: Bounds } = {
   // Below 7.0.7 an address could be made to name another domain.
   nodemailer: { atLeast: '7.0.7' },
   otpauth: { atLeast: '9.4.0' },
+  'p-queue': { atLeast: '9.0.0', below: '10.0.0' },
   'p-retry': { atLeast: '7.0.0', below: '8.0.0' },
   pino: { atLeast: '9.0.0' },
   'prom-client': { atLeast: '15.0.0' },

@@ -5,7 +5,7 @@ import { type Decider, type Refusal, refuse } from '../kernel/decision.js'
 import type { RuleName } from '../kernel/rules.js'
 import { streamAttributes } from '../tracing/traced-store.js'
 import { annotate, inSpan } from '../tracing/tracing.js'
-import { retryOnConflict } from './retry-on-conflict.js'
+import { retryOnConflict } from './write-contention.js'
 
 /** The actor and the cause of a command, which every event that it leads to records. */
 export type CommandContext = EventMetadata

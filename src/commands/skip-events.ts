@@ -10,7 +10,7 @@ import { foldEvent, whyUnreadable } from '../event-store/read-event.js'
 import type { Clock } from '../kernel/clock.js'
 import { type Refusal, refuse } from '../kernel/decision.js'
 import type { CommandContext } from './handle-command.js'
-import { appendToEnd } from './retry-on-conflict.js'
+import { appendToEnd } from './write-contention.js'
 
 export type SkipEventResult =
   | { readonly accepted: true; readonly problem: string; readonly changed: boolean }

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { DomainEvent } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
+import { boundedCache } from '../kernel/bounded-cache.js'
 import type { Decider } from '../kernel/decision.js'
 import {
   type CommandContext,
@@ -16,14 +16,14 @@ import {
  * account with thousands of payments would read all of them.
  */
 export class StreamCache<State, Command, Event extends DomainEvent> {
-  readonly #known: LRUCache<string, Loaded<State>>
+  readonly #known: ReturnType<typeof boundedCache<Loaded<State>>>
 
   constructor(
     private readonly store: EventStore,
     private readonly decider: Decider<State, Command, Event>,
     maxStreams: number,
   ) {
-    this.#known = new LRUCache({ max: maxStreams })
+    this.#known = boundedCache(maxStreams)
   }
 
   /** Returns the stream's current state. @throws StoreUnavailableError, UnreadableEventError */

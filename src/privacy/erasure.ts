@@ -1,6 +1,6 @@
 import { type CommandContext, loadStream } from '../commands/handle-command.js'
-import { appendUnlessChanged, retryOnConflict } from '../commands/retry-on-conflict.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
+import { appendUnlessChanged, retryOnConflict } from '../commands/write-contention.js'
 import { openCollection, paymentDecider } from '../domain/payment/payment.js'
 import { maxErasedTransfers } from '../domain/service-events.js'
 import { paymentStream, privacyStream, streamPrefix } from '../domain/streams.js'

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../commands/handle-command.js'
-import { appendUnlessChanged } from '../commands/retry-on-conflict.js'
+import { appendUnlessChanged } from '../commands/write-contention.js'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
 import { encodeEvent } from '../event-store/event-codec.js'
 import type { EventStore, RecordedEvent } from '../event-store/event-store.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import type { Logger } from 'pino'
-import { TooMuchContentionError } from '../commands/retry-on-conflict.js'
+import { TooMuchContentionError } from '../commands/write-contention.js'
 import { streamPrefix } from '../domain/streams.js'
 import { type Place, positionOfPlace, ReadProgress } from '../event-store/event-location.js'
 import type { EventStore, Page, Position, RecordedEvent } from '../event-store/event-store.js'

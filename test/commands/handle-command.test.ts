@@ -1,6 +1,6 @@
 import t from 'tap'
 import { emptyStream, handleCommand } from '../../src/commands/handle-command.js'
-import { TooMuchContentionError } from '../../src/commands/retry-on-conflict.js'
+import { TooMuchContentionError } from '../../src/commands/write-contention.js'
 import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
 import {
   type EventStore,

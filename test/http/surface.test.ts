@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { TooMuchContentionError } from '../../src/commands/retry-on-conflict.js'
+import { TooMuchContentionError } from '../../src/commands/write-contention.js'
 import { type EventStore, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 

@@ -23,7 +23,7 @@ export type Areas = { readonly [folder: string]: Area }
  */
 export const areas: Areas = {
   // The vocabulary of every area: time, text, decisions, identifiers, TypeBox as a single file.
-  kernel: { areas: [], packages: [typebox, 'lru-cache'] },
+  kernel: { areas: [], packages: [typebox, 'lru-cache', 'p-queue'] },
   // Pure: events, states and decisions.
   domain: { areas: ['kernel'], packages: [], node: false },
   // The port, the codec, and the embedded engine.
@@ -50,7 +50,7 @@ export const areas: Areas = {
   subscriptions: { areas: ['event-store', 'read-models'], packages: ['lru-cache', 'p-retry', 'pino'] },
   commands: {
     areas: ['kernel', 'domain', 'event-store', 'security', 'tracing', 'subscriptions'],
-    packages: ['ipaddr.js', 'lru-cache'],
+    packages: ['ipaddr.js'],
   },
   // The wallet port.
   wallet: { areas: ['domain'], packages: [] },
@@ -63,7 +63,7 @@ export const areas: Areas = {
     packages: [],
   },
   'wallet/http': { areas: ['kernel', 'domain', 'wallet'], packages: [typebox] },
-  'wallet/messages': { areas: ['read-models', 'security', 'wallet'], packages: ['nodemailer'] },
+  'wallet/messages': { areas: ['kernel', 'read-models', 'security', 'wallet'], packages: ['nodemailer'] },
   projections: {
     areas: ['kernel', 'domain', 'event-store', 'read-models', 'tracing', 'subscriptions'],
     packages: ['lru-cache', 'pino'],

@@ -1,15 +1,15 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { normalEmail } from '../../domain/email.js'
 import { type LogInCommand, type LogIns, logInLockedUntilMs } from '../../domain/login-lock.js'
 import type { DomainEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
+import { boundedCache } from '../../kernel/bounded-cache.js'
 import type { Clock } from '../../kernel/clock.js'
 import type { Decider } from '../../kernel/decision.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { type CommandContext, emptyStream, type Loaded } from '../handle-command.js'
-import { KeyedQueue } from '../keyed-queue.js'
 import { StreamCache } from '../stream-cache.js'
+import { oneAtATime } from '../write-contention.js'
 
 export interface GuardedAttempt<Subject> {
   readonly email: string
@@ -63,10 +63,9 @@ export interface LogInGuardOptions<Subject, Event extends DomainEvent> {
  */
 export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   readonly #options: LogInGuardOptions<Subject, Event>
-  readonly #lanes = new KeyedQueue(maxWaiting)
+  readonly #lanes = oneAtATime(maxWaiting)
   readonly #streams: StreamCache<LogIns, LogInCommand<Subject>, Event>
-  /** By size: `max` would take the memory for all of them at once. */
-  readonly #unknown = new LRUCache<string, LogIns>({ maxSize: maxUnknownAccounts, sizeCalculation: () => 1 })
+  readonly #unknown = boundedCache<LogIns>(maxUnknownAccounts)
 
   constructor(options: LogInGuardOptions<Subject, Event>) {
     this.#options = options

@@ -16,8 +16,8 @@ import type { Passwords } from '../../security/passwords.js'
 import { type SecretBox, SecretBoxError } from '../../security/secret-box.js'
 import { codeCounter, newTotpSecret, totpUri } from '../../security/totp.js'
 import { type CommandContext, handleCommand, loadStream } from '../handle-command.js'
-import { retryOnConflict } from '../retry-on-conflict.js'
 import { type HistoryEntry, readHistory } from '../stream-history.js'
+import { retryOnConflict } from '../write-contention.js'
 import type { UserDirectory } from './user-directory.js'
 
 export interface NewUser {

@@ -1,5 +1,5 @@
 import type { CommandContext } from '../../commands/handle-command.js'
-import { retryOnConflict } from '../../commands/retry-on-conflict.js'
+import { retryOnConflict } from '../../commands/write-contention.js'
 import { digestKeyStream, streamPrefix } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, ExpectedRevision } from '../../event-store/event-store.js'

@@ -1,7 +1,7 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CommandContext } from '../../commands/handle-command.js'
-import { TooMuchContentionError } from '../../commands/retry-on-conflict.js'
+import { TooMuchContentionError } from '../../commands/write-contention.js'
 import type { Currency } from '../../domain/currency.js'
 import { isCode } from '../../domain/wallet/credentials.js'
 import { debitOf, type Movement, type WalletAccount } from '../../domain/wallet/wallet-account.js'

@@ -1,9 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type CommandContext, loadStream } from '../../commands/handle-command.js'
-import { KeyedQueue } from '../../commands/keyed-queue.js'
-import { retryOnConflict, TooMuchContentionError } from '../../commands/retry-on-conflict.js'
 import { StreamCache } from '../../commands/stream-cache.js'
+import { oneAtATime, retryOnConflict, TooMuchContentionError } from '../../commands/write-contention.js'
 import { normalEmail } from '../../domain/email.js'
 import { erasedAccountNumber } from '../../domain/personal-data.js'
 import { walletAccountStream, walletEmailStream } from '../../domain/streams.js'
@@ -58,7 +57,7 @@ const maxKnownAccounts = 1_000
  */
 export class WalletAccounts {
   /** Writers of one account in this process take turns; they would conflict with one another otherwise. */
-  readonly #queue = new KeyedQueue(maxWaitingForAccount)
+  readonly #queue = oneAtATime(maxWaitingForAccount)
   #decoyHash: Promise<string> | undefined
   readonly #accounts: StreamCache<WalletAccountState, WalletAccountCommand, WalletAccountEvent>
 

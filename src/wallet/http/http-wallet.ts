@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Currency } from '../../domain/currency.js'
-import { atMost } from '../at-most.js'
+import { KeyedLimit } from '../../kernel/keyed-limit.js'
 import { type ExchangeAnswer, ExchangeFailedError, exchange } from '../exchange.js'
 import { type Collection, type Wallet, WalletOutcomeUnknownError, WalletUnavailableError } from '../wallet.js'
 import {
@@ -32,7 +32,7 @@ interface Call<Schema extends TSchema> {
 
 /** Statuses with which a core says that it did nothing. Whatever else is no answer leaves open what was done. */
 const nothingDone: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429])
-const maxAtOnce = 64
+const maxRequests = 64
 const maxReceiptUrlLength = 2_048
 
 /** A wallet core behind the JSON contract of docs/reference/wallet-core.openapi.yaml. Nothing is ever sent twice by itself. */
@@ -84,12 +84,11 @@ export function createHttpWallet(core: WalletCore): Wallet {
 
 /** @throws WalletUnavailableError when surely nothing was done, WalletOutcomeUnknownError otherwise */
 function limited({ url, token, timeoutMs }: WalletCore) {
-  const inTurn = atMost(
-    maxAtOnce,
-    () => new WalletUnavailableError(`${maxAtOnce} requests to the wallet core are under way`),
-  )
+  const limit = new KeyedLimit({ concurrency: maxRequests, maxWaiting: 0 }, (key) => {
+    return new WalletUnavailableError(`${maxRequests} requests to ${key} are in progress`)
+  })
   return <Schema extends TSchema>({ path, answer, ...call }: Call<Schema>): Promise<Static<Schema>> =>
-    inTurn(async () => {
+    limit.run('the wallet core', async () => {
       try {
         return read(await exchange({ ...call, url: `${url}${path}`, token, timeoutMs }), answer)
       } catch (error) {

@@ -1,4 +1,4 @@
-import { atMost } from '../at-most.js'
+import { KeyedLimit } from '../../kernel/keyed-limit.js'
 import { ExchangeFailedError, exchange } from '../exchange.js'
 import { MessageNotSentError, type Sender, type Sms } from '../messages.js'
 
@@ -8,14 +8,16 @@ export interface SmsGateway {
 }
 
 const timeoutMs = 10_000
-const maxAtOnce = 20
+const maxMessages = 20
 
 /** SMS by the contract of docs/reference/messages.md: `{to, text}` is posted, any 2xx means that it was taken over. */
 export function createSmsGateway({ url, token }: SmsGateway): Pick<Sender, 'sendSms'> {
-  const limited = atMost(maxAtOnce, () => new MessageNotSentError(`${maxAtOnce} SMS are under way`))
+  const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (key) => {
+    return new MessageNotSentError(`${maxMessages} ${key} are in progress`)
+  })
   return {
     sendSms: ({ to, text }: Sms) =>
-      limited(async () => {
+      limit.run('SMS', async () => {
         try {
           const { status } = await exchange({ method: 'POST', url, token, body: { to, text }, timeoutMs })
           if (status < 200 || status > 299) throw new MessageNotSentError(`the SMS gateway answered ${status}`)

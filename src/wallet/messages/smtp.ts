@@ -1,5 +1,5 @@
 import type { SendMailOptions, SentMessageInfo, Transporter } from 'nodemailer'
-import { atMost } from '../at-most.js'
+import { KeyedLimit } from '../../kernel/keyed-limit.js'
 import { type Email, MessageNotSentError, type Sender } from '../messages.js'
 
 export interface MailServer {
@@ -10,7 +10,7 @@ export interface MailServer {
 }
 
 const longestMs = 15_000
-const maxAtOnce = 20
+const maxMessages = 20
 const submissionPorts = { 'smtp:': 587, 'smtps:': 465 } as const
 
 /** E-mail over SMTP, one connection for each. Without TLS nothing is sent, but to a server on this machine. */
@@ -38,10 +38,12 @@ export function createSmtp({ url, from }: MailServer, timeoutMs = longestMs): Pi
     transport ??= import('nodemailer').then(({ createTransport }) => createTransport(options))
     return transport
   }
-  const limited = atMost(maxAtOnce, () => new MessageNotSentError(`${maxAtOnce} e-mails are under way`))
+  const limit = new KeyedLimit({ concurrency: maxMessages, maxWaiting: 0 }, (key) => {
+    return new MessageNotSentError(`${maxMessages} ${key} are in progress`)
+  })
   return {
     sendEmail: ({ to, subject, text, html }: Email) =>
-      limited(async () => {
+      limit.run('emails', async () => {
         // For all of it: each of the timeouts above begins anew with every byte.
         const limits = { signal: AbortSignal.timeout(timeoutMs) }
         const headers = { 'auto-submitted': 'auto-generated' }

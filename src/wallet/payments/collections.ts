@@ -1,6 +1,6 @@
 import { type CommandContext, handleCommand, type Loaded, loadStream } from '../../commands/handle-command.js'
-import { TooMuchContentionError } from '../../commands/retry-on-conflict.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
+import { TooMuchContentionError } from '../../commands/write-contention.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import {
   isCollectedFrom,

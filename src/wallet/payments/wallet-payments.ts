@@ -2,8 +2,8 @@ import { randomUUID, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type CommandContext, handleCommand, type Loaded, loadStream } from '../../commands/handle-command.js'
 import { deviceIdOf } from '../../commands/ids.js'
-import { KeyedQueue } from '../../commands/keyed-queue.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
+import { oneAtATime } from '../../commands/write-contention.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { codeCapDecider, codesLockedUntilMs } from '../../domain/payment/code-cap.js'
 import {
@@ -116,7 +116,7 @@ const linkMacLength = 22
  */
 export class WalletPayments {
   readonly #tokens: WalletTokens
-  readonly #lanes = new KeyedQueue(maxWaitingForAccount)
+  readonly #lanes = oneAtATime(maxWaitingForAccount)
   /** What the wallet answers, from when it is asked. A failure is an answer too, or a wallet that is unavailable would be asked most. */
   readonly #trust = new LRUCache<string, Promise<boolean>>({ max: maxTrustKept, ttl: trustKeptMs })
 

@@ -5,6 +5,7 @@ import {
   type NewEvent,
   WrongExpectedRevisionError,
 } from '../event-store/event-store.js'
+import { KeyedLimit } from '../kernel/keyed-limit.js'
 
 /** Other writers won every attempt and nothing was appended. Trying again later is safe. */
 export class TooMuchContentionError extends Error {
@@ -12,6 +13,13 @@ export class TooMuchContentionError extends Error {
 }
 
 const maxAttempts = 10
+
+/** Runs the tasks of each key one at a time, so that writers of one stream in this process do not conflict with one another. */
+export function oneAtATime(maxWaiting: number): KeyedLimit {
+  return new KeyedLimit({ concurrency: 1, maxWaiting }, (key) => {
+    return new TooMuchContentionError(`${maxWaiting} tasks are waiting for ${key}`)
+  })
+}
 
 /**
  * Calls `attempt`, which reads, decides and appends, until it meets no conflict with another writer, at most ten times.

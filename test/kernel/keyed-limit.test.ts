@@ -1,0 +1,74 @@
+import t from 'tap'
+import { KeyedLimit } from '../../src/kernel/keyed-limit.js'
+
+const tooMany = (key: string) => new Error(`too many for ${key}`)
+
+/** A task that ends when it is told to, and records that it has started. */
+function task(started: string[], name: string) {
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  const run = async () => {
+    started.push(name)
+    await ended
+    return name
+  }
+  return { run, end: () => end() }
+}
+
+t.test('runs the tasks of one key in order, and those of different keys simultaneously', async (t) => {
+  const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 10 }, tooMany)
+  const started: string[] = []
+  const [a, b, c] = [task(started, 'a'), task(started, 'b'), task(started, 'c')]
+  const results = [limit.run('one', a.run), limit.run('one', b.run), limit.run('two', c.run)]
+  t.strictSame(started, ['a', 'c'])
+  a.end()
+  await results[0]
+  t.strictSame(started, ['a', 'c', 'b'])
+  b.end()
+  c.end()
+  t.strictSame(await Promise.all(results), ['a', 'b', 'c'])
+})
+
+t.test('rejects a task if the maximum is waiting, and accepts one after another has ended', async (t) => {
+  const limit = new KeyedLimit({ concurrency: 2, maxWaiting: 1 }, tooMany)
+  const tasks = ['a', 'b', 'c'].map((name) => task([], name))
+  const results = tasks.map(({ run }) => limit.run('one', run))
+  await t.rejects(
+    limit.run('one', async () => 'd'),
+    { message: 'too many for one' },
+  )
+  t.equal(await limit.run('two', async () => 'e'), 'e', 'a different key has its own limit')
+  tasks[0]!.end()
+  await results[0]
+  const last = limit.run('one', async () => 'f')
+  for (const { end } of tasks) end()
+  t.equal(await last, 'f')
+})
+
+t.test('passes on the error of a task and runs the next one', async (t) => {
+  const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 1 }, tooMany)
+  const failing = limit.run('one', async () => {
+    throw new Error('failed')
+  })
+  const next = limit.run('one', async () => 'next')
+  await t.rejects(failing, { message: 'failed' })
+  t.equal(await next, 'next')
+})
+
+t.test('a task has a place as soon as the one before has ended', async (t) => {
+  const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 0 }, tooMany)
+  for (let n = 0; n < 100; n++) t.equal(await limit.run('one', async () => n), n)
+})
+
+t.test('occupies a place until it is released', async (t) => {
+  const limit = new KeyedLimit({ concurrency: 2, maxWaiting: 0 }, tooMany)
+  const [first, second] = [limit.hold('one'), limit.hold('one')]
+  t.throws(() => limit.hold('one'), { message: 'too many for one' })
+  first()
+  first()
+  await new Promise(setImmediate)
+  const third = limit.hold('one')
+  t.throws(() => limit.hold('one'), { message: 'too many for one' })
+  second()
+  third()
+})
