@@ -1,5 +1,5 @@
 // npm run docs:pictures: docs/images, from a running service. payment-page.png has three steps of a payment; dashboard-*.png are pages
-// of the dashboard over an hour of made-up transfers.
+// of the dashboard with an hour of sample transfers.
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
 import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'
@@ -48,9 +48,9 @@ async function takePaymentPage(browser, service) {
   check(file)
 }
 
-/** Each as one person of the sandbox sees it. `ready`: what is there once the page is. */
+/** Takes pages of the dashboard as users of the sandbox see them. */
 async function takeDashboard(browser, { baseUrl, sandbox }) {
-  const signIn = async (role) => {
+  const openAs = async (role) => {
     const { email, password } = sandbox.users.find((user) => user.role === role)
     const context = await browser.newContext({ locale: 'en-GB', viewport: { width: 1180, height: 640 } })
     const page = await context.newPage()
@@ -70,7 +70,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
   }
 
-  const auditor = await signIn('auditor')
+  const auditor = await openAs('auditor')
   await auditor.locator('canvas').first().waitFor()
   await take(auditor, 'overview')
   await go(auditor, '/deposits', 'Deposits')
@@ -84,27 +84,27 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await go(auditor, `/audit?view=transfer&id=${trackingId}`, 'Audit')
   await auditor
     .getByRole('listitem')
-    .filter({ hasText: 'Deposit requested' })
-    .getByRole('button', { name: /^As it was then/ })
+    .filter({ hasText: 'Deposit created' })
+    .getByRole('button', { name: /^State at this point/ })
     .click()
-  await auditor.getByRole('heading', { name: 'What it was then' }).waitFor()
+  await auditor.getByRole('heading', { name: 'State at that time' }).waitFor()
   await take(auditor, 'audit')
   await go(auditor, '/audit?view=integrity', 'Audit')
-  await auditor.getByRole('button', { name: 'Verify all of it now' }).click()
+  await auditor.getByRole('button', { name: 'Verify everything now' }).click()
   await auditor.getByText('On request').waitFor()
-  await auditor.getByText('The verification begins.').waitFor({ state: 'detached' })
+  await auditor.getByText('The verification has started.').waitFor({ state: 'detached' })
   await take(auditor, 'integrity')
 
-  const approver = await signIn('approver')
+  const approver = await openAs('approver')
   await go(approver, '/pay', 'Pay withdrawals')
   await approver.getByRole('region', { name: /^Withdrawal / }).waitFor()
   await approver.keyboard.press('c')
-  await approver.getByText('You have claimed').waitFor()
+  await approver.getByText('You claimed').waitFor()
   await take(approver, 'paying')
 
-  const administrator = await signIn('administrator')
+  const administrator = await openAs('administrator')
   await go(administrator, '/users', 'Users')
-  await take(administrator, 'people')
+  await take(administrator, 'users')
   await go(administrator, '/callbacks', 'Callbacks')
   await take(administrator, 'callbacks')
   await go(administrator, `/merchants/${sandbox.merchantId}`, 'Blue Shop')
@@ -117,7 +117,7 @@ async function takeDashboard(browser, { baseUrl, sandbox }) {
   await take(administrator, 'privacy')
 }
 
-/** Charts and badges are drawn a moment after the words. */
+/** Charts are drawn shortly after the text. */
 const settleMs = 700
 
 const browser = await launchBrowser()

@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** React Aria has its few words in 34 languages, of which the pages have two. */
+/** Drops the texts of React Aria in languages that the pages do not have. It ships 34 languages. */
 const onlyOurLanguages: Plugin = {
   name: 'only-our-languages',
   enforce: 'pre',
@@ -13,7 +13,7 @@ const onlyOurLanguages: Plugin = {
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative to where the server says the pages are: PUBLIC_URL may have a path.
+  // Relative to the base path that the server writes into the page, because PUBLIC_URL may have a path.
   base: './',
   plugins: [onlyOurLanguages, react()],
   build: {
@@ -21,11 +21,11 @@ export default defineConfig({
     emptyOutDir: true,
     manifest: true,
     target: 'es2023',
-    // An asset in the script would be a data: address, which the pages' policy refuses.
+    // An inlined asset would be a data: URL, which the pages' policy forbids.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // What counts is gzipped and measured by a test.
+    // A test limits the gzipped size instead.
     chunkSizeWarningLimit: 1000,
   },
 })

@@ -1,4 +1,4 @@
-/** Returns a preference stored in this browser. Private windows may refuse storage, in which case there is none. */
+/** Returns a preference stored in this browser, or `undefined` if the browser refuses storage, as private windows may. */
 export function preference(name: string): string | undefined {
   try {
     return localStorage.getItem(`transferd.${name}`) ?? undefined

@@ -59,7 +59,7 @@ export function useText(): (id: TextId, values?: TextValues) => string {
   return useCallback((id, values) => intl.formatMessage({ id }, values), [intl])
 }
 
-/** Like useText, for ids built from names that the server sends. Returns `undefined` if there is no such text. */
+/** Like useText, for ids built from names that the server sends. Returns `undefined` for an unknown id. */
 export function useKnownText(): (id: string, values?: TextValues) => string | undefined {
   const intl = useIntl()
   return useCallback((id, values) => (id in intl.messages ? intl.formatMessage({ id }, values) : undefined), [intl])

@@ -28,7 +28,7 @@ export function CopyButton({ value, label }: CopyProps) {
 }
 
 interface CopyableIdProps extends CopyProps {
-  /** Shown in place of the value, which is still what is copied. */
+  /** Shown in place of the value. The value itself is copied. */
   readonly shown?: ReactNode
 }
 
@@ -38,20 +38,5 @@ export function CopyableId({ value, shown, label }: CopyableIdProps) {
       <code title={value}>{shown ?? value}</code>
       <CopyButton value={value} label={label} />
     </span>
-  )
-}
-
-/** Shows a secret that the server returns only once. */
-export function SecretOnce({ value, label }: CopyProps) {
-  const text = useText()
-  return (
-    <div className="SecretOnce">
-      <span className="Field-label">{label}</span>
-      <span className="CopyableId">
-        <code>{value}</code>
-        <CopyButton value={value} label={label} />
-      </span>
-      <p className="small">{text('common.secretOnce')}</p>
-    </div>
   )
 }

@@ -30,3 +30,9 @@ export function thisMonth(): Period {
   const first = new Date(now.getFullYear(), now.getMonth(), 1)
   return { from: first.toISOString(), to: lastDays(1).to }
 }
+
+/** Returns a time in the viewer's zone, such as 2026-11-21T14:05:09. */
+export function localTime(at: string): string {
+  const ms = Date.parse(at)
+  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+}

@@ -7,14 +7,14 @@ import { useAction } from '../../api/use-action'
 import { setSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
-import { BrowserName } from '../../components/BrowserName'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Confirm } from '../../components/Confirm'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Loaded } from '../../components/Loaded'
 import { Problem } from '../../components/Problem'
-import { exactTime, Time } from '../../components/Time'
+import { useSessionColumns } from '../../components/session-columns'
+import { exactTime } from '../../components/Time'
 import { notify } from '../../components/Toasts'
 
 const queryKey = ['own-sessions']
@@ -69,11 +69,7 @@ function useColumns(end: (sessionId: string) => void): readonly Column<SessionIt
   const text = useText()
   const intl = useIntl()
   return [
-    { id: 'device', header: text('fields.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
-    { id: 'address', header: text('fields.address'), cell: ({ address }) => address },
-    { id: 'lastSeen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-    { id: 'signedIn', header: text('fields.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} exact /> },
-    { id: 'expires', header: text('fields.endsAt'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+    ...useSessionColumns(),
     {
       id: 'end',
       header: text('common.actions'),

@@ -1,7 +1,8 @@
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
 import { DateField } from '../../components/DateField'
-import { isTime, localSecond, utcOf } from './point-in-time'
+import { localTime } from '../../components/local-days'
+import { isTime, utcOf } from './point-in-time'
 
 interface PointInTimeFieldProps {
   readonly at: string | undefined
@@ -16,7 +17,7 @@ export function PointInTimeField({ at, onChange }: PointInTimeFieldProps) {
       <DateField
         label={text('audit.at')}
         precision="second"
-        value={localSecond(at)}
+        value={at !== undefined && isTime(at) ? localTime(at) : ''}
         onChange={(local) => onChange(utcOf(local))}
       />
       {at !== undefined && !isTime(at) && (

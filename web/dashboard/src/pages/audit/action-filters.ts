@@ -1,10 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
 import { useIntl } from 'react-intl'
-import { api } from '../../api/api-client'
-import type { UsersAnswer } from '../../api/contract'
 import { useSession } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import type { Option } from '../../components/Select'
+import { useUsers } from '../users/use-users'
 
 const kinds = ['user', 'merchant', 'customer', 'cli', 'system'] as const
 
@@ -12,10 +10,7 @@ const kinds = ['user', 'merchant', 'customer', 'cli', 'system'] as const
 export function useActorOptions(): readonly Option[] {
   const text = useText()
   const { merchants } = useSession()
-  const { data } = useQuery({
-    queryKey: ['users'],
-    queryFn: ({ signal }) => api.get<UsersAnswer>('/users', {}, signal),
-  })
+  const { data } = useUsers()
   return [
     ...kinds.map((kind) => ({
       value: kind === 'customer' ? kind : `${kind}:`,

@@ -3,13 +3,6 @@ export function isTime(at: string): boolean {
   return /^\d{4}-\d\d-\d\dT/.test(at) && !Number.isNaN(Date.parse(at))
 }
 
-/** Returns a time in the viewer's zone, such as 2026-11-21T14:05:09; '' for a log position or none. */
-export function localSecond(at: string | undefined): string {
-  if (at === undefined || !isTime(at)) return ''
-  const ms = Date.parse(at)
-  return new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-
 /** Returns a local time in UTC (ISO 8601), or `undefined` if it is invalid. */
 export function utcOf(local: string): string | undefined {
   const ms = Date.parse(local)

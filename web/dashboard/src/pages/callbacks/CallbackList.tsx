@@ -7,8 +7,9 @@ import { usePages } from '../../api/use-pages'
 import { usePermission } from '../../app/current-session'
 import { useMerchantName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
-import { Badge, StatusBadge } from '../../components/Badge'
+import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
+import { CallbackStatusBadge } from '../../components/CallbackStatusBadge'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
@@ -21,7 +22,6 @@ import { notify } from '../../components/Toasts'
 const route = getRouteApi('/pages/callbacks')
 
 const statuses = ['waiting', 'parked', 'delivered'] as const
-const tones = { waiting: 'wait', parked: 'bad', delivered: 'good' } as const
 /** The maximum number of callbacks per request. */
 const maxSelected = 200
 
@@ -130,7 +130,7 @@ function useColumns(): readonly Column<CallbackRow>[] {
     {
       id: 'status',
       header: text('fields.status'),
-      cell: ({ status }) => <Badge tone={tones[status]}>{text(`callbacks.status.${status}`)}</Badge>,
+      cell: ({ status }) => <CallbackStatusBadge status={status} />,
     },
     { id: 'attempts', header: text('callbacks.failedAttempts'), align: 'end', cell: (row) => row.failedAttempts },
     { id: 'recorded', header: text('fields.recordedAt'), cell: ({ recordedAt }) => <Time at={recordedAt} /> },

@@ -1,9 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api } from '../../api/api-client'
-import type { EndpointItem, EndpointsAnswer } from '../../api/contract'
+import type { EndpointItem } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
+import { CappedCount } from '../../components/CappedCount'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
@@ -13,10 +12,9 @@ import { EnableEndpointDialog } from './EnableEndpointDialog'
 import { EndpointHealth } from './EndpointHealth'
 import { ResendParkedDialog } from './ResendParkedDialog'
 import { TestEndpointDialog } from './TestEndpointDialog'
+import { useEndpoints } from './use-endpoints'
 
 const worstFirst = ['disabled', 'failing', 'answering']
-/** The server stops counting here. */
-const maxCounted = 1000
 
 type Task = 'test' | 'enable' | 'resend'
 
@@ -28,11 +26,7 @@ interface Opened {
 export function EndpointList({ merchantId }: { readonly merchantId: string | undefined }) {
   const text = useText()
   const [opened, setOpened] = useState<Opened>()
-  const query = useQuery({
-    queryKey: ['endpoints'],
-    queryFn: ({ signal }) => api.get<EndpointsAnswer>('/endpoints', {}, signal),
-    refetchInterval: 15_000,
-  })
+  const query = useEndpoints()
   const columns = useColumns((task, endpoint) => setOpened({ task, endpoint }))
   const dialog = opened && { endpoint: opened.endpoint, onClose: () => setOpened(undefined) }
   return (
@@ -72,9 +66,9 @@ function useColumns(open: (task: Task, endpoint: EndpointItem) => void): readonl
       id: 'waiting',
       header: text('fields.waiting'),
       align: 'end',
-      cell: ({ waiting }) => <Count count={waiting} />,
+      cell: ({ waiting }) => <CappedCount count={waiting} />,
     },
-    { id: 'parked', header: text('fields.parked'), align: 'end', cell: ({ parked }) => <Count count={parked} /> },
+    { id: 'parked', header: text('fields.parked'), align: 'end', cell: ({ parked }) => <CappedCount count={parked} /> },
     {
       id: 'url',
       header: text('fields.callbackUrl'),
@@ -98,9 +92,4 @@ function useColumns(open: (task: Task, endpoint: EndpointItem) => void): readonl
     />
   )
   return [...columns, { id: 'actions', header: text('common.actions'), cell }]
-}
-
-function Count({ count }: { readonly count: number }) {
-  const text = useText()
-  return count >= maxCounted ? text('common.countOrMore', { count }) : text('common.count', { count })
 }

@@ -5,6 +5,7 @@ import { useText } from '../../app/texts'
 import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
+import { localTime } from '../../components/local-days'
 import { notify } from '../../components/Toasts'
 
 interface ResendParkedDialogProps {
@@ -45,17 +46,10 @@ export function ResendParkedDialog({ endpoint, onClose }: ResendParkedDialogProp
           precision="minute"
           label={text('callbacks.parkedSince')}
           description={text('common.inYourTimeZone')}
-          defaultValue={localMinute(since)}
+          defaultValue={localTime(since).slice(0, 16)}
           required
         />
       </Form>
     </Dialog>
   )
-}
-
-/** Returns a time in the viewer's zone, such as 2026-11-21T14:05. */
-function localMinute(at: string): string {
-  const time = new Date(at)
-  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 16)
 }

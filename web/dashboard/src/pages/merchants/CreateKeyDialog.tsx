@@ -9,8 +9,8 @@ import { DateField } from '../../components/DateField'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldText } from '../../components/form-data'
+import { SecretsDialog } from '../../components/SecretsDialog'
 import { TextField } from '../../components/TextField'
-import { IssuedDialog } from './IssuedDialog'
 
 interface CreateKeyDialogProps {
   readonly merchantId: string
@@ -35,10 +35,10 @@ export function CreateKeyDialog({ merchantId, onClose }: CreateKeyDialogProps) {
   })
   if (issued) {
     return (
-      <IssuedDialog
+      <SecretsDialog
         title={text('merchants.keyCreated')}
-        label={text('merchants.secret.webApiKey')}
-        value={issued.value}
+        secrets={[{ label: text('merchants.secret.webApiKey'), value: issued.value }]}
+        confirm={text('merchants.saved')}
         onClose={onClose}
       />
     )

@@ -3,13 +3,19 @@ import { api } from '../../api/api-client'
 import type { CreateMerchantRequest, IssuedMerchant } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { useText } from '../../app/texts'
-import { Button } from '../../components/Button'
 import { Checkbox } from '../../components/Checkbox'
-import { SecretOnce } from '../../components/Copyable'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldLines, fieldText } from '../../components/form-data'
-import { TextField } from '../../components/TextField'
+import { SecretsDialog } from '../../components/SecretsDialog'
+import { SettingInput } from './SettingInput'
+import type { Setting } from './setting-groups'
+
+const newMerchantSettings: readonly Setting[] = [
+  { name: 'name', type: 'text', required: true },
+  { name: 'callbackUrl', type: 'url', required: true },
+  { name: 'allowIps', type: 'lines', required: true },
+]
 
 interface CreateMerchantDialogProps {
   readonly onClose: () => void
@@ -32,7 +38,22 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
     refresh: [['merchants'], ['session'], ['endpoints']],
     onSuccess: setIssued,
   })
-  if (issued) return <Issued issued={issued} onClose={() => onCreated(issued.merchant.merchantId)} />
+  if (issued) {
+    const { merchant, webApiKey, secretKey, webhookSecret } = issued
+    return (
+      <SecretsDialog
+        title={text('merchants.createdTitle', { name: merchant.settings.name })}
+        help={text('merchants.createdHelp')}
+        secrets={[
+          { label: text('merchants.secret.webApiKey'), value: webApiKey },
+          { label: text('merchants.secret.secretKey'), value: secretKey },
+          { label: text('merchants.secret.webhookSecret'), value: webhookSecret },
+        ]}
+        confirm={text('merchants.savedAll')}
+        onClose={() => onCreated(merchant.merchantId)}
+      />
+    )
+  }
   return (
     <Dialog title={text('merchants.create')} open onClose={onClose}>
       <Form
@@ -42,44 +63,12 @@ export function CreateMerchantDialog({ onClose, onCreated }: CreateMerchantDialo
         pending={action.pending}
         cancel={onClose}
       >
-        <TextField name="name" label={text('fields.name')} description={text('merchants.help.name')} required />
-        <TextField
-          name="callbackUrl"
-          type="url"
-          label={text('fields.callbackUrl')}
-          description={text('merchants.help.callbackUrl')}
-          required
-        />
-        <TextField
-          name="allowIps"
-          label={text('fields.allowIps')}
-          description={text('merchants.help.allowIps')}
-          multiline
-          required
-        />
+        {newMerchantSettings.map((setting) => (
+          <SettingInput key={setting.name} setting={setting} />
+        ))}
         <Checkbox name="sandbox" label={text('merchants.sandboxMerchant')} />
         <p className="muted">{text('merchants.sandboxHelp')}</p>
       </Form>
-    </Dialog>
-  )
-}
-
-/** Shows the secrets once. The label of the closing button makes the user confirm that they are saved. */
-function Issued({ issued, onClose }: { readonly issued: IssuedMerchant; readonly onClose: () => void }) {
-  const text = useText()
-  return (
-    <Dialog title={text('merchants.createdTitle', { name: issued.merchant.settings.name })} open onClose={onClose} wide>
-      <div className="stack">
-        <p>{text('merchants.createdHelp')}</p>
-        <SecretOnce label={text('merchants.secret.webApiKey')} value={issued.webApiKey} />
-        <SecretOnce label={text('merchants.secret.secretKey')} value={issued.secretKey} />
-        <SecretOnce label={text('merchants.secret.webhookSecret')} value={issued.webhookSecret} />
-        <div className="row">
-          <Button look="primary" onPress={onClose}>
-            {text('merchants.savedAll')}
-          </Button>
-        </div>
-      </div>
     </Dialog>
   )
 }

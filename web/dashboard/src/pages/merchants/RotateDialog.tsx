@@ -7,8 +7,8 @@ import { useText } from '../../app/texts'
 import { Dialog } from '../../components/Dialog'
 import { Form } from '../../components/Form'
 import { fieldText } from '../../components/form-data'
+import { SecretsDialog } from '../../components/SecretsDialog'
 import { TextField } from '../../components/TextField'
-import { IssuedDialog } from './IssuedDialog'
 
 interface RotateDialogProps {
   readonly merchantId: string
@@ -29,7 +29,10 @@ export function RotateDialog({ merchantId, secret, onClose }: RotateDialogProps)
   })
   const label = text(`merchants.secret.${secret}`)
   const title = text('merchants.rotate', { secret: label })
-  if (issued) return <IssuedDialog title={title} label={label} value={issued.value} onClose={onClose} />
+  if (issued) {
+    const secrets = [{ label, value: issued.value }]
+    return <SecretsDialog title={title} secrets={secrets} confirm={text('merchants.saved')} onClose={onClose} />
+  }
   return (
     <Dialog title={title} open onClose={onClose}>
       <Form

@@ -1,66 +1,43 @@
+import type { ReactNode } from 'react'
 import type { MerchantItem } from '../../api/contract'
 import { usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Card } from '../../components/Card'
 import { Facts } from '../../components/Facts'
+import { type Setting, settingGroups } from './setting-groups'
 
 /** Shows the settings to users who cannot change them. */
 export function SettingsFacts({ merchant: { settings } }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const methodName = usePaymentMethodName()
-  const yesOrNo = (value: boolean) => text(value ? 'common.yes' : 'common.no')
-  const list = (values: readonly string[]) => (values.length === 0 ? text('common.none') : values.join(', '))
-  const limit = (minor: number | null) => (minor === null ? text('common.none') : <Amount minor={minor} />)
+  const valueOf = ({ name, type }: Setting): ReactNode => {
+    const value = settings[name]
+    if (value === null || (Array.isArray(value) && value.length === 0)) return text('common.none')
+    if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
+    if (type === 'amount' && typeof value === 'number') return <Amount minor={value} />
+    if (type === 'signature') return text(`merchants.signature.${settings.requireSignature}`)
+    return <bdi>{Array.isArray(value) ? value.join(', ') : value}</bdi>
+  }
   return (
     <div className="MerchantSettings">
-      <Card title={text('merchants.group.addresses')}>
-        <Facts
-          items={[
-            { label: text('fields.name'), value: <bdi>{settings.name}</bdi> },
-            { label: text('fields.callbackUrl'), value: <bdi>{settings.callbackUrl}</bdi> },
-            { label: text('fields.allowIps'), value: list(settings.allowIps) },
-            {
-              label: text('fields.returnUrl'),
-              value: <bdi>{settings.returnUrl ?? text('common.none')}</bdi>,
-            },
-            { label: text('fields.frameAncestors'), value: list(settings.frameAncestors) },
-          ]}
-        />
-      </Card>
-      <Card title={text('merchants.group.limits')}>
-        <Facts
-          items={[
-            { label: text('fields.minAmountMinor'), value: limit(settings.minAmountMinor) },
-            { label: text('fields.maxAmountMinor'), value: limit(settings.maxAmountMinor) },
-            { label: text('fields.mismatchToleranceMinor'), value: limit(settings.mismatchToleranceMinor) },
-            {
-              label: text('fields.manualControlAboveMinor'),
-              value: limit(settings.manualControlAboveMinor),
-            },
-            { label: text('fields.approvalAboveMinor'), value: limit(settings.approvalAboveMinor) },
-            { label: text('fields.rateLimitPerSecond'), value: settings.rateLimitPerSecond },
-            { label: text('fields.depositExpiryMinutes'), value: settings.depositExpiryMinutes },
-          ]}
-        />
-      </Card>
-      <Card title={text('merchants.group.options')}>
-        <Facts
-          items={[
-            {
-              label: text('fields.requireSignature'),
-              value: text(`merchants.signature.${settings.requireSignature}`),
-            },
-            { label: text('fields.requireNativeHash'), value: yesOrNo(settings.requireNativeHash) },
-            { label: text('fields.autoCancelMismatch'), value: yesOrNo(settings.autoCancelMismatch) },
-            { label: text('fields.callbackOnCreate'), value: yesOrNo(settings.callbackOnCreate) },
-            ...settings.paymentInstructions.map(({ paymentMethod, text: instructions }) => ({
-              label: text('merchants.instructionsFor', { method: methodName(paymentMethod) }),
+      {settingGroups.map(({ group, settings: listed }) => (
+        <Card key={group} title={text(`merchants.group.${group}`)}>
+          <Facts
+            items={listed.map((setting) => ({ label: text(`fields.${setting.name}`), value: valueOf(setting) }))}
+          />
+        </Card>
+      ))}
+      {settings.paymentInstructions.length > 0 && (
+        <Card title={text('merchants.group.instructions')}>
+          <Facts
+            items={settings.paymentInstructions.map(({ paymentMethod, text: instructions }) => ({
+              label: methodName(paymentMethod),
               value: <bdi className="MerchantSettings-text">{instructions}</bdi>,
-            })),
-          ]}
-        />
-      </Card>
+            }))}
+          />
+        </Card>
+      )}
     </div>
   )
 }

@@ -1,28 +1,24 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { api } from '../../api/api-client'
-import type { EndpointItem, EndpointsAnswer } from '../../api/contract'
+import type { EndpointItem } from '../../api/contract'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
+import { CappedCount } from '../../components/CappedCount'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
 import { EndpointHealth } from '../callbacks/EndpointHealth'
 import { ResendParkedDialog } from '../callbacks/ResendParkedDialog'
+import { useEndpoints } from '../callbacks/use-endpoints'
 
 /** Lists merchants with callbacks that could not be delivered and were parked. */
 export function ParkedCallbacks() {
   const text = useText()
   const canResend = usePermission('callbacks:resend')
   const [opened, setOpened] = useState<EndpointItem>()
-  const query = useQuery({
-    queryKey: ['endpoints'],
-    queryFn: ({ signal }) => api.get<EndpointsAnswer>('/endpoints', {}, signal),
-    refetchInterval: 15_000,
-  })
+  const query = useEndpoints()
   const columns = useColumns(canResend, setOpened)
   return (
     <Card title={text('operations.parked')}>
@@ -52,7 +48,7 @@ function useColumns(canResend: boolean, resend: (endpoint: EndpointItem) => void
       align: 'end',
       cell: ({ merchantId, parked }) => (
         <Link to="/callbacks" search={{ merchantId, status: 'parked' }}>
-          {text('common.count', { count: parked })}
+          <CappedCount count={parked} />
         </Link>
       ),
     },

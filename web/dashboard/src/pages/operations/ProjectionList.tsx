@@ -5,6 +5,7 @@ import type { ProjectionAction, ProjectionItem, ProjectionsAnswer } from '../../
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
 import { Button } from '../../components/Button'
+import { CappedCount } from '../../components/CappedCount'
 import { Card } from '../../components/Card'
 import { type Column, DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
@@ -13,7 +14,7 @@ import { Menu } from '../../components/Menu'
 import { Time } from '../../components/Time'
 import { ProjectionDialog } from './ProjectionDialog'
 import { OtherVersions, ProjectionState, Task } from './ProjectionState'
-import { hasActiveTask, maxCountedLag, nodeOf } from './projection-tasks'
+import { hasActiveTask, nodeOf } from './projection-tasks'
 
 const busyMs = 2_000
 const quietMs = 5_000
@@ -80,7 +81,12 @@ function useColumns(
         </div>
       ),
     },
-    { id: 'lag', header: text('operations.lag'), align: 'end', cell: ({ lagEvents }) => <Lag events={lagEvents} /> },
+    {
+      id: 'lag',
+      header: text('operations.lag'),
+      align: 'end',
+      cell: ({ lagEvents }) => <CappedCount count={lagEvents} />,
+    },
     {
       id: 'last',
       header: text('fields.lastEventAt'),
@@ -108,9 +114,4 @@ function useColumns(
       />
     )
   return [...columns, { id: 'actions', header: text('common.actions'), cell }]
-}
-
-function Lag({ events }: { readonly events: number }) {
-  const text = useText()
-  return text(events >= maxCountedLag ? 'common.countOrMore' : 'common.count', { count: events })
 }

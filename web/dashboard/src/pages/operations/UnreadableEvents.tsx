@@ -10,7 +10,7 @@ import { Problem } from '../../components/Problem'
 import { ReasonDialog } from '../../components/ReasonDialog'
 import { notify } from '../../components/Toasts'
 
-/** Lists unreadable events. Shows nothing if there are none. */
+/** Lists unreadable events, if any exist. */
 export function UnreadableEvents() {
   const text = useText()
   const canManage = usePermission('operations:manage')

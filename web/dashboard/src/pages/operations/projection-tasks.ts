@@ -1,8 +1,5 @@
 import type { ProjectionItem, ProjectionTask } from '../../api/contract'
 
-/** The server stops counting here. */
-export const maxCountedLag = 1_000
-
 const activeStates: readonly ProjectionTask['state'][] = ['requested', 'running', 'cancelling']
 
 export function hasActiveTask({ task }: Pick<ProjectionItem, 'task'>): boolean {

@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router'
 import { FormattedNumber } from 'react-intl'
 import type { Kind, OverviewAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
+import { CappedCount } from '../../components/CappedCount'
 import { Duration } from '../../components/Duration'
 import { Facts } from '../../components/Facts'
-import { CappedCount } from './CappedCount'
 
 interface KindFactsProps {
   readonly kind: Kind

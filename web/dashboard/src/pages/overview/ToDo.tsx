@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import type { OverviewAnswer } from '../../api/contract'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
-import { CappedCount } from './CappedCount'
+import { CappedCount } from '../../components/CappedCount'
 
 /** Shows what needs attention, each with a link to the list. */
 export function ToDo({ answer }: { answer: OverviewAnswer }) {

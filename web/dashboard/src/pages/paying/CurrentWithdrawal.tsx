@@ -16,7 +16,7 @@ interface CurrentWithdrawalProps {
   readonly trackingId: string
   /** The last pressed key that stands for an action. */
   readonly pressed: { readonly key: PayingKey } | undefined
-  /** The revision after the user's own last action; 0 if there was none. */
+  /** The revision after the user's own last action; 0 before the first one. */
   readonly ownRevision: number
   readonly remember: (transfers: readonly TransferDetail[]) => void
   /** Called when an action of the user has removed the withdrawal from the queue. */

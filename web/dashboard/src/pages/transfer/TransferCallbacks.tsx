@@ -4,8 +4,9 @@ import type { CallbackRow, CallbacksAnswer, ResendAnswer } from '../../api/contr
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { Badge, StatusBadge, type Tone } from '../../components/Badge'
+import { StatusBadge } from '../../components/Badge'
 import { Button } from '../../components/Button'
+import { CallbackStatusBadge } from '../../components/CallbackStatusBadge'
 import { Card } from '../../components/Card'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
@@ -13,12 +14,6 @@ import { Problem } from '../../components/Problem'
 import { Time } from '../../components/Time'
 import { notify } from '../../components/Toasts'
 import { transferKeys } from './use-transfer'
-
-const tones: { readonly [status in CallbackRow['status']]: Tone } = {
-  waiting: 'wait',
-  delivered: 'good',
-  parked: 'bad',
-}
 
 /** Shows the callbacks of a transfer: delivered, waiting and parked. */
 export function TransferCallbacks({ trackingId }: { trackingId: string }) {
@@ -61,7 +56,7 @@ function Callback({ row }: { row: CallbackRow }) {
       <div className="spread">
         <span className="row">
           <StatusBadge status={row.transferStatus} />
-          <Badge tone={tones[status]}>{text(`callbacks.status.${status}`)}</Badge>
+          <CallbackStatusBadge status={status} />
           <Time at={row.recordedAt} exact />
         </span>
         {canResend && (

@@ -1,8 +1,6 @@
 import type { IssuedPassword } from '../../api/contract'
 import { useText } from '../../app/texts'
-import { Button } from '../../components/Button'
-import { SecretOnce } from '../../components/Copyable'
-import { Dialog } from '../../components/Dialog'
+import { SecretsDialog } from '../../components/SecretsDialog'
 
 interface IssuedPasswordDialogProps {
   readonly issued: IssuedPassword
@@ -12,16 +10,12 @@ interface IssuedPasswordDialogProps {
 export function IssuedPasswordDialog({ issued: { user, password }, onClose }: IssuedPasswordDialogProps) {
   const text = useText()
   return (
-    <Dialog title={text('users.passwordTitle', { name: user.name })} open onClose={onClose} wide>
-      <div className="stack">
-        <p>{text('users.passwordHelp', { name: user.name })}</p>
-        <SecretOnce label={text('users.temporaryPassword')} value={password} />
-        <div className="row">
-          <Button look="primary" onPress={onClose}>
-            {text('users.passwordSent')}
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+    <SecretsDialog
+      title={text('users.passwordTitle', { name: user.name })}
+      help={text('users.passwordHelp', { name: user.name })}
+      secrets={[{ label: text('users.temporaryPassword'), value: password }]}
+      confirm={text('users.passwordSent')}
+      onClose={onClose}
+    />
   )
 }

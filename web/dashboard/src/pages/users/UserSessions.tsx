@@ -1,18 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import type { SessionItem, SessionsAnswer, UserItem } from '../../api/contract'
+import type { SessionsAnswer, UserItem } from '../../api/contract'
 import { useAction } from '../../api/use-action'
 import { usePermission } from '../../app/current-session'
 import { useText } from '../../app/texts'
-import { BrowserName } from '../../components/BrowserName'
 import { Button } from '../../components/Button'
 import { Card } from '../../components/Card'
 import { Confirm } from '../../components/Confirm'
-import { type Column, DataTable } from '../../components/DataTable'
+import { DataTable } from '../../components/DataTable'
 import { Empty } from '../../components/Empty'
 import { Loaded } from '../../components/Loaded'
-import { Time } from '../../components/Time'
+import { useSessionColumns } from '../../components/session-columns'
 import { notify } from '../../components/Toasts'
 import { userKeys } from './use-users'
 
@@ -21,7 +20,7 @@ export function UserSessions({ user }: { readonly user: UserItem }) {
   const { userId } = user
   const canManage = usePermission('users:manage')
   const [isConfirming, setConfirming] = useState(false)
-  const columns = useColumns()
+  const columns = useSessionColumns()
   const query = useQuery({
     queryKey: ['user-sessions', userId],
     queryFn: ({ signal }) => api.get<SessionsAnswer>(`/users/${userId}/sessions`, {}, signal),
@@ -78,15 +77,4 @@ function EndConfirm({ user: { userId, name }, onClose }: { readonly user: UserIt
       <p>{text('users.endSessionsHelp')}</p>
     </Confirm>
   )
-}
-
-function useColumns(): readonly Column<SessionItem>[] {
-  const text = useText()
-  return [
-    { id: 'device', header: text('fields.device'), cell: ({ userAgent }) => <BrowserName userAgent={userAgent} /> },
-    { id: 'address', header: text('fields.address'), cell: ({ address }) => <bdi>{address}</bdi> },
-    { id: 'seen', header: text('fields.lastSeenAt'), cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-    { id: 'created', header: text('fields.signedInAt'), cell: ({ createdAt }) => <Time at={createdAt} /> },
-    { id: 'expires', header: text('fields.endsAt'), cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-  ]
 }

@@ -1,0 +1,9 @@
+import { useText } from '../app/texts'
+
+/** The server stops counting here. */
+const maxCounted = 1_000
+
+export function CappedCount({ count }: { readonly count: number }) {
+  const text = useText()
+  return text(count < maxCounted ? 'common.count' : 'common.countOrMore', { count })
+}
