@@ -5,31 +5,17 @@ import { type Option, Options } from './Select'
 
 interface ComboBoxProps extends FieldTexts {
   readonly options: readonly Option[]
-  readonly name?: string
-  readonly value?: string
-  readonly defaultValue?: string
-  readonly onChange?: (value: string) => void
+  readonly value: string
+  readonly onChange: (value: string) => void
 }
 
 /** A choice from a long list, with a search field. */
-export function ComboBox({ options, name, value, defaultValue, onChange, ...texts }: ComboBoxProps) {
+export function ComboBox({ options, value, onChange, ...texts }: ComboBoxProps) {
   const text = useText()
   const { required = true, description } = texts
-  const chosen = {
-    ...(value === undefined ? {} : { value }),
-    ...(defaultValue === undefined ? {} : { defaultValue }),
-    ...(name === undefined ? {} : { name }),
-  }
-  const change = (key: Key | null) => onChange?.(String(key ?? ''))
+  const change = (key: Key | null) => onChange(String(key ?? ''))
   return (
-    <AriaComboBox
-      {...chosen}
-      formValue="key"
-      menuTrigger="focus"
-      onChange={change}
-      isRequired={required}
-      className="Field"
-    >
+    <AriaComboBox value={value} menuTrigger="focus" onChange={change} isRequired={required} className="Field">
       <FieldLabel {...texts} required={required} />
       <div className="ComboBox-box">
         <Input className="Field-input" />

@@ -1,4 +1,3 @@
-import { columnVisibilityFeature, tableFeatures, useTable } from '@tanstack/react-table'
 import { type MouseEvent, type ReactNode, useMemo } from 'react'
 import { useText } from '../app/texts'
 import { Button } from './Button'
@@ -28,8 +27,6 @@ interface DataTableProps<Row> {
   /** Called on Enter and on a click. */
   readonly onOpen?: (row: Row) => void
   readonly selection?: { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
-  /** Handles any other key on a row, such as a letter. Returns whether it did anything. */
-  readonly onKey?: (key: string, row: Row) => boolean
   readonly sort?: string | undefined
   readonly onSort?: (sort: string) => void
   /** Loads the next page; omitted after the last page. */
@@ -38,32 +35,20 @@ interface DataTableProps<Row> {
   readonly columnsKey?: string
   /** Shown instead when there are no rows. */
   readonly empty: ReactNode
-  readonly caption?: ReactNode
 }
 
-const features = tableFeatures({ columnVisibilityFeature })
 const interactive = 'a, button, input, label, select, textarea, [role="checkbox"]'
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowId, onOpen, selection, sort, onSort, more, columnsKey, empty, caption } = props
+  const { label, columns, rows, rowId, onOpen, selection, sort, onSort, more, columnsKey, empty } = props
   const text = useText()
   const [visible, setVisible] = useColumnChoice(columns, columnsKey)
-  const definitions = useMemo(() => columns.map(({ id, header }) => ({ id, header })), [columns])
-  const data = useMemo(() => rows.map((row) => ({ row, id: rowId(row) })), [rows, rowId])
-  const table = useTable({
-    features,
-    columns: definitions,
-    data,
-    getRowId: ({ id }) => id,
-    state: { columnVisibility: visible },
-  })
-  const byId = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns])
-  const ids = useMemo(() => data.map(({ id }) => id), [data])
+  const visibleColumns = columns.filter(({ id }) => visible[id])
+  const ids = useMemo(() => rows.map(rowId), [rows, rowId])
   const keys = useRowKeys({
     ids,
     open: onOpen && ((index) => onOpen(rows[index]!)),
     selection,
-    press: (key, index) => props.onKey?.(key, rows[index]!) ?? false,
   })
   if (rows.length === 0) return empty
   const openClicked = (event: MouseEvent<HTMLElement>, row: Row) => {
@@ -80,7 +65,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         <output className="muted small">
           {selection && selection.ids.size > 0
             ? text('common.selected', { count: selection.ids.size })
-            : (caption ?? text('common.rowsShown', { count: rows.length }))}
+            : text('common.rowsShown', { count: rows.length })}
         </output>
         {columnsKey !== undefined && <ColumnChoice columns={columns} visible={visible} onChange={setVisible} />}
       </div>
@@ -98,14 +83,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   />
                 </th>
               )}
-              {table.getHeaderGroups()[0]?.headers.map(({ id }) => (
-                <HeaderCell key={id} column={byId.get(id)!} sort={sort} onSort={onSort} />
+              {visibleColumns.map((column) => (
+                <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
               ))}
             </tr>
           </thead>
           <tbody ref={keys.ref} onKeyDown={keys.onKeyDown}>
-            {table.getRowModel().rows.map((tableRow, index) => {
-              const { id, row } = tableRow.original
+            {rows.map((row, index) => {
+              const id = ids[index]!
               const isSelected = selection?.ids.has(id)
               return (
                 <tr
@@ -127,14 +112,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                       />
                     </td>
                   )}
-                  {tableRow.getVisibleCells().map(({ column: { id: columnId } }) => {
-                    const column = byId.get(columnId)!
-                    return (
-                      <td key={columnId} className={classOf(column)}>
-                        {column.cell(row)}
-                      </td>
-                    )
-                  })}
+                  {visibleColumns.map((column) => (
+                    <td key={column.id} className={classOf(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
                 </tr>
               )
             })}

@@ -10,10 +10,9 @@ interface DateRangeProps {
   /** Exclusive, so the field shows the day before. */
   readonly to?: string | undefined
   readonly onChange: (period: Partial<Period>) => void
-  readonly presets?: boolean
 }
 
-export function DateRange({ from, to, onChange, presets = true }: DateRangeProps) {
+export function DateRange({ from, to, onChange }: DateRangeProps) {
   const text = useText()
   const lastDay = to === undefined ? '' : dayOf(new Date(Date.parse(to) - 1))
   const change = (next: { from?: string | undefined; to?: string | undefined }) => {
@@ -44,12 +43,10 @@ export function DateRange({ from, to, onChange, presets = true }: DateRangeProps
         value={lastDay}
         onChange={(day) => change({ to: startOf(day, 1) })}
       />
-      {presets && (
-        <Menu
-          label={text('common.dateRange')}
-          items={choices.map(([key, label, period]) => ({ id: key, label, onAction: () => onChange(period()) }))}
-        />
-      )}
+      <Menu
+        label={text('common.dateRange')}
+        items={choices.map(([key, label, period]) => ({ id: key, label, onAction: () => onChange(period()) }))}
+      />
     </fieldset>
   )
 }

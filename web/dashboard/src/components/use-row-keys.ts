@@ -6,15 +6,13 @@ interface RowKeysOptions {
   readonly selection:
     | { readonly ids: ReadonlySet<string>; readonly onChange: (ids: ReadonlySet<string>) => void }
     | undefined
-  /** Handles any other key. Returns whether it did anything. */
-  readonly press: (key: string, index: number) => boolean
 }
 
 /**
  * Moves through rows with the arrow keys, j, k, Home and End. Enter opens a row. Space selects it, and Shift+space selects the range from
  * the row that was selected last.
  */
-export function useRowKeys({ ids, open, selection, press }: RowKeysOptions) {
+export function useRowKeys({ ids, open, selection }: RowKeysOptions) {
   const ref = useRef<HTMLTableSectionElement>(null)
   const [activeId, setActiveId] = useState<string>()
   const anchor = useRef(0)
@@ -51,7 +49,7 @@ export function useRowKeys({ ids, open, selection, press }: RowKeysOptions) {
     if (move) move()
     else if (key === 'Enter' && open) open(active)
     else if (key === ' ' && selection) toggle(active, shiftKey)
-    else return press(key, active)
+    else return false
     return true
   }
   const onKeyDown = (event: KeyboardEvent) => {

@@ -42,7 +42,6 @@ export function CallbackList({ merchantId }: { readonly merchantId: string | und
       actions={
         canResend && (
           <Button
-            look="plain"
             isDisabled={selected.length === 0 || selected.length > maxSelected}
             pending={resend.pending}
             onPress={() => resend.start(selected)}

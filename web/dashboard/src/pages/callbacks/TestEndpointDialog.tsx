@@ -36,9 +36,7 @@ export function TestEndpointDialog({ endpoint, onClose }: EndpointDialogProps) {
           <Button look="primary" pending={action.pending} onPress={() => action.start()}>
             {text(result ? 'callbacks.testSendAgain' : 'callbacks.testSend')}
           </Button>
-          <Button look="plain" onPress={onClose}>
-            {text('common.close')}
-          </Button>
+          <Button onPress={onClose}>{text('common.close')}</Button>
         </div>
       </div>
     </Dialog>

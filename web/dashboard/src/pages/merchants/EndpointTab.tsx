@@ -34,9 +34,7 @@ export function EndpointTab({ merchant }: { readonly merchant: MerchantItem }) {
       />
       {canManage && (
         <div className="row">
-          <Button look="plain" onPress={() => setOpened('test')}>
-            {text('callbacks.test')}
-          </Button>
+          <Button onPress={() => setOpened('test')}>{text('callbacks.test')}</Button>
           {!isOn && (
             <Button look="primary" onPress={() => setOpened('enable')}>
               {text('callbacks.enable')}

@@ -28,11 +28,7 @@ export function KeysTab({ merchant }: { readonly merchant: MerchantItem }) {
   const { merchantId, keys } = merchant
   const columns = useColumns((key) => setOpened({ task: 'revoke', key }))
   const dialog = { merchantId, onClose: () => setOpened(undefined) }
-  const create = (
-    <Button look="plain" onPress={() => setOpened({ task: 'create' })}>
-      {text('merchants.createKey')}
-    </Button>
-  )
+  const create = <Button onPress={() => setOpened({ task: 'create' })}>{text('merchants.createKey')}</Button>
   return (
     <div className="stack">
       <Card title={text('fields.keys')} actions={canManage && create}>
@@ -50,7 +46,7 @@ export function KeysTab({ merchant }: { readonly merchant: MerchantItem }) {
           <p className="muted">{text('merchants.secretsHelp')}</p>
           <div className="row">
             {secrets.map((secret) => (
-              <Button key={secret} look="plain" onPress={() => setOpened({ task: 'rotate', secret })}>
+              <Button key={secret} onPress={() => setOpened({ task: 'rotate', secret })}>
                 {text('merchants.rotate', { secret: text(`merchants.secret.${secret}`) })}
               </Button>
             ))}

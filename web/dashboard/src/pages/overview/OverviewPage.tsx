@@ -30,7 +30,6 @@ export function OverviewPage() {
         <DateRange
           from={range.from}
           to={range.to}
-          presets
           onChange={({ from, to }) => void navigate({ search: (previous) => ({ ...previous, from, to }) })}
         />
       }

@@ -39,13 +39,13 @@ export function BulkBar({ items, chosen, onSelect, onClear, onOpen }: BulkBarPro
         <Button look="quiet" onPress={onClear} isDisabled={count === 0}>
           {text('paying.clearSelection')}
         </Button>
-        <Button look="plain" onPress={() => onOpen('claim')} isDisabled={count === 0}>
+        <Button onPress={() => onOpen('claim')} isDisabled={count === 0}>
           {text('paying.bulk.claim')}
         </Button>
-        <Button look="plain" onPress={() => onOpen('file')} isDisabled={chosenMine === 0}>
+        <Button onPress={() => onOpen('file')} isDisabled={chosenMine === 0}>
           {text('paying.bulk.file')}
         </Button>
-        <Button look="plain" onPress={() => onOpen('complete')} isDisabled={chosenMine === 0}>
+        <Button onPress={() => onOpen('complete')} isDisabled={chosenMine === 0}>
           {text('paying.bulk.complete')}
         </Button>
       </div>

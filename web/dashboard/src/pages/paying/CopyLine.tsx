@@ -26,7 +26,7 @@ export function CopyLine({ label, value, children }: CopyLineProps) {
       <dt>{label}</dt>
       <dd>
         <span className="CopyLine-value">{children}</span>
-        <Button look="plain" aria-label={text('common.copyValue', { label })} onPress={copy}>
+        <Button aria-label={text('common.copyValue', { label })} onPress={copy}>
           {text('common.copy')}
         </Button>
       </dd>

@@ -61,9 +61,7 @@ function MerchantStatement({ merchantId }: { readonly merchantId: string }) {
           <a className="Button Button-plain" href={api.href('/statement.csv', range)} download>
             {text('common.downloadCsv')}
           </a>
-          <Button look="plain" onPress={() => window.print()}>
-            {text('common.print')}
-          </Button>
+          <Button onPress={() => window.print()}>{text('common.print')}</Button>
         </div>
       }
     >

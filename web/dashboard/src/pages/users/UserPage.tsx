@@ -72,16 +72,10 @@ function Managing({ user }: { readonly user: UserItem }) {
   return (
     <>
       <div className="row">
-        <Button look="plain" onPress={() => setTask('role')}>
-          {text('users.changeRole')}
-        </Button>
-        <Button look="plain" onPress={() => setTask('reset')}>
-          {text('users.reset')}
-        </Button>
+        <Button onPress={() => setTask('role')}>{text('users.changeRole')}</Button>
+        <Button onPress={() => setTask('reset')}>{text('users.reset')}</Button>
         {user.disabled ? (
-          <Button look="plain" onPress={() => setTask('enable')}>
-            {text('users.enable')}
-          </Button>
+          <Button onPress={() => setTask('enable')}>{text('users.enable')}</Button>
         ) : (
           <Button look="danger" isDisabled={isSelf} onPress={() => setTask('disable')}>
             {text('users.disable')}
