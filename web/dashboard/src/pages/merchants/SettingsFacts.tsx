@@ -11,7 +11,7 @@ import { type Setting, settingGroups } from './setting-groups'
 export function SettingsFacts({ merchant: { settings } }: { readonly merchant: MerchantItem }) {
   const text = useText()
   const methodName = usePaymentMethodName()
-  const valueOf = ({ name, type }: Setting): ReactNode => {
+  const shownValue = ({ name, type }: Setting): ReactNode => {
     const value = settings[name]
     if (value === null || (Array.isArray(value) && value.length === 0)) return text('common.none')
     if (typeof value === 'boolean') return text(value ? 'common.yes' : 'common.no')
@@ -24,7 +24,7 @@ export function SettingsFacts({ merchant: { settings } }: { readonly merchant: M
       {settingGroups.map(({ group, settings: listed }) => (
         <Card key={group} title={text(`merchants.group.${group}`)}>
           <Facts
-            items={listed.map((setting) => ({ label: text(`fields.${setting.name}`), value: valueOf(setting) }))}
+            items={listed.map((setting) => ({ label: text(`fields.${setting.name}`), value: shownValue(setting) }))}
           />
         </Card>
       ))}
