@@ -2,8 +2,8 @@ import type { UserDirectory } from '../../commands/user/user-directory.js'
 import type { Viewer } from './session-guard.js'
 
 /**
- * As whom a viewer may know the actor of an event: users by their names; who works for the house is the house's to know, and an
- * `operator` to merchants. Others stay as the log has them: pages say in their language what `customer` or `system:expiry` is.
+ * Returns the name under which a viewer can see the actor of an event. Merchants see the operator's staff as `operator`. Other actors stay
+ * as recorded in the log, and the pages translate `customer` or `system:expiry`.
  */
 export function actorNames(
   users: Pick<UserDirectory, 'byId'>,

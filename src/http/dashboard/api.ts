@@ -5,9 +5,9 @@ import { type Permission, permissions, type Role, roles } from '../../domain/use
 import { Type } from '../../kernel/typebox.js'
 
 /**
- * What the dashboard's pages and the server say to one another, under `/dashboard/api`. The pages import the types alone. Amounts are
- * hundredths of the service's currency, whatever decimals it has (fields end in `Minor`), times ISO 8601 in UTC with milliseconds. What is refused is
- * answered with the envelope of the merchant API.
+ * The API of the dashboard under `/dashboard/api`. The pages import only the types. Amounts are hundredths of the service's currency,
+ * regardless of its decimals (fields end in `Minor`). Times are ISO 8601 in UTC with milliseconds. Failures have the envelope of the
+ * merchant API.
  */
 
 const OneOf = <const Values extends readonly string[]>(values: Values) =>
@@ -27,35 +27,35 @@ const Page = <Item extends TSchema>(item: Item) => Type.Object({ items: Type.Arr
 export const SignInRequest = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 254 }),
   password: Type.String({ minLength: 1, maxLength: 256 }),
-  /** Six digits; asked for by the refusal `second-factor-needed`. */
+  /** Six digits, required after the refusal `second-factor-needed`. */
   code: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
 })
-/** Proves again who sits there: for what needs a recent sign-in. */
+/** Confirms the user's identity for actions that need a recent sign-in. */
 export const ConfirmRequest = Type.Omit(SignInRequest, ['email'])
 export const ChangePasswordRequest = Type.Object({
   current: Type.String({ minLength: 1, maxLength: 256 }),
   next: Type.String({ minLength: 12, maxLength: 256 }),
 })
 
-/** Who is signed in, and what the pages need to know from the start. */
+/** The signed-in user, and the settings that the pages need at the start. */
 export const SessionAnswer = Type.Object({
   user: Type.Object({
     userId: Text,
     email: Text,
     name: Text,
     role: RoleName,
-    /** Null: all merchants. */
+    /** Null for all merchants. */
     merchantIds: Nullable(Type.Array(Text)),
     hasSecondFactor: Type.Boolean(),
   }),
   permissions: Type.Array(PermissionName),
-  /** Sent back as `x-csrf-token` with every change. */
+  /** The value of the header `x-csrf-token` of every change. */
   csrfToken: Text,
-  /** Nothing but a change of the password is answered before it. */
+  /** If true, only a change of the password is allowed. */
   mustChangePassword: Type.Boolean(),
-  /** Until when the sign-in counts as recent. */
+  /** The time until which the sign-in counts as recent. */
   recentUntil: Time,
-  /** Those that the user may see. */
+  /** The merchants that the user can see. */
   merchants: Type.Array(Type.Object({ merchantId: Text, name: Text, sandbox: Type.Boolean() })),
   currency: Type.Object({ code: Text, digits: Type.Integer() }),
   paymentMethods: Type.Array(
@@ -66,12 +66,12 @@ export const SessionAnswer = Type.Object({
       paidBy: OneOf(['wallet', 'manual']),
     }),
   ),
-  /** There is no live merchant: what is shown may be made up. */
+  /** True if there is no live merchant, so that transfers may be samples. */
   sandbox: Type.Boolean(),
 })
 
 export const SessionItem = Type.Object({
-  /** Names the session, and opens nothing. */
+  /** Identifies the session. It grants no access. */
   sessionId: Text,
   current: Type.Boolean(),
   createdAt: Time,
@@ -82,7 +82,7 @@ export const SessionItem = Type.Object({
 })
 export const SessionsAnswer = Type.Object({ items: Type.Array(SessionItem) })
 
-/** Shown once, while the second factor is set up. */
+/** Shown once, during the setup of the second factor. */
 export const SecondFactorOffer = Type.Object({ secret: Text, uri: Text })
 export const SecondFactorCode = Type.Object({ code: Type.String({ pattern: '^[0-9]{6}$' }) })
 
@@ -103,32 +103,32 @@ export const CreateUserRequest = Type.Object({
   email: Type.String({ minLength: 3, maxLength: 254 }),
   name: Type.String({ minLength: 1, maxLength: 128 }),
   role: RoleName,
-  /** Needed for the roles of merchants, refused for the others. */
+  /** Required for the roles of merchants, and rejected for other roles. */
   merchantIds: Type.Optional(Type.Array(Text, { minItems: 1, maxItems: 100 })),
 })
 export const ChangeRoleRequest = Type.Pick(CreateUserRequest, ['role', 'merchantIds'])
-/** The first password is shown once and must be changed at the first sign-in. */
+/** The initial password is shown once and must be changed at the first sign-in. */
 export const IssuedPassword = Type.Object({ user: UserItem, password: Text })
 
 // ── Transfers ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A query's values are text; `cursor` is `nextCursor` of the page before. */
+/** The values of a query are text. `cursor` is the `nextCursor` of the previous page. */
 export const TransfersQuery = Type.Object({
   kind: Type.Optional(Kind),
   status: Type.Optional(StatusName),
   merchantId: Type.Optional(Text),
-  /** Created then or later; ISO 8601. */
+  /** Created at or after this ISO 8601 time. */
   from: Type.Optional(Text),
-  /** Created before. */
+  /** Created before this time. */
   to: Type.Optional(Text),
-  /** Only those whose money a person has to decide about. */
+  /** Only transfers whose money needs a decision. */
   attention: Type.Optional(Type.Literal('open')),
   /** A code of the catalogue. */
   method: Type.Optional(Type.String({ pattern: '^[0-9]{1,9}$' })),
   /** Minor units, inclusive. */
   minAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
   maxAmount: Type.Optional(Type.String({ pattern: '^[0-9]{1,15}$' })),
-  /** The beginning of a referenceId, trackingId, userId, name or account number. */
+  /** A prefix of a referenceId, trackingId, userId, name or account number. */
   text: Type.Optional(Type.String({ maxLength: 128 })),
   sort: Type.Optional(OneOf(['newest', 'oldest', 'largest', 'smallest'])),
   limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' })),
@@ -136,12 +136,12 @@ export const TransfersQuery = Type.Object({
 })
 
 export const ClaimView = Type.Object({
-  /** Empty for a merchant's program. */
+  /** Empty for a program of a merchant. */
   userId: Text,
-  /** Who claimed, as the viewer may know them. */
+  /** The displayed name of the claimant. */
   name: Text,
   at: Time,
-  /** It is free again then. */
+  /** The end of the claim. */
   until: Time,
   mine: Type.Boolean(),
 })
@@ -153,7 +153,7 @@ export const TransferRow = Type.Object({
   kind: Kind,
   status: StatusName,
   amountMinor: Minor,
-  /** What really moved. */
+  /** The amount that moved. */
   transactionAmountMinor: Minor,
   hasAmountMismatch: Type.Boolean(),
   needsAttention: Type.Boolean(),
@@ -184,7 +184,7 @@ export const transferActions = [
   'reopen',
 ] as const
 
-/** One transfer, from the log: never behind. */
+/** One transfer, read from the log and therefore current. */
 export const TransferDetail = Type.Intersect([
   TransferRow,
   Type.Object({
@@ -195,22 +195,22 @@ export const TransferDetail = Type.Intersect([
     receivedMinor: Minor,
     returnedMinor: Minor,
     resolvedMinor: Minor,
-    /** Received and neither booked, returned nor resolved. */
+    /** The received amount that is neither booked, returned nor resolved. */
     unsettledMinor: Minor,
     /** Withdrawals above the merchant's threshold. */
     approval: Type.Object({
       needed: Type.Boolean(),
-      /** Of so much to its account; the latest. */
+      /** The latest approval of an amount to the withdrawal's account. */
       by: Nullable(Type.Object({ userId: Text, name: Text, at: Time, amountMinor: Minor })),
     }),
-    /** What the viewer may do to it now. */
+    /** The actions that the viewer can take now. */
     actions: Type.Array(OneOf(transferActions)),
-    /** Why it can be neither claimed, approved nor completed, whoever looks at it: the log does not verify. */
+    /** Set if no user can claim, approve or complete it, because the log does not verify. */
     payoutsStopped: Type.Boolean(),
   }),
 ])
 
-/** Every action carries the revision that its user saw: 409 `changed-meanwhile` when another event has come since. */
+/** Every action carries the revision that its user saw, and fails with 409 `changed-meanwhile` if there is a later event. */
 const Seen = { revision: Type.Integer({ minimum: 0 }) }
 const Reason = Type.String({ minLength: 1, maxLength: 500 })
 const Receipt = Type.String({ maxLength: 2048 })
@@ -218,65 +218,65 @@ const PositiveMinor = Type.Integer({ minimum: 1, maximum: 99_999_999_999_999 })
 
 /** For claim and release. */
 export const PlainAction = Type.Object(Seen)
-/** Of another amount than requested where that much is to be paid. */
+/** The approved amount, if it differs from the requested one. */
 export const ApproveAction = Type.Object({ ...Seen, amountMinor: Type.Optional(PositiveMinor) })
 export const CompleteAction = Type.Object({
   ...Seen,
-  /** What was really paid; the expected amount when absent. */
+  /** The paid amount. Defaults to the expected amount. */
   amountMinor: Type.Optional(PositiveMinor),
-  /** The same once more, where the server says that it is unlikely. */
+  /** Repeats an amount that the server considers unlikely. */
   confirmedAmountMinor: Type.Optional(PositiveMinor),
   receiptUrl: Type.Optional(Receipt),
   message: Type.Optional(Reason),
   reason: Type.Optional(Reason),
 })
-/** For cancel and manual-control: the merchant is told the message. */
+/** For cancel and manual-control. The merchant receives the message. */
 export const MessageAction = Type.Object({ ...Seen, message: Reason })
 /** For resolve and reopen. */
 export const ReasonAction = Type.Object({ ...Seen, reason: Reason })
 export const ReturnAction = Type.Object({ ...Seen, amountMinor: PositiveMinor, receiptUrl: Receipt })
 
-/** Stopped while the log does not verify, for everybody who may see transfers: whoever pays must know why they cannot. */
+/** Tells every viewer of transfers that payouts are stopped because the log does not verify. */
 export const PayoutsAnswer = Type.Object({ stopped: Type.Boolean() })
 
 const BulkItem = Type.Object({ trackingId: Text, ...Seen, receiptUrl: Type.Optional(Receipt) })
-/** Claims or completes withdrawals one after the other; each succeeds or fails by itself. */
+/** Claims or completes withdrawals sequentially. Each succeeds or fails individually. */
 export const BulkAction = Type.Object({ items: Type.Array(BulkItem, { minItems: 1, maxItems: 200 }) })
 export const BulkAnswer = Type.Object({
   items: Type.Array(
     Type.Object({
       trackingId: Text,
-      /** As it is now; null when it cannot be seen. */
+      /** The current state, or null if the viewer cannot see it. */
       transfer: Nullable(TransferDetail),
-      /** Null when it was done. */
+      /** Null if it succeeded. */
       error: Nullable(Type.Object({ code: Type.Integer(), message: Text, details: Nullable(Text) })),
     }),
   ),
 })
-/** For withdrawals that the viewer has claimed. pain.001 takes those whose account is an IBAN, and is refused otherwise. */
+/** For withdrawals that the viewer has claimed. pain.001 requires accounts that are IBANs. */
 export const BankFileRequest = Type.Object({
   format: OneOf(['csv', 'pain.001']),
   trackingIds: Type.Array(Text, { minItems: 1, maxItems: 200 }),
-  /** Who pays; for pain.001. */
+  /** The debtor, for pain.001. */
   debtor: Type.Optional(
     Type.Object({ name: Type.String({ minLength: 1, maxLength: 70 }), iban: Text, bic: Type.Optional(Text) }),
   ),
 })
-/** Of an uploaded file (PDF, PNG or JPEG, at most 5 MB, sent as the body with its content type). */
+/** The address of an uploaded file (PDF, PNG or JPEG of at most 5 MB, sent as the body with its content type). */
 export const StoredReceipt = Type.Object({ receiptUrl: Text })
 
-/** One thing that happened, from any of the transfer's streams. */
+/** One event of any of the transfer's streams. */
 export const StoryItem = Type.Object({
   at: Time,
   source: OneOf(['transfer', 'payment', 'callback']),
   /** The event's type, such as TransferCompleted. */
   type: Text,
-  /** The stream's revision. */
+  /** The revision in its stream. */
   revision: Type.Integer(),
-  /** A person, a merchant's key, a part of the service. */
+  /** A user, a merchant's key, or a part of the service. */
   actor: Text,
   correlationId: Text,
-  /** The event's fields that are no secrets; amounts end in Minor. */
+  /** The fields of the event without secrets. Amounts end in `Minor`. */
   data: Type.Record(Text, Type.Unknown()),
 })
 export const StoryAnswer = Type.Object({ items: Type.Array(StoryItem) })
@@ -310,25 +310,25 @@ export const EndpointItem = Type.Object({
   merchantName: Text,
   url: Text,
   state: OneOf(['answering', 'failing', 'disabled']),
-  /** Why it is disabled. */
+  /** The reason why it is disabled. */
   reason: Nullable(Text),
   failingSince: Nullable(Time),
-  /** At most 1000, which then means that many or more. */
+  /** The number, or 1000 for 1000 and more. */
   waiting: Type.Integer(),
   parked: Type.Integer(),
 })
 export const EndpointsAnswer = Type.Object({ items: Type.Array(EndpointItem) })
 
-/** Some by name, or all of a merchant's that were parked since a time. */
+/** Selected callbacks, or all callbacks of a merchant that were parked since a time. */
 export const ResendRequest = Type.Union([
   Type.Object({
     callbacks: Type.Array(Type.Object({ trackingId: Text, webhookId: Text }), { minItems: 1, maxItems: 200 }),
   }),
   Type.Object({ merchantId: Text, parkedSince: Time }),
 ])
-/** One request takes up 1000 at most; while there are more, another one takes up the rest. */
+/** One request requeues at most 1000. Send another request while `more` is true. */
 export const ResendAnswer = Type.Object({ requeued: Type.Integer(), more: Type.Boolean() })
-/** What the endpoint answered to a signed test event. */
+/** The endpoint's response to a signed test event. */
 export const TestAnswer = Type.Object({
   delivered: Type.Boolean(),
   httpStatus: Nullable(Type.Integer()),
@@ -346,7 +346,7 @@ export const MerchantSettingsView = Type.Object({
   autoCancelMismatch: Type.Boolean(),
   mismatchToleranceMinor: Minor,
   manualControlAboveMinor: Nullable(Minor),
-  /** Withdrawals above it need a second person. */
+  /** The amount above which withdrawals need a second person. */
   approvalAboveMinor: Nullable(Minor),
   rateLimitPerSecond: Type.Integer(),
   depositExpiryMinutes: Type.Integer(),
@@ -400,7 +400,7 @@ export const RotateRequest = Type.Object({
 })
 /** Shown once. */
 export const IssuedSecret = Type.Object({ merchant: MerchantItem, value: Text })
-/** Who changed what, newest first; secrets left out. */
+/** The changes and their users, newest first and without secrets. */
 export const ChangesAnswer = Type.Object({
   items: Type.Array(
     Type.Object({ at: Time, actor: Text, type: Text, subject: Text, data: Type.Record(Text, Type.Unknown()) }),
@@ -411,11 +411,11 @@ export const ChangesAnswer = Type.Object({
 
 export const RangeQuery = Type.Object({
   merchantId: Type.Optional(Text),
-  /** ISO 8601; whole hours in UTC are counted. */
+  /** ISO 8601. Only whole UTC hours are counted. */
   from: Text,
   to: Text,
 })
-/** What reached a status in an hour (or a day, where the range is long). */
+/** The transfers that reached a status in an hour, or in a day if the range is long. */
 export const Bucket = Type.Object({
   start: Time,
   kind: Kind,
@@ -427,7 +427,7 @@ export const Bucket = Type.Object({
 export const OverviewAnswer = Type.Object({
   bucketMs: Type.Integer(),
   buckets: Type.Array(Bucket),
-  /** Of the newest completed in the range, at most 1000 of each kind; milliseconds from creation. */
+  /** The milliseconds from creation to completion of the newest completed transfers in the range, at most 1000 of each kind. */
   timeToCompletion: Type.Array(
     Type.Object({
       kind: Kind,
@@ -437,20 +437,20 @@ export const OverviewAnswer = Type.Object({
     }),
   ),
   oldestPending: Type.Array(TransferRow),
-  /** At most 1000, which then means that many or more. */
+  /** The number, or 1000 for 1000 and more. */
   needingAttention: Type.Integer(),
   pending: Type.Array(Type.Object({ kind: Kind, count: Type.Integer() })),
   failingEndpoints: Type.Integer(),
   parkedCallbacks: Type.Integer(),
-  /** For those who may see operations; empty otherwise. */
+  /** Empty without the permission to see operations. */
   projections: Type.Array(Type.Object({ name: Text, behind: Type.Boolean(), lagMs: Nullable(Type.Integer()) })),
 })
 
 /** One message of the live view (`GET /dashboard/api/live`, server-sent events), at most two a second. */
 export const LiveMessage = Type.Object({
-  /** Since the message before, what reached a status: adds to the overview's buckets. */
+  /** The transfers that reached a status since the previous message, to add to the overview's buckets. */
   changes: Type.Array(Bucket),
-  /** The newest of what changed, at most 50. */
+  /** The newest changes, at most 50. */
   transfers: Type.Array(TransferRow),
 })
 
@@ -464,17 +464,17 @@ export const StatementAnswer = Type.Object({
       requestedMinor: Minor,
       completedCount: Type.Integer(),
       completedMinor: Minor,
-      /** Booked less (or more) than requested, of what completed that day. */
+      /** The difference between the booked and requested amounts of the transfers completed that day. */
       mismatchMinor: Minor,
       returnedMinor: Minor,
-      /** Requested and not ended at the end of the day. */
+      /** The requested amounts that had not ended at the end of the day. */
       openCount: Type.Integer(),
       openMinor: Minor,
     }),
   ),
 })
 
-/** What the command palette jumps to. */
+/** The targets of the command palette. */
 export const SearchAnswer = Type.Object({
   items: Type.Array(
     Type.Object({ type: OneOf(['transfer', 'merchant', 'user']), id: Text, title: Text, subtitle: Text }),

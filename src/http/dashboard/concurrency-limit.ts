@@ -1,6 +1,6 @@
 import { RequestError } from '../refusals.js'
 
-/** So much of one thing at once for each user, in this process. */
+/** Limits the concurrent operations per user in this process. */
 export class AtOnce {
   readonly #open = new Map<string, number>()
 
@@ -9,7 +9,7 @@ export class AtOnce {
     private readonly what: string,
   ) {}
 
-  /** Hands back what ends it. @throws RequestError */
+  /** Starts an operation and returns a function that ends it. @throws RequestError */
   begin(userId: string): () => void {
     const count = this.#open.get(userId) ?? 0
     if (count >= this.most) {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
-/** Sends lines as they are made, no faster than they are read. */
+/** Sends lines as they are produced, no faster than the reader reads. */
 export function sendCsv(reply: FastifyReply, name: string, chunks: AsyncIterable<string>): FastifyReply {
   return reply
     .type('text/csv; charset=utf-8')

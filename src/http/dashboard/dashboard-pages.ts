@@ -9,7 +9,7 @@ import { escapeHtml } from '../payment-page/html.js'
 import { RequestError } from '../refusals.js'
 
 export interface DashboardPagesOptions {
-  /** What browsers reach, without a slash at the end; may have a path. */
+  /** The public base URL without a trailing slash. It can contain a path. */
   readonly publicUrl: string
 }
 
@@ -28,17 +28,17 @@ interface Asset {
 
 interface Built {
   readonly shell: string
-  /** By their path below `/dashboard/`. */
+  /** The files by their path below `/dashboard/`. */
   readonly assets: ReadonlyMap<string, Asset>
 }
 
-/** The dashboard's pages, as `npm run build` made them of web/dashboard. Any address that is no file of theirs is a page. */
+/** Serves the pages that `npm run build` builds from web/dashboard. Any other address is a page of the application. */
 export const dashboardPages: FastifyPluginAsyncTypebox<DashboardPagesOptions> = async (app, { publicUrl }) => {
   const basePath = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/dashboard`
   const show = async (request: FastifyRequest, reply: FastifyReply) => {
     app.gate.chargeAddress(request)
     const nonce = randomBytes(16).toString('base64')
-    // React Aria adds two style elements of its own, with the nonce of the page.
+    // React Aria adds two style elements with the nonce of the page.
     const policy = { 'style-src': `'self' 'nonce-${nonce}'`, 'trusted-types': "'none'" }
     return reply.headers(htmlHeaders(policy)).send(shellAt(basePath, nonce))
   }
@@ -62,7 +62,7 @@ function sendAsset(path: string, { headers }: FastifyRequest, reply: FastifyRepl
   if (!asset) throw new RequestError('unknown-route')
   const takesGzip = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
   if (takesGzip) reply.header('content-encoding', 'gzip')
-  // What is in assets/ has a hash of its content in its name.
+  // Files in assets/ have a content hash in their names.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'public, max-age=3600'
   return reply
     .headers({
@@ -84,7 +84,7 @@ function shellAt(basePath: string, nonce: string): string {
 
 let built: Built | undefined
 
-/** Read once, at the first request. @throws Error when the program was compiled without them */
+/** Reads the files once, at the first request. @throws Error if the program was built without them */
 function loadBuilt(): Built {
   built ??= readBuilt(new URL('./', import.meta.resolve('#web/dashboard/index.html')))
   return built

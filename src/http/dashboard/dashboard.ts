@@ -45,7 +45,7 @@ export type DashboardOptions = AccountOptions &
   UsersOptions &
   WatchingOptions
 
-/** The pages, and what they ask below `/dashboard/api`. */
+/** Adds the pages and their API under `/dashboard/api`. */
 export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, options) => {
   app.addHook('onRoute', (route) => {
     if (route.schema?.body) route.schema = { ...route.schema, body: closed(route.schema.body as TSchema) }
@@ -76,7 +76,7 @@ export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, optio
   app.register(operationsRoutes, below)
 }
 
-/** Takes no field that it does not name: commands are made of what bodies hold, and one had its `type` from there. */
+/** Rejects unknown fields. Commands are built from bodies, and an unknown `type` field once changed a command. */
 function closed(schema: TSchema): TSchema {
   if (schema.anyOf) return { ...schema, anyOf: schema.anyOf.map(closed) }
   if (schema.type === 'array') return { ...schema, items: closed(schema.items) }

@@ -10,7 +10,7 @@ export interface OwnMerchantOptions {
 export const merchantParams = Type.Object({ merchantId: Type.String() })
 
 /**
- * The merchant's id, if the user may know of it. @throws RequestError when it is another's, which looks as if there were none
+ * Returns the merchant's id if the user has access to it. @throws RequestError otherwise, as for an unknown merchant
  */
 export function requireOwn(
   { viewer: { merchantIds } }: FastifyRequest,
@@ -34,7 +34,7 @@ type MerchantChange =
   | 'webhookSecret-rotated'
   | 'endpoint-enabled'
 
-/** Who did what to which merchant, for those who watch. */
+/** Logs changes to merchants in the security log. */
 export function noteMerchantChange(
   { securityLog }: OwnMerchantOptions,
   { id: requestId, ip: address, viewer: { userId } }: FastifyRequest,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopback } from '../payment-page/device-cookie.js'
 
-/** Of the dashboard: its session, and what makes this browser a known one (docs/decisions/0020). */
+/** The cookies of the dashboard: the session, and the mark of a known browser (docs/decisions/0020-login-throttling.md). */
 export interface DashboardCookies {
   session(request: FastifyRequest): string | undefined
   device(request: FastifyRequest): string | undefined
@@ -13,8 +13,8 @@ export interface DashboardCookies {
 const deviceMaxAgeSeconds = 180 * 24 * 60 * 60
 
 /**
- * Under `__Host-` names no other host of the domain can plant them, and browsers take them over HTTPS only. Without HTTPS on this machine,
- * where somebody tries the service out, the names have no prefix: not every browser takes them there (docs/decisions/0026).
+ * The prefix `__Host-` prevents other hosts of the domain from setting them, and browsers accept it over HTTPS only. For trials without HTTPS
+ * on this machine the names have no prefix, because not every browser accepts it there (docs/decisions/0026-dashboard.md).
  */
 export function dashboardCookies(publicUrl: string): DashboardCookies {
   const secure = !isLoopback(publicUrl)

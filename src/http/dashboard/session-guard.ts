@@ -13,12 +13,12 @@ import { RequestError } from '../refusals.js'
 import { type DashboardCookies, dashboardCookies } from './session-cookies.js'
 import { Sessions, type Visit } from './sign-in/sessions.js'
 
-/** Who is signed in, as far as routes need to know. */
+/** The signed-in user, as far as routes need it. */
 export interface Viewer {
   readonly userId: string
   readonly name: string
   readonly role: Role
-  /** Null: all merchants. */
+  /** Null for all merchants. */
   readonly merchantIds: readonly string[] | null
   readonly sessionId: string
 }
@@ -28,13 +28,13 @@ declare module 'fastify' {
     readonly viewers: Viewers
   }
   interface FastifyRequest {
-    /** Null while it is not known whose session it is. */
+    /** Null until the session is known. */
     visit: Visit | null
-    /** Of a route that asks for a permission; there is always one behind {@link Viewers.allow}. */
+    /** The user of a route with a permission. Always set after {@link Viewers.allow}. */
     readonly viewer: Viewer
   }
   interface FastifyContextConfig {
-    /** What the user must have for it, where it is a route of the dashboard. */
+    /** The permission that a dashboard route requires. */
     readonly permission?: Permission
   }
 }
@@ -44,14 +44,14 @@ export interface GuardOptions {
   readonly secretBox: SecretBox
   readonly userDirectory: UserDirectory
   readonly clock: () => string
-  /** What browsers reach, without a slash at the end. */
+  /** The public base URL, without a trailing slash. */
   readonly publicUrl: string
 }
 
 interface Needs {
-  /** The password was given in the last ten minutes. */
+  /** Requires a password entry in the last ten minutes. */
   readonly recent?: true
-  /** Also open to who has a first password yet, and must change it. */
+  /** Also allows a user who must change the initial password first. */
   readonly withFirstPassword?: true
 }
 
@@ -71,19 +71,19 @@ class Viewers {
   }
 
   /**
-   * For a route: somebody who is signed in and has this permission, or nothing; and a change only from our own pages. Before the body is
-   * read, so that strangers cost little.
+   * Requires a signed-in user with this permission, and for changes a request from our own pages. Runs before the body is read, so that
+   * unauthorized requests cost little.
    */
   allow(permission: Permission, needs: Needs = {}) {
     return { onRequest: (request: FastifyRequest) => this.#admit(request, permission, needs), config: { permission } }
   }
 
-  /** Whether the request's user may know of this merchant at all. */
+  /** Returns whether the user of the request has access to this merchant. */
   sees({ viewer: { merchantIds } }: FastifyRequest, merchantId: string): boolean {
     return merchantIds === null || merchantIds.includes(merchantId)
   }
 
-  /** A session of its own for each sign-in: one that was known before it never becomes a user's. */
+  /** Starts a new session for each sign-in, so that a session id from before the sign-in never becomes valid. */
   async begin(user: User, request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
     const { headers, ip: address } = request
     const { token, visit } = await this.sessions.begin(user, { address, userAgent: headers['user-agent'] ?? '' })
@@ -92,7 +92,7 @@ class Viewers {
     return visit
   }
 
-  /** Browsers say where a request comes from. @throws RequestError */
+  /** Checks the origin that browsers send. @throws RequestError */
   refuseOtherSites(request: FastifyRequest): void {
     refuseCrossSite(request, this.#publicUrl)
   }
@@ -101,7 +101,7 @@ class Viewers {
     const isChange = request.method !== 'GET' && request.method !== 'HEAD'
     if (isChange) {
       this.refuseOtherSites(request)
-      // Another node may have ended the session a moment ago; what is only read may be a moment late.
+      // Another node may have just ended the session. Reads tolerate a short delay, changes do not.
       await this.#users.catchUp()
     }
     const visit = await this.sessions.visit(this.cookies.session(request))
@@ -116,7 +116,7 @@ class Viewers {
   }
 }
 
-/** Finds out who is signed in, for the routes registered beside it. */
+/** Identifies the signed-in user for the routes that are registered with it. */
 export const guard = fp<GuardOptions>(
   async (app, options) => {
     await app.register(cookie)
@@ -127,19 +127,19 @@ export const guard = fp<GuardOptions>(
   { name: 'dashboard-guard', dependencies: ['gate', 'failing'] },
 )
 
-/** Of a request whose user is known. */
+/** Returns the user of an authenticated request. */
 export function contextOf({ viewer, id }: FastifyRequest): CommandContext {
   return { actor: `user:${viewer.userId}`, $correlationId: id, $causationId: id }
 }
 
 function viewerOf(this: FastifyRequest): Viewer {
-  if (!this.visit) throw new Error('a route of the dashboard asks for no permission')
+  if (!this.visit) throw new Error('a route of the dashboard requires no permission')
   const { user, session } = this.visit
   const { userId, name, role, merchantIds } = user
   return { userId, name, role, merchantIds, sessionId: session.sessionId }
 }
 
-/** In the same time, however much of it is right. */
+/** Compares in constant time. */
 function isSame(given: string | string[] | undefined, expected: string): boolean {
   if (typeof given !== 'string' || given.length !== expected.length) return false
   return timingSafeEqual(Buffer.from(given, 'latin1'), Buffer.from(expected, 'latin1'))

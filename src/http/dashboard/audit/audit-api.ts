@@ -3,8 +3,8 @@ import { Type } from '../../../kernel/typebox.js'
 import { StatementAnswer } from '../api.js'
 
 /**
- * What the pages of auditors and the server say to one another, under `/dashboard/api/audit`; as api.ts in all else. A moment (`at`) is an
- * ISO 8601 time, which is looked up by the log's clock, or a position in the log, which is exact; now when absent.
+ * The API of the audit pages under `/dashboard/api/audit`, with the conventions of api.ts. `at` is an ISO 8601 time, which refers to the
+ * recording time, or a position in the log, which is exact. It defaults to now.
  */
 
 const OneOf = <const Values extends readonly string[]>(values: Values) =>
@@ -18,26 +18,26 @@ const Moment = Type.Optional(Type.String({ maxLength: 64 }))
 // ── History ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const AuditStoryQuery = Type.Object({ at: Moment })
-/** One thing that happened to a transfer, or to its merchant and bore on it. */
+/** One event of a transfer, or a related event of its merchant. */
 export const AuditStoryItem = Type.Object({
-  /** When it was decided, by the service's clock. */
+  /** The time of the decision by the service's clock. */
   at: Time,
-  /** When it was recorded, by the log's. */
+  /** The recording time by the log's clock. */
   recordedAt: Time,
-  /** In the log: what `at` takes. */
+  /** The position in the log, which `at` accepts. */
   position: Text,
-  /** `wallet`: an account of the built-in wallet. `merchant`: settings, keys and endpoint, in force at the beginning or changed meanwhile. */
+  /** `wallet`: an account of the built-in wallet. `merchant`: settings, keys and endpoint at the creation, and their changes since. */
   source: OneOf(['transfer', 'payment', 'wallet', 'callback', 'merchant']),
   /** The event's type, such as TransferCompleted. */
   type: Text,
   stream: Text,
   revision: Type.Integer(),
-  /** As the log has it: `user:<id>`, `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
+  /** As recorded in the log: `user:<id>`, `merchant:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   actor: Text,
-  /** The user's name, where it is one; the actor otherwise. */
+  /** The name of a user, or the actor otherwise. */
   actorName: Text,
   correlationId: Text,
-  /** The event's fields that are no secrets; amounts end in Minor. */
+  /** The fields of the event without secrets. Amounts end in `Minor`. */
   data: Data,
 })
 /** In the order of the log. */
@@ -45,31 +45,31 @@ export const AuditStoryAnswer = Type.Object({ items: Type.Array(AuditStoryItem) 
 
 export const AuditStateQuery = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
-  /** trackingId; merchantId; `<merchantId>` for every day of a statement, or `<merchantId>/<2026-11-21>` for one. */
+  /** A trackingId, a merchantId, or for a statement `<merchantId>` or `<merchantId>/<2026-11-21>`. */
   id: Type.String({ minLength: 1, maxLength: 128 }),
   at: Moment,
 })
-/** Refused as unknown where it did not exist then. */
+/** Rejected as unknown if it did not exist at that time. */
 export const AuditStateAnswer = Type.Object({
   of: OneOf(['transfer', 'merchant', 'statement']),
   id: Text,
-  /** Of the last event that counts; null where a statement has none. */
+  /** The position of the last event that counts, or null for an empty statement. */
   position: Nullable(Text),
   recordedAt: Nullable(Time),
-  /** Of a transfer or a merchant, without secrets; null for a statement. */
+  /** The state of a transfer or a merchant, without secrets. Null for a statement. */
   state: Nullable(Data),
-  /** Its lines, as the statement page has them; null for the others. */
+  /** The lines of a statement. Null for other subjects. */
   statement: Nullable(StatementAnswer.properties.items),
 })
 
 export const AuditActionsQuery = Type.Object({
-  /** As the log has it; `user:` or another beginning with a colon at its end means all that begin so. */
+  /** As recorded in the log. A prefix with a trailing colon, such as `user:`, matches all actors with it. */
   actor: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  /** Of the event. */
+  /** The type of the event. */
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-  /** Recorded then or later; ISO 8601. */
+  /** Recorded at or after this ISO 8601 time. */
   from: Type.Optional(Text),
-  /** Recorded before. */
+  /** Recorded before this time. */
   to: Type.Optional(Text),
   cursor: Type.Optional(Type.String({ maxLength: 64 })),
 })
@@ -86,8 +86,8 @@ export const AuditAction = Type.Object({
   trackingId: Nullable(Text),
 })
 /**
- * Oldest first. One answer looks at a stretch of the log only, so a page may have no items and another one after it: `lookedUpTo` says how
- * far it has come.
+ * The actions, oldest first. One response covers a limited part of the log, so a page can be empty and have a successor. `lookedUpTo` is
+ * the time of the last event that it covers.
  */
 export const AuditActionsAnswer = Type.Object({
   items: Type.Array(AuditAction),
@@ -95,16 +95,16 @@ export const AuditActionsAnswer = Type.Object({
   lookedUpTo: Nullable(Time),
 })
 
-/** For export and manifest, which are the same bytes for the same query with the same `until`. */
+/** For export and manifest, which are identical for the same query with the same `until`. */
 export const AuditExportQuery = Type.Object({
   merchantId: Type.Optional(Text),
   from: Type.Optional(Text),
   to: Type.Optional(Text),
   format: OneOf(['ndjson', 'csv']),
-  /** The last position that is looked at, as a manifest says it; the end of the log when absent. */
+  /** The last position to read, as in a manifest. Defaults to the end of the log. */
   until: Type.Optional(Type.String({ maxLength: 64 })),
 })
-/** What an export holds; ask for it first, and then for the export with its `until`. */
+/** The content of an export. Request it first, then the export with its `until`. */
 export const AuditManifestAnswer = Type.Object({
   format: OneOf(['ndjson', 'csv']),
   merchantId: Nullable(Text),
@@ -115,7 +115,7 @@ export const AuditManifestAnswer = Type.Object({
   firstPosition: Nullable(Text),
   lastPosition: Nullable(Text),
   files: Type.Array(Type.Object({ name: Text, events: Type.Integer(), bytes: Type.Integer(), sha256: Text })),
-  /** The signed checkpoint of the tree, where there is one. */
+  /** The signed checkpoint of the tree, if there is one. */
   checkpoint: Type.Optional(Text),
 })
 
@@ -126,32 +126,32 @@ export type AuditManifest = Static<typeof AuditManifestAnswer>
 
 // ── Integrity ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Something that does not verify: the log, its tree or a signature is not what it was. */
+/** A part of the log, its tree or a signature that does not verify. */
 export const AuditFinding = Type.Object({
   /** `log`: an event. `tree`: a file of the tree. `checkpoint`: its signature or size. `file`: the database itself. */
   kind: OneOf(['log', 'tree', 'checkpoint', 'file']),
-  /** Where: `transfer-…@3`, `tile/entries/000`, `checkpoint`. */
+  /** The place, such as `transfer-…@3`, `tile/entries/000` or `checkpoint`. */
   place: Text,
-  /** Of the leaf in the tree, from 0; null where it is about no single one. */
+  /** The index of the leaf in the tree, or null if the finding concerns no single leaf. */
   leafIndex: Nullable(Type.Integer()),
   /** A sentence. */
   problem: Text,
 })
-/** What a verification looked at and found. */
+/** The extent and the findings of a verification. */
 export const AuditVerification = Type.Object({
-  /** `start`: the newest part only. `rest`: the whole, slowly. `asked`: the whole, because somebody asked. */
+  /** `start`: the newest part only. `rest`: everything, slowly. `asked`: everything, on request. */
   occasion: OneOf(['start', 'rest', 'asked']),
   startedAt: Time,
-  /** Null while it is under way. */
+  /** Null while it is running. */
   finishedAt: Nullable(Time),
-  /** Leaves looked at so far, and leaves of the tree. */
+  /** The number of verified leaves, and of leaves in the tree. */
   verified: Type.Integer(),
   treeSize: Type.Integer(),
   findings: Type.Array(AuditFinding),
 })
 /** GET /audit/integrity. */
 export const AuditIntegrityAnswer = Type.Object({
-  /** Null before the first checkpoint, and on a node that has no tree. */
+  /** Null before the first checkpoint and on a node without a tree. */
   checkpoint: Nullable(
     Type.Object({
       origin: Text,
@@ -159,35 +159,35 @@ export const AuditIntegrityAnswer = Type.Object({
       /** Base64. */
       root: Text,
       signedAt: Time,
-      /** The checkpoint's file, to keep elsewhere: whoever has it finds out a log that is cut back later. */
+      /** The checkpoint file. A copy that is stored elsewhere reveals a log that is truncated later. */
       note: Text,
-      /** Names of the witnesses that have cosigned it. */
+      /** The names of the witnesses that have cosigned it. */
       witnesses: Type.Array(Text),
     }),
   ),
-  /** What signatures are verified with. Null where this node has no key yet. */
+  /** The verifier key, or null if this node has no key yet. */
   verifierKey: Nullable(Text),
-  /** The newest of this node first, at most 10. */
+  /** The verifications of this node, newest first, at most 10. */
   verifications: Type.Array(AuditVerification),
-  /** Set while withdrawals are neither claimed, approved nor completed. */
+  /** Set while withdrawals cannot be claimed, approved or completed. */
   payoutsStopped: Nullable(Type.Object({ since: Time, findings: Type.Array(AuditFinding) })),
-  /** When payouts were resumed last, by whom and why. */
+  /** The time, user and reason of the last resumption of payouts. */
   resumed: Nullable(Type.Object({ at: Time, by: Text, byName: Text, reason: Text })),
-  /** What is wrong beside that, as sentences: a copy or a witness that cannot be reached. */
+  /** Other problems as sentences, such as an unreachable copy or witness. */
   troubles: Type.Array(Text),
 })
-/** POST /audit/verify has no body and answers at once; GET /audit/integrity tells how far it is. */
+/** POST /audit/verify has no body and returns immediately. GET /audit/integrity shows the progress. */
 export const AuditVerifyAnswer = Type.Object({
-  /** False where one that was asked for is under way already. */
+  /** False if a requested verification is already running. */
   started: Type.Boolean(),
 })
-/** POST /audit/resume-payouts; a sign-in not longer than ten minutes ago. */
+/** POST /audit/resume-payouts, which needs a sign-in within the last ten minutes. */
 export const ResumePayoutsBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) })
 export const ResumePayoutsAnswer = Type.Object({
-  /** False where nothing was stopped. */
+  /** False if payouts were not stopped. */
   changed: Type.Boolean(),
 })
-// GET /audit/proof/:trackingId answers a proof file (text/plain, an attachment), as `transferd audit prove` writes it.
+// GET /audit/proof/:trackingId returns a proof file (text/plain, an attachment), as `transferd audit prove` writes it.
 
 export type AuditFinding = Static<typeof AuditFinding>
 export type AuditVerification = Static<typeof AuditVerification>

@@ -29,14 +29,14 @@ import {
 export interface AuditHistoryOptions {
   readonly eventStore: EventStore
   readonly userDirectory: UserDirectory
-  /** The signed checkpoint of the log's tree, where there is one. */
+  /** The signed checkpoint of the log's tree, if there is one. */
   readonly auditCheckpoint: () => Promise<string | undefined>
 }
 
-/** Each reads the log from its start. */
+/** The limit of concurrent requests that read the log from its start. */
 const maxWalks = 2
 const actionsLimit = 100
-/** For one answer: some tens of milliseconds. */
+/** The limit of events per response, which takes some tens of milliseconds. */
 const maxLookedAt = 20_000
 
 export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> = async (app, options) => {
@@ -104,7 +104,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
       const query = await queryOf(store, request.query)
       const end = walking.begin(request.viewer.userId)
       reply.raw.once('close', end)
-      // Whoever left while the session was looked at closes nothing any more.
+      // A reader that left during the session check triggers no further close event.
       if (reply.raw.closed) end()
       const type = query.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson'
       return reply

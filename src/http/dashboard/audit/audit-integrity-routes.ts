@@ -15,7 +15,7 @@ import { actorNames } from '../actor-names.js'
 import { contextOf } from '../session-guard.js'
 import { AuditIntegrityAnswer, AuditVerifyAnswer, ResumePayoutsAnswer, ResumePayoutsBody } from './audit-api.js'
 
-/** A proof file, or why there is none. */
+/** A proof file, or the reason for its absence. */
 export type ProofOutcome =
   | { readonly outcome: 'made'; readonly proof: string }
   | { readonly outcome: 'unknown' }
@@ -30,7 +30,7 @@ export interface AuditIntegrityOptions {
   readonly proofOf: (trackingId: string) => Promise<ProofOutcome>
 }
 
-/** Whether the log is what it was, and what follows where it is not. */
+/** Adds the routes that verify the log and resume payouts. */
 export const auditIntegrityRoutes: FastifyPluginAsyncTypebox<AuditIntegrityOptions> = async (app, options) => {
   const { eventStore, readModels, userDirectory, clock, proofOf } = options
   const commands = new IntegrityCommands(eventStore, clock)

@@ -10,10 +10,10 @@ export interface ProofOptions {
 
 type Claim = Omit<SignInAttempt, 'address' | 'deviceCookie'>
 
-/** Passwords to be compared, for each address: an office may share one. */
+/** The limit of password checks per address, which an office may share. */
 const rate = { perSecond: 0.5, burst: 30 }
 
-/** Has a password compared, and a code where the user has a second factor. The function throws RequestError unless all is right. */
+/** Returns a function that checks a password, and a code if the user has a second factor. It throws RequestError if one is wrong. */
 export function prover({ gate, viewers }: FastifyInstance, { signIns }: ProofOptions) {
   const charge = gate.limitEach(rate)
   return async (claim: Claim, request: FastifyRequest, reply: FastifyReply): Promise<User> => {

@@ -33,12 +33,12 @@ export interface DashboardCallbackOptions extends OwnMerchantOptions {
   readonly testEndpoint: TestEndpoint
 }
 
-/** 200 callbacks by name. */
+/** Allows 200 callback ids. */
 const resendBodyLimit = 64 * 1024
-/** Read at once for the list of endpoints. */
+/** The number of endpoints that are read concurrently for the list. */
 const endpointsAtOnce = 16
 
-/** What merchants were told, and how their endpoints fare. */
+/** Adds the routes for callbacks and endpoints. */
 export const callbackRoutes: FastifyPluginAsyncTypebox<DashboardCallbackOptions> = async (app, options) => {
   await listRoutes(app, options)
   await endpointRoutes(app, options)

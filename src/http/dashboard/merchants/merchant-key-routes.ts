@@ -18,7 +18,7 @@ export interface KeyOptions extends OwnMerchantOptions {
   readonly clock: () => string
 }
 
-/** What is issued is in the answer and nowhere else. */
+/** Adds the routes for keys. Issued keys appear only in the response. */
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, options) => {
   const { merchants, directory, clock } = options
   const manage = app.viewers.allow('merchants:manage', { recent: true })
@@ -81,7 +81,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyOptions> = async (app, opti
   })
 }
 
-/** @throws RequestError naming the field */
+/** @throws RequestError that names the field */
 function keyOf(
   body: { readonly name: string; readonly scopes: readonly string[]; readonly validUntil?: string },
   now: string,

@@ -23,7 +23,7 @@ export interface DashboardMerchantOptions extends OwnMerchantOptions, SettingsFr
   readonly clock: () => string
 }
 
-/** Merchants, their settings, keys and secrets. */
+/** Adds the routes for merchants, their settings and secrets. */
 export const merchantRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (app, options) => {
   await readRoutes(app, options)
   await changeRoutes(app, options)
@@ -59,7 +59,7 @@ const readRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (a
 
 const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async (app, options) => {
   const { merchants, directory } = options
-  /** What is read next shows it, on this node. */
+  /** Logs the change, and waits until this node shows it. */
   const done = async (
     request: FastifyRequest,
     change: Parameters<typeof noteMerchantChange>[2],
@@ -94,7 +94,7 @@ const changeRoutes: FastifyPluginAsyncTypebox<DashboardMerchantOptions> = async 
       const before = await merchants.find(merchantId)
       if (!before) throw new RequestError('unknown-merchant')
       const { callbackUrl, ...others } = settingsIn(request.body)
-      // A form sends all of it: only another URL is another endpoint, whose callbacks are taken up again.
+      // A form sends all settings. Only a different URL is a new endpoint, for which callbacks resume.
       const isElsewhere = callbackUrl !== undefined && callbackUrl !== before.settings.callbackUrl
       const changes = { ...others, ...(isElsewhere && { callbackUrl }) }
       refuseSettings(before.settings, changes, options)

@@ -5,7 +5,7 @@ import type { MerchantSettings } from '../../../domain/merchant/merchant-events.
 import { amountSettings } from '../../../domain/merchant/merchant-settings.js'
 import type { ChangeMerchantRequest, MerchantItem } from '../api.js'
 
-/** Nothing of a secret, and nothing of a key that helps to guess it. */
+/** Returns a merchant without its secrets, and without anything that helps to guess a key. */
 export function itemOf(merchant: Merchant): Static<typeof MerchantItem> {
   const { merchantId, settings, apiKeys, suspended, callbacksDisabled, createdAt } = merchant
   const { allowIps, frameAncestors, paymentInstructions } = settings
@@ -29,7 +29,7 @@ export function itemOf(merchant: Merchant): Static<typeof MerchantItem> {
   }
 }
 
-/** But the amounts; whether a merchant is one of the sandbox is not changed here. */
+/** The settings except amounts. The dashboard cannot change whether a merchant belongs to the sandbox. */
 const plainSettings = [
   'name',
   'callbackUrl',
@@ -45,7 +45,7 @@ const plainSettings = [
   'paymentInstructions',
 ] as const satisfies readonly (keyof MerchantSettings)[]
 
-/** The settings that a request names; amounts are whole numbers there. */
+/** Returns the settings of a request, in which amounts are integers. */
 export function settingsIn(body: Static<typeof ChangeMerchantRequest>): Partial<MerchantSettings> {
   const plain = plainSettings.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]]))
   const amounts = amountSettings.flatMap((name) => {

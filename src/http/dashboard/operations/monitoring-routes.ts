@@ -13,11 +13,11 @@ export interface WatchingOptions {
   readonly readModels: ReadModels
   readonly directory: MerchantDirectory
   readonly clock: () => string
-  /** What `transferd doctor` finds, as far as the process can look into itself. */
+  /** Runs the checks of `transferd doctor` that a process can perform on itself. */
   readonly checks: () => Promise<readonly Check[]>
 }
 
-/** What operators watch: the processes there are, transfers that stand still, and what is wrong with the installation. */
+/** Adds the routes for nodes, stuck transfers and checks. */
 export const watchingRoutes: FastifyPluginAsyncTypebox<WatchingOptions> = async (app, options) => {
   const { readModels, directory, clock } = options
   const read = app.viewers.allow('operations:read')

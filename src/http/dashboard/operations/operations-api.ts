@@ -3,7 +3,7 @@ import { type Status, statusCodes } from '../../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../../domain/transfer/transfer-events.js'
 import { Type } from '../../../kernel/typebox.js'
 
-/** What the pages of operations and the server say to one another, beside `api.ts`, whose rules hold here. Positions are those of the log. */
+/** The API of the operations pages, with the conventions of api.ts. Positions are positions in the log. */
 
 const OneOf = <const Values extends readonly string[]>(values: Values) =>
   Type.Unsafe<Values[number]>({ type: 'string', enum: [...values] })
@@ -19,86 +19,86 @@ const Reason = Type.String({ minLength: 1, maxLength: 500 })
 export const ProjectionComparison = Type.Object({
   at: Time,
   position: Nullable(Text),
-  /** Documents looked at. */
+  /** The number of compared documents. */
   compared: Count,
-  /** How many are not the same; 0 when the versions are equal, byte for byte. */
+  /** The number of differing documents. 0 if the versions are identical. */
   differing: Count,
-  /** Ids of the first of them. */
+  /** The ids of the first differing documents. */
   differences: Type.Array(Text),
 })
 
-/** Documents that stand beside those in use. */
+/** Documents that exist next to the served ones. */
 export const ProjectionVersion = Type.Object({
-  /** When they were built, or were in use last. */
+  /** The time at which they were built or last served. */
   at: Time,
   position: Nullable(Text),
-  /** With those in use; null when nobody has compared them. */
+  /** The comparison with the served documents, or null without a comparison. */
   comparison: Nullable(ProjectionComparison),
 })
 
 export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
 
-/** What was asked of whoever runs the projection, last. */
+/** The latest task of the projection. */
 export const ProjectionTask = Type.Object({
   what: OneOf(['rebuild', 'verify', 'switch', 'rollback']),
   state: OneOf(['requested', 'running', 'cancelling', 'done', 'failed']),
-  /** Null unless it runs. */
+  /** Null unless it is running. */
   phase: Nullable(OneOf(['building', 'comparing', 'switching'])),
   /** `cli:ada`, `user:<id>`, `system:projections`. */
   by: Text,
   requestedAt: Time,
   updatedAt: Time,
-  /** What the new documents have come to, and what they had to come to as it began. */
+  /** The position of the new documents, and the target position at the start. */
   position: Nullable(Text),
   end: Nullable(Text),
-  /** From 0 to 1, of the log. */
+  /** The progress through the log, from 0 to 1. */
   progress: Nullable(Type.Number({ minimum: 0, maximum: 1 })),
   eventsPerSecond: Nullable(Count),
   secondsLeft: Nullable(Count),
   comparison: Nullable(ProjectionComparison),
-  /** Why it failed, or why what was built is not in use. */
+  /** The reason for a failure, or why the built documents are not served. */
   reason: Nullable(Text),
 })
 
 export const ProjectionItem = Type.Object({
   name: Text,
-  /** `new`: nothing was built yet. `outdated`: built by another version of the program, or from another log or state of it. */
+  /** `new`: not built yet. `outdated`: built by a different version of the program or from a different log. */
   state: OneOf(['current', 'behind', 'failed', 'paused', 'outdated', 'new']),
   checkpoint: Nullable(Text),
-  /** Of the log. */
+  /** The end of the log. */
   end: Nullable(Text),
-  /** Not yet applied; counting stops at 1,000. */
+  /** The number of events that are not applied yet, at most 1,000. */
   lagEvents: Count,
-  /** When the first of them was recorded. */
+  /** The recording time of the first of these events. */
   waitingSince: Nullable(Time),
   lastEventAt: Nullable(Time),
-  /** `host/pid/…` of the process that runs it; null when none does. */
+  /** `host/pid/…` of the process that runs it, or null. */
   holder: Nullable(Text),
   paused: Nullable(Type.Object({ at: Time, by: Text, reason: Nullable(Text) })),
   failure: Nullable(
     Type.Object({
-      /** Where it is stopped; null when no event is the cause. */
+      /** The event at which it stopped, or null if no event is the cause. */
       stream: Nullable(Text),
       revision: Nullable(Count),
       reason: Text,
       at: Time,
-      /** What helps, for a shell; null where the guide must be read. */
+      /** The remedy as a shell command, or null if the guide describes it. */
       command: Nullable(Text),
     }),
   ),
   task: Nullable(ProjectionTask),
-  /** Built, and waits to be switched to. */
+  /** Built documents that wait for a switch. */
   built: Nullable(ProjectionVersion),
-  /** In use before; kept until the next switch. */
+  /** Previously served documents, kept until the next switch. */
   previous: Nullable(ProjectionVersion),
-  /** What can be asked of it now, whoever may ask. */
+  /** The possible actions, regardless of the user's permissions. */
   actions: Type.Array(OneOf(projectionActions)),
 })
 export const ProjectionsAnswer = Type.Object({ items: Type.Array(ProjectionItem) })
 
-/** For one projection, and (`POST /operations/projections/rebuild`) for all in one pass over the log. */
+/** For one projection, and (`POST /operations/projections/rebuild`) for all of them together. */
 export const RebuildRequest = Type.Object({
-  /** True: what was built waits for a switch. False or absent: it is compared with what is in use, and switched to when it is equal. */
+  /** If true, the built documents wait for a switch. Otherwise they are compared with the served ones, and served if they are identical. */
   keep: Type.Optional(Type.Boolean()),
 })
 export const PauseRequest = Type.Object({ reason: Type.Optional(Reason) })
@@ -107,18 +107,18 @@ export const PlainRequest = Type.Object({})
 
 // ── Problems ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** An event that cannot be read, and that no one has decided to skip. */
+/** An unreadable event that is not skipped. */
 export const ProblemItem = Type.Object({
   stream: Text,
   revision: Count,
-  /** A sentence, without anything of the event's data. */
+  /** A sentence that contains no data of the event. */
   reason: Text,
-  /** The projections that are stopped at it. */
+  /** The projections that have stopped at it. */
   stopped: Type.Array(Text),
 })
 export const ProblemsAnswer = Type.Object({ items: Type.Array(ProblemItem) })
 
-/** From then on the event counts as if it were not there, for good: an event of its own says who decided it and why. */
+/** Ignores the event permanently. A separate event records the user and the reason. */
 export const SkipEventRequest = Type.Object({
   stream: Type.String({ minLength: 1, maxLength: 1024 }),
   revision: Type.Integer({ minimum: 0, maximum: 4_294_967_295 }),
@@ -126,32 +126,32 @@ export const SkipEventRequest = Type.Object({
 })
 export const SkipEventAnswer = Type.Object({
   problem: Text,
-  /** False when it was decided before. */
+  /** False if it was already skipped. */
   changed: Type.Boolean(),
 })
 
 // ── Nodes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A process of the service that wrote to these read models within the last day; newest sign of life first. */
+/** A process that has sent a heartbeat to these read models within the last day, latest heartbeat first. */
 export const NodeItem = Type.Object({
-  /** `host/pid`, as the leases name their holder. */
+  /** `host/pid`, as in the holders of leases. */
   nodeId: Text,
   host: Text,
   processId: Type.Integer(),
   version: Text,
   roles: Type.Array(Text),
   startedAt: Time,
-  /** Every ten seconds while it lives. */
+  /** The last heartbeat, sent every ten seconds. */
   lastSeenAt: Time,
-  /** `gone`: no sign of life for 30 seconds. */
+  /** `gone` after 30 seconds without a heartbeat. */
   state: OneOf(['alive', 'gone']),
-  /** The node that answers. */
+  /** True for the responding node. */
   current: Type.Boolean(),
 })
-/** What runs in one process at a time, such as `projection:transfers`, `callbacks` and `expiry`. */
+/** A task that runs in one process at a time, such as `projection:transfers`, `callbacks` or `expiry`. */
 export const LeaseItem = Type.Object({
   name: Text,
-  /** Null: nobody does this work now. */
+  /** Null if no process performs the task. */
   nodeId: Nullable(Text),
   renewedAt: Time,
 })
@@ -160,18 +160,18 @@ export const NodesAnswer = Type.Object({ nodes: Type.Array(NodeItem), leases: Ty
 // ── Stuck transfers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 export const stuckReasons = [
-  /** A deposit is Pending though its time is over: nothing expires deposits. */
+  /** A deposit is Pending after its expiry, so the expiry does not run. */
   'pending-past-expiry',
-  /** A person has to look at it. */
+  /** It needs manual review. */
   'manual-control',
-  /** A withdrawal above the merchant's threshold that nobody has approved. */
+  /** A withdrawal above the merchant's threshold without an approval. */
   'awaiting-approval',
-  /** A withdrawal that was claimed, and not paid before the claim's time was over, again and again. */
+  /** A withdrawal that was claimed repeatedly and not paid before the claims expired. */
   'claims-lapse',
-  /** A withdrawal that nobody pays. */
+  /** An unpaid withdrawal without a claim. */
   'unpaid',
 ] as const
-/** What has to be done next, and by whom. */
+/** The next action and the role that can take it. */
 export const nextActions = ['start-expiry', 'decide', 'approve', 'find-who-pays', 'pay'] as const
 
 export const StuckItem = Type.Object({
@@ -183,23 +183,23 @@ export const StuckItem = Type.Object({
   amountMinor: Type.Integer(),
   reason: OneOf(stuckReasons),
   next: OneOf(nextActions),
-  /** Since when it is stuck for this reason. */
+  /** The time since which it is stuck for this reason. */
   since: Time,
-  /** How many claims and approvals there were; 0 for deposits. */
+  /** The number of claims and approvals. 0 for deposits. */
   steps: Type.Integer(),
 })
-/** The oldest first, at most 100 of each reason; what is stuck for less than a reason's time is not listed. */
+/** The oldest first, at most 100 per reason. Each reason has a minimum age. */
 export const StuckAnswer = Type.Object({
   at: Time,
   items: Type.Array(StuckItem),
   reasons: Type.Array(
     Type.Object({
       reason: OneOf(stuckReasons),
-      /** Older than this is stuck. */
+      /** The minimum age. */
       afterMinutes: Type.Integer(),
-      /** How many of them are listed. */
+      /** The number of listed transfers. */
       count: Type.Integer(),
-      /** There are more than were looked at. */
+      /** True if there are more than were checked. */
       more: Type.Boolean(),
     }),
   ),
@@ -211,12 +211,12 @@ export const StuckAnswer = Type.Object({
 export const CheckItem = Type.Object({
   /** `disk`, `clock`, `master-key` …: stable. */
   name: Text,
-  /** What was looked at, where there are several: a directory, a projection. */
+  /** The checked item if there are several, such as a directory or a projection. */
   subject: Nullable(Text),
   result: OneOf(['ok', 'warning', 'failed', 'unknown']),
-  /** A sentence in English: what was found. */
+  /** The finding, as an English sentence. */
   found: Text,
-  /** A sentence in English: what to do; null where there is nothing to do. */
+  /** The remedy, as an English sentence, or null if none is needed. */
   advice: Nullable(Text),
 })
 export const ChecksAnswer = Type.Object({ at: Time, checks: Type.Array(CheckItem) })

@@ -22,14 +22,14 @@ import {
 type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
 export type AskedOfProjection = 'done' | 'unknown' | { readonly conflict: string }
 
-/** What people can ask of the projections. Whoever runs them does it. */
+/** The tasks that users can request from the projections. The process that runs a projection performs them. */
 export interface ProjectionControls {
   list(): Promise<readonly Static<typeof ProjectionItem>[]>
   ask(name: string, what: TaskKind, by: string, keep?: boolean): Promise<AskedOfProjection>
   pause(name: string, by: string, reason: string | null): Promise<AskedOfProjection>
   resume(name: string): Promise<AskedOfProjection>
   cancel(name: string): Promise<AskedOfProjection>
-  /** Events that cannot be read and that nobody has decided on. */
+  /** The unreadable events that are not skipped. */
   problems(): Promise<readonly Static<typeof ProblemItem>[]>
 }
 
@@ -42,7 +42,7 @@ export interface OperationsOptions {
 
 const params = Type.Object({ name: Type.String({ minLength: 1, maxLength: 64 }) })
 
-/** What operators do to projections, and about events that cannot be read. */
+/** Adds the routes for projections and unreadable events. */
 export const operationsRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, options) => {
   const { projectionControls: controls } = options
   app.route({

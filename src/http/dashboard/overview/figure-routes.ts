@@ -14,11 +14,11 @@ import { OverviewAnswer, RangeQuery, StatementAnswer } from '../api.js'
 import { sendCsv } from '../csv-response.js'
 import { type ListOptions, merchantsOf, viewOfRows } from '../transfers/list-routes.js'
 
-/** How far a projection has come. */
+/** The lag of a projection. */
 export interface ProjectionLag {
   readonly name: string
   readonly behind: boolean
-  /** Of the last event that it applied; null when nothing is known of it. */
+  /** The time of the last applied event, or null if unknown. */
   readonly lagMs: number | null
 }
 
@@ -89,7 +89,7 @@ async function overviewOf(
   }
 }
 
-/** Where nothing is sent, or nothing arrives. */
+/** Counts the endpoints that fail or are disabled. */
 async function failingEndpoints(
   merchantIds: readonly string[] | undefined,
   { callbacks, directory }: FiguresOptions,

@@ -17,13 +17,13 @@ const LiveQuery = Type.Object({ merchantId: Type.Optional(Type.String()) })
 
 const maxViews = 6
 const lookEveryMs = 3_000
-/** Looks at the session between two signs of life: proxies close what is silent for longer. */
+/** The interval of keep-alive messages and session checks. Proxies close connections that stay silent for longer. */
 const looksPerHeartbeat = 5
-/** Of not reading. Whoever comes back begins again. */
+/** The time after which a reader that does not read is disconnected. It can reconnect. */
 const maxStuckLooks = 20
 const againAfterMs = 3_000
 
-/** What happens to transfers, as it happens: server-sent events. */
+/** Sends changes of transfers as server-sent events. */
 export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, options) => {
   const { eventStore: store, readModels, logger } = options
   const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
@@ -40,7 +40,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
     handler: async (request, reply) => {
       const merchantIds = merchantsOf(app, request, request.query.merchantId) ?? null
       const end = watching.begin(request.viewer.userId)
-      // What is not read stays here until it is, and no more is written meanwhile.
+      // Wait for a slow reader: unread data stays buffered, and nothing more is written.
       const events = new PassThrough()
       events.once('close', end)
       const leave = await view
@@ -64,7 +64,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
     },
   })
 
-  /** Ends the view with its session, and when nobody reads it. */
+  /** Ends the stream when its session ends or the reader stops reading. */
   function lookAfter(sessionId: string, events: PassThrough): () => void {
     let looks = 0
     let stuck = 0
@@ -73,7 +73,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
       stuck = events.writableNeedDrain ? stuck + 1 : 0
       if (stuck >= maxStuckLooks) events.destroy()
       else if (stuck === 0 && looks % looksPerHeartbeat === 0) write(events, ':\n\n')
-      // Unavailable read models end nobody's session: the next look tells.
+      // Unavailable read models end no session. The next check decides.
       const isUnderWay = await app.viewers.sessions.isUnderWay(sessionId).catch(() => true)
       if (!isUnderWay) events.end()
     }, lookEveryMs)
@@ -81,7 +81,7 @@ export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, op
   }
 }
 
-/** It may have been ended a moment ago. */
+/** Writes to the stream unless it has just ended. */
 function write(events: PassThrough, text: string): void {
   if (events.writable) events.write(text)
 }

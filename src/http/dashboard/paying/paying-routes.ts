@@ -18,10 +18,10 @@ import { acceptedOf, askRecent, type SettlingOptions } from './settling-routes.j
 type Item = Static<typeof BulkAction>['items'][number]
 type Outcome = Static<typeof BulkAnswer>['items'][number]
 
-/** 200 withdrawals with an address of a receipt each. */
+/** Allows 200 withdrawals with a receipt URL each. */
 const bulkLimit = 512 * 1024
 
-/** Withdrawals paid as a batch: each is decided by itself, as one that is paid alone. */
+/** Pays withdrawals as a batch. Each is decided individually. */
 export const payingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (app, options) => {
   const { transfers } = options
   const route = (action: string) => ({
@@ -89,7 +89,7 @@ async function oneByOne(
   return { items: outcomes }
 }
 
-/** Never rejects: what was done before must be told. */
+/** Never rejects, because the results of earlier withdrawals must be returned. */
 async function outcomeOf(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -130,7 +130,7 @@ function paymentOf(found: FoundTransfer | undefined) {
   return found ? [{ transfer: found.transfer, amountMinor: found.transfer.amountMinor }] : []
 }
 
-/** @throws RequestError naming everything that keeps the batch from being one */
+/** @throws RequestError that names every problem of the batch */
 async function fileFor(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -139,10 +139,10 @@ async function fileFor(
 ): Promise<string> {
   const { currency, clock, transfers } = options
   if (await transfers.arePayoutsStopped()) throw new RequestError('payouts-stopped')
-  // An id in capitals is the same id, and would be paid twice.
+  // An upper-case id is the same id and would otherwise be paid twice.
   const distinct = [...new Set(trackingIds.map(streamId))]
   const found = await Promise.all(distinct.map((trackingId) => seenTransfer(app, options, request, trackingId)))
-  // Who uploads the file pays.
+  // Uploading the file to a bank pays the withdrawals.
   askRecent(app, request, options, found.flatMap(paymentOf))
   const viewing = viewingOf(request, options)
   const withdrawals = found.map(({ transfer }) => ({ transfer, actor: actorOf(transfer, viewing, options) }))
@@ -155,7 +155,7 @@ async function fileFor(
       return { message: refusalText(problem.violation, problem.about), members: [problem.about] }
     }
     const { transfer, refusal } = problem
-    // Each is a member of its own: of several about one, a page shows the first.
+    // Each problem names its own member, because a page shows only the first problem of a member.
     const member = `trackingIds/${distinct.indexOf(transfer.trackingId)}`
     return {
       message: `trackingIds ${transfer.referenceId}: ${refusalText(withNames(refusal, viewing.nameOf))}`,

@@ -19,9 +19,9 @@ export interface ReceiptsOptions {
 
 const mebibyte = 1024 * 1024
 const maxBytes = 5 * mebibyte
-/** Of a person and this process, regained over a day. What is uploaded is kept, whether or not a transfer ever names it. */
+/** The allowance per user and process, which refills over a day. Uploaded files are kept even if no transfer refers to them. */
 const daily = { bytes: 200 * mebibyte, maxPeople: 10_000 }
-/** The digest tells files apart, and the keyed one makes the address unknown to who has the file. */
+/** The digest identifies the file, and the keyed digest makes its address unpredictable. */
 const nameForm = /^([0-9a-f]{64})-([A-Za-z0-9_-]{32})$/
 
 const fileNames: { readonly [type in ReceiptType]: string } = {
@@ -30,7 +30,7 @@ const fileNames: { readonly [type in ReceiptType]: string } = {
   'image/jpeg': 'receipt.jpg',
 }
 
-/** Below /dashboard/api: takes a receipt's file. */
+/** Adds the upload of receipts under /dashboard/api. */
 export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, options) => {
   const { readModels, secretBox, publicUrl, clock, monotonicMs } = options
   const uploaded = new TokenBuckets(monotonicMs, daily.maxPeople)
@@ -68,7 +68,7 @@ const receiptSchema = {
   security: [],
 }
 
-/** For everybody who was given the address: merchants are sent it in callbacks. */
+/** Serves receipts to anyone who has the address, because merchants receive it in callbacks. */
 export const receiptFiles: FastifyPluginAsync<ReceiptsOptions> = async (app, { readModels, secretBox }) => {
   app.get<{ Params: { name: string } }>('/receipts/:name', { schema: receiptSchema }, async (request, reply) => {
     app.gate.chargeAddress(request)
@@ -79,7 +79,7 @@ export const receiptFiles: FastifyPluginAsync<ReceiptsOptions> = async (app, { r
     reply.headers({
       'content-type': receipt.type,
       'content-disposition': `inline; filename="${fileNames[receipt.type]}"`,
-      // Whatever the file holds, it runs nothing and loads nothing here.
+      // The file must neither run scripts nor load anything.
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
@@ -89,12 +89,12 @@ export const receiptFiles: FastifyPluginAsync<ReceiptsOptions> = async (app, { r
   })
 }
 
-/** 192 bits: with all 256 it would be longer than the router takes. */
+/** 192 bits, because 256 bits would exceed the router's limit. */
 function macOf(secretBox: Pick<SecretBox, 'mac'>, sha256: string): string {
   return secretBox.mac('receipt', sha256).slice(0, 32)
 }
 
-/** These limits are not those of other bodies. */
+/** Replaces the errors about body size and media type by those of receipts. */
 function refusalOf(error: Error): Error {
   const { code } = error as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new RequestError('receipt-too-large')

@@ -34,7 +34,7 @@ export interface SettlingOptions extends TransferOptions {
 
 type About = FastifyRequest<{ Params: { trackingId: string } }>
 
-/** What people do to a transfer, each as they saw it: what happened since is told and nothing is done. */
+/** Adds the actions on a transfer. Each names the revision that the user saw, and fails with the later events if there are any. */
 export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (app, options) => {
   const { transfers, currency } = options
   const route = <Body>(action: TransferAction, body: Body) => ({
@@ -97,7 +97,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
       handler: (request) => {
         const { revision, message } = request.body
         checkWords({ message })
-        // What is looked at again ends nothing, so it needs no claim.
+        // Manual control ends nothing, so it needs no claim.
         const acting = { revision, underClaim: action === 'cancel' }
         return act(request, ({ transfer: { trackingId } }) =>
           transfers.changeStatus(trackingId, type, message, contextOf(request), acting),
@@ -133,12 +133,12 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
   }
 }
 
-/** @throws RequestError that tells who did what instead */
+/** @throws RequestError with the later events and their users */
 export function acceptedOf(result: TransferResult, request: FastifyRequest, options: SettlingOptions): FoundTransfer {
   return accepted('transfer', result, viewingOf(request, options).nameOf)
 }
 
-/** A large payment is made by somebody who is surely still there. @throws RequestError */
+/** Requires a recent sign-in for a large payment. @throws RequestError */
 export function askRecent(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -153,7 +153,7 @@ export function askRecent(
   if (isLarge) throw new RequestError('recent-sign-in-needed')
 }
 
-/** @throws RequestError for what has no coin */
+/** @throws RequestError for an amount that the currency cannot represent */
 function payable(name: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
   if (amountMinor === undefined) return undefined
   if (!isPayable(currency, BigInt(amountMinor))) throw invalid(name, `must be whole: ${currency.code} has no decimals`)

@@ -16,7 +16,7 @@ type UserChange =
   | 'second-factor-set'
   | 'second-factor-removed'
 
-/** Who did what to whom, for those who watch. */
+/** Logs changes to users in the security log. */
 export function noteChange(
   { securityLog }: UserChangeOptions,
   { id: requestId, ip: address, viewer: { userId } }: FastifyRequest,

@@ -17,7 +17,7 @@ export interface UsersOptions extends UserChangeOptions {
 
 const params = Type.Object({ userId: Type.String() })
 
-/** Who may sign in, and as what. */
+/** Adds the routes for users and their roles. */
 export const userRoutes: FastifyPluginAsyncTypebox<UsersOptions> = async (app, options) => {
   const { users, userDirectory } = options
   const manage = app.viewers.allow('users:manage', { recent: true })

@@ -1,39 +1,39 @@
 import { Type } from '../../../kernel/typebox.js'
 
-/** What the dashboard asks about personal data, under `/dashboard/api/privacy`; as api.ts otherwise. */
+/** The API of the privacy pages under `/dashboard/api/privacy`, with the conventions of api.ts. */
 
 const Text = Type.String()
 const Time = Type.String()
 const Count = Type.Integer({ minimum: 0 })
 const Fields = Type.Record(Text, Type.Unknown())
 
-/** The log is looked through from where the last answer ended, for a moment each time: ask again until it is `complete`. */
+/** Each request counts a part of the log from where the previous one ended. Repeat it until `complete` is true. */
 export const PrivacyStatusAnswer = Type.Object({
-  /** Those whose personal data can be read. */
+  /** The number of customers whose personal data is readable. */
   customers: Count,
-  /** Of them, those of each merchant. */
+  /** The number per merchant. */
   byMerchant: Type.Array(Type.Object({ merchantId: Text, customers: Count })),
   erasures: Count,
-  /** Keys whose customer was erased, and which are to be destroyed still; more than 0 for a moment only. */
+  /** The keys of erased customers that are not destroyed yet. Above 0 only briefly. */
   keysToDestroy: Count,
-  /** Of the log as far as it was looked through. */
+  /** The counts of the log up to `countedTo`. */
   events: Type.Object({
     total: Count,
-    /** With personal data as ciphertext. */
+    /** The events with encrypted personal data. */
     sealed: Count,
   }),
   complete: Type.Boolean(),
-  /** Time of the newest event that was looked at; null when there is none. */
+  /** The time of the newest counted event, or null. */
   countedTo: Type.Union([Time, Type.Null()]),
 })
 
-/** A customer of a merchant, by the merchant's own id of theirs. */
+/** A customer of a merchant, by the merchant's userId. */
 export const CustomerRequest = Type.Object({
   merchantId: Type.String({ minLength: 1, maxLength: 64 }),
   userId: Type.String({ minLength: 1, maxLength: 128 }),
 })
 
-/** All that is known of a customer, for whoever asks what is: offered as a file. */
+/** All data about a customer, offered as a file, to respond to an access request. */
 export const CustomerExport = Type.Object({
   merchantId: Text,
   userId: Text,
@@ -46,11 +46,11 @@ export const CustomerExport = Type.Object({
       status: Text,
       amountMinor: Type.Integer(),
       createdAt: Time,
-      /** How it was created, changed, paid and told to the merchant, oldest first. */
+      /** Its events, payments and callbacks, oldest first. */
       events: Type.Array(
         Type.Object({ at: Time, stream: Text, revision: Count, type: Text, actor: Text, data: Fields }),
       ),
-      /** Addresses of the receipts that people uploaded. */
+      /** The addresses of uploaded receipts. */
       receipts: Type.Array(Text),
     }),
   ),
@@ -61,12 +61,12 @@ export const EraseCustomerRequest = Type.Composite([
   Type.Object({ reason: Type.String({ minLength: 1, maxLength: 500 }) }),
 ])
 
-/** Refused with `transfers-open` while a transfer of the customer is Pending or in ManualControl, and with `unknown-customer`. */
+/** Rejected with `transfers-open` while a transfer of the customer is Pending or in ManualControl, and with `unknown-customer`. */
 export const ErasureAnswer = Type.Object({
-  /** Names the erasure in the log, and nobody. */
+  /** Identifies the erasure in the log, but no person. */
   erasureId: Text,
   erasedAt: Time,
   transfers: Count,
-  /** Uploaded receipts that were deleted. */
+  /** The number of deleted receipts. */
   receipts: Count,
 })

@@ -18,11 +18,11 @@ export interface PrivacyOptions {
   readonly directory: MerchantDirectory
 }
 
-/** An answer does not wait for longer; the page asks again. */
+/** The time limit of a response. The page repeats the request. */
 const countForMs = 500
 const maxNamed = 20
 
-/** What is known of customers, and its end. */
+/** Adds the routes that show, export and erase personal data. */
 export const privacyRoutes: FastifyPluginAsyncTypebox<PrivacyOptions> = async (app, { privacy, directory }) => {
   const count = new PrivacyStatusCount(privacy.raw, privacy.keys)
   const manage = app.viewers.allow('privacy:manage', { recent: true })

@@ -11,7 +11,7 @@ export interface AccountOptions extends SessionOptions, UserChangeOptions {
   readonly secretBox: SecretBox
 }
 
-/** The user's own password and second factor. */
+/** Adds the routes for the user's own password and second factor. */
 export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (app, options) => {
   const { users, secretBox } = options
   const { viewers } = app
@@ -27,11 +27,11 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
     handler: async (request, reply) => {
       const { user: before, session } = request.visit!
       const { current, next } = request.body
-      // The code was given when the session began.
+      // The sign-in of this session has already checked the code.
       await prove({ email: users.emailOf(before), password: current, purpose: 'PasswordOnly' }, request, reply)
       const { user } = accepted('user', await users.changePassword(before, { current, next }, contextOf(request)))
       noteChange(options, request, 'password')
-      // All sessions are over by it, this one as well: what somebody else may have had of it is worth nothing now.
+      // This ends all sessions, including this one, so that a stolen session becomes useless.
       await viewers.sessions.end(user.userId, session.sessionId)
       return answerOf(options, await viewers.begin(user, request, reply))
     },
@@ -77,7 +77,7 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
   })
 }
 
-/** An offer outlives a master key as little as a session does: the user begins again. */
+/** An offer that the current master key cannot open is invalid, and the user starts again. */
 function opened(box: SecretBox, sealed: string, owner: string): string {
   try {
     return box.open(sealed, owner)
@@ -87,7 +87,7 @@ function opened(box: SecretBox, sealed: string, owner: string): string {
   }
 }
 
-/** Associated data of what is sealed: it opens in this session only. */
+/** Binds the sealed secret to this session as associated data. */
 function offered(sessionId: string): string {
   return `session:${sessionId}:second factor`
 }

@@ -12,7 +12,7 @@ export interface OwnSessionsOptions extends UserChangeOptions {
   readonly users: UserCommands
 }
 
-/** Where the user is signed in, and to be no longer. */
+/** Adds the routes that list and end the user's own sessions. */
 export const ownSessionRoutes: FastifyPluginAsyncTypebox<OwnSessionsOptions> = async (app, options) => {
   const { viewers } = app
   app.route({

@@ -14,11 +14,11 @@ export interface SessionOptions extends ProofOptions {
   readonly directory: MerchantDirectory
   readonly currency: Currency
   readonly paymentMethods: readonly PaymentMethod[]
-  /** There is no live merchant. */
+  /** Returns whether there is no live merchant. */
   readonly inSandbox: () => boolean
 }
 
-/** Signing in and out, and who is signed in. */
+/** Adds the routes to sign in, to sign out, and to get the signed-in user. */
 export const sessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const { users } = options
   const { viewers } = app

@@ -6,21 +6,21 @@ import { addMs, hourMs, minuteMs } from '../../../kernel/time.js'
 import type { Document, Filter, ReadModels } from '../../../read-models/read-models.js'
 import type { SecretBox } from '../../../security/secret-box.js'
 
-/** A sign-in that is under way. */
+/** The session of a signed-in user. */
 export interface Session {
-  /** SHA-256 of what the browser's cookie holds: whoever reads the store can open nothing with it. */
+  /** The SHA-256 of the cookie's value, so that a reader of the store cannot use it. */
   readonly sessionId: string
   readonly userId: string
-  /** Of the user, at the sign-in. */
+  /** The user's epoch at the sign-in. */
   readonly epoch: number
   readonly createdAt: string
   readonly lastSeenAt: string
   readonly expiresAt: string
-  /** When a password was given last: for what needs a recent sign-in. */
+  /** The time of the last password entry, for actions that need a recent sign-in. */
   readonly authenticatedAt: string
   readonly address: string
   readonly userAgent: string
-  /** Of a second factor that is being set up, sealed; null otherwise. */
+  /** The sealed secret of a second factor during its setup, or null. */
   readonly offeredSecret: string | null
 }
 
@@ -37,14 +37,14 @@ const recentMs = 10 * minuteMs
 const writtenEveryMs = minuteMs
 const tokenBytes = 32
 const tokenForm = /^[A-Za-z0-9_-]{43}$/
-/** Removed at each sign-in, which adds one. */
+/** The number of expired sessions that each sign-in removes. */
 const maxRemoved = 50
 const maxListed = 100
 const maxUserAgent = 256
 
 /**
- * Sessions are documents beside the read models, where every node finds them, and are valid only as long as the log says so: a user who is
- * disabled, or whose password, role or sessions were changed or ended, is in another epoch (src/domain/user).
+ * Stores sessions as documents next to the read models, where every node finds them. The log decides whether they are valid: disabling a
+ * user, changing the password or role, and ending the sessions start a new epoch (src/domain/user).
  */
 export class Sessions {
   readonly #readModels: ReadModels
@@ -65,7 +65,7 @@ export class Sessions {
     this.#clock = parts.clock
   }
 
-  /** The token is the browser's alone. */
+  /** Starts a session. Only the browser receives the token. */
   async begin(user: User, seen: { readonly address: string; readonly userAgent: string }) {
     const token = randomBytes(tokenBytes).toString('base64url')
     const now = this.#clock()
@@ -88,7 +88,7 @@ export class Sessions {
     return { token, visit: { session, user, csrfToken: this.#csrfToken(token) } satisfies Visit }
   }
 
-  /** Undefined when there is no such session, or none any more. */
+  /** Returns a valid session, or `undefined`. */
   async visit(token: string | undefined): Promise<Visit | undefined> {
     if (token === undefined || !tokenForm.test(token)) return undefined
     const collection = await this.#collection()
@@ -99,7 +99,7 @@ export class Sessions {
     return { ...found, session, csrfToken: this.#csrfToken(token) }
   }
 
-  /** Whether a session is valid still; looking at it does not keep it so. */
+  /** Returns whether a session is still valid, without extending it. */
   async isUnderWay(sessionId: string): Promise<boolean> {
     const collection = await this.#collection()
     const document = await collection.findOne({ _id: sessionId })
@@ -110,14 +110,14 @@ export class Sessions {
     return this.#clock() < recentUntil(session)
   }
 
-  /** Those under way, the latest first. */
+  /** Returns the valid sessions, the latest first. */
   async ofUser(userId: string): Promise<readonly Session[]> {
     const collection = await this.#collection()
     const documents = await collection.find({ userId }, { sort: { createdAt: -1 }, limit: maxListed })
     return documents.flatMap((document) => this.#valid(document)?.session ?? [])
   }
 
-  /** The password was given once more. */
+  /** Records a password entry. */
   async confirm(session: Session): Promise<Session> {
     return this.#change(session, { authenticatedAt: this.#clock() })
   }
@@ -126,7 +126,7 @@ export class Sessions {
     return this.#change(session, { offeredSecret })
   }
 
-  /** Another user's session is left alone. */
+  /** Ends a session of the user. Ignores sessions of other users. */
   async end(userId: string, sessionId: string): Promise<void> {
     const collection = await this.#collection()
     await collection.bulkWrite([{ deleteOne: { filter: { _id: sessionId, userId } } }])
@@ -134,7 +134,7 @@ export class Sessions {
 
   async #change(session: Session, changes: Partial<Session>): Promise<Session> {
     const collection = await this.#collection()
-    // A session that was ended meanwhile does not come back.
+    // A session that has ended in the meantime must not return.
     await collection.bulkWrite([{ updateOne: { filter: { _id: session.sessionId }, update: { $set: changes } } }])
     return { ...session, ...changes }
   }
@@ -150,7 +150,7 @@ export class Sessions {
 
   #valid(document: Document): { readonly session: Session; readonly user: User } | undefined {
     const { _id, endsAt: _, ...fields } = document
-    // Written above, by this program or one before it.
+    // Written above, by this or an earlier program.
     const session = { sessionId: _id, ...fields } as Session
     const user = this.#users.byId(session.userId)
     if (!user || user.disabled || user.epoch !== session.epoch) return undefined
@@ -179,7 +179,7 @@ export class Sessions {
   }
 }
 
-/** Until when the sign-in is recent enough for what needs that. */
+/** Returns the time until which the sign-in counts as recent. */
 export function recentUntil({ authenticatedAt }: Session): string {
   return addMs(authenticatedAt, recentMs)
 }
@@ -188,7 +188,7 @@ function idOf(token: string): string {
   return hash('sha256', token)
 }
 
-/** When it is over unless somebody comes back. */
+/** Returns the time at which the session expires if it is not used. */
 export function endOf({ lastSeenAt, expiresAt }: Pick<Session, 'lastSeenAt' | 'expiresAt'>): string {
   const idleAt = addMs(lastSeenAt, idleMs)
   return idleAt < expiresAt ? idleAt : expiresAt

@@ -17,7 +17,7 @@ export interface StoryOptions {
   readonly userDirectory: UserDirectory
 }
 
-/** Who did what, from the log. */
+/** Adds the history of a transfer, read from the log. */
 export const storyRoutes: FastifyPluginAsyncTypebox<StoryOptions> = async (app, options) => {
   const { store, transfers, directory, userDirectory } = options
   app.route({
@@ -55,7 +55,7 @@ export const storyRoutes: FastifyPluginAsyncTypebox<StoryOptions> = async (app, 
   })
 }
 
-/** Claims and approvals say by whom. */
+/** Replaces user ids in claims and approvals by names. */
 function named(data: { readonly [field: string]: unknown }, nameOf: (actor: string) => string) {
   return typeof data.by === 'string' ? { ...data, by: nameOf(data.by) } : data
 }

@@ -55,9 +55,9 @@ export const listRoutes: FastifyPluginAsyncTypebox<ListOptions> = async (app, op
       const pageAfter = (cursor: string | undefined) => search(request.query, request, { limit: exportPage, cursor })
       const end = exporting.begin(request.viewer.userId)
       reply.raw.once('close', end)
-      // Whoever left while the session was looked at closes nothing any more.
+      // A reader that left during the session check triggers no further close event.
       if (reply.raw.closed) end()
-      // What is refused is refused before a file begins.
+      // Reject an invalid request before the file starts.
       const first = await pageAfter(undefined)
       const rowsOf = (page: Page<TransferDocument>) => viewOfRows(page.items, request, options)
       return sendCsv(reply, 'transfers', linesOf(first, pageAfter, rowsOf, options.currency))
@@ -107,7 +107,7 @@ export function viewOfRows(
   return documents.map((document) => rowOf({ transfer: transferOf(document), revision: document.revision }, viewing))
 }
 
-/** Of whose transfers a request asks; of all when undefined. @throws RequestError when the viewer does not see the merchant */
+/** Returns the merchants of a request, or `undefined` for all. @throws RequestError if the viewer has no access to the merchant */
 export function merchantsOf(
   app: FastifyInstance,
   request: FastifyRequest,
@@ -139,7 +139,7 @@ const parameterOf: { readonly [field in keyof TransferSearch]?: string } = {
   maxAmountMinor: 'maxAmount',
 }
 
-/** @throws RequestError naming what no index serves */
+/** @throws RequestError that names the filters without an index */
 async function searched({ readModels, directory }: ListOptions, search: TransferSearch) {
   try {
     return await searchTransfers(readModels, () => directory.all().map(({ merchantId }) => merchantId), search)

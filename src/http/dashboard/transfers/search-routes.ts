@@ -17,7 +17,7 @@ export interface SearchOptions {
   readonly userDirectory: UserDirectory
 }
 
-/** For the command palette. */
+/** Adds the search of the command palette. */
 export const searchRoutes: FastifyPluginAsyncTypebox<SearchOptions> = async (app, options) => {
   const { transfers, readModels, directory, users, userDirectory } = options
   app.route({

@@ -25,7 +25,7 @@ export interface TransferOptions {
 
 export const TransferParams = Type.Object({ trackingId: Type.String() })
 
-/** What the route of each action asks for. */
+/** The permission that each action requires. */
 export const permissionOf = {
   claim: 'transfers:settle',
   release: 'transfers:settle',
@@ -49,7 +49,7 @@ export const transferRoutes: FastifyPluginAsyncTypebox<TransferOptions> = async 
   })
 }
 
-/** From the log, so never behind. @throws RequestError also when it is of a merchant that the viewer does not see: the two look alike */
+/** Loads a transfer from the log. @throws RequestError if it is unknown or the viewer has no access to its merchant */
 export async function seenTransfer(
   app: FastifyInstance,
   { transfers }: Pick<TransferOptions, 'transfers'>,
@@ -61,7 +61,7 @@ export async function seenTransfer(
   return found
 }
 
-/** A transfer in full, with what the viewer may do to it now. */
+/** Returns a complete transfer with the actions that the viewer can take. */
 export async function detailOf(
   found: FoundTransfer,
   request: FastifyRequest,
@@ -88,13 +88,13 @@ export async function detailOf(
   }
 }
 
-/** Of a withdrawal that could be paid otherwise. It is only shown, so whoever cannot be told gets the rest: commands ask for themselves. */
+/** Returns whether payouts are stopped. This is only displayed, so a failure to read it does not fail the request. Commands check it again. */
 async function arePayoutsStopped({ kind, status }: Transfer, { transfers }: TransferOptions): Promise<boolean> {
   if (kind === 'deposit' || isTerminal(status)) return false
   try {
     return await transfers.arePayoutsStopped()
   } catch (error) {
-    // Where the decision cannot be read, nothing is paid.
+    // If the decision cannot be read, nothing can be paid.
     return error instanceof UnreadableEventError
   }
 }
@@ -103,7 +103,7 @@ export function viewingOf({ viewer }: FastifyRequest, options: TransferOptions):
   return { viewer, nameOf: nameFor(viewer, options), at: options.clock() }
 }
 
-/** The viewer, as the domain's rules ask for. */
+/** Returns the viewer in the form that the domain's rules require. */
 export function actorOf(
   { merchantId }: Transfer,
   { viewer, at }: Pick<Viewing, 'viewer' | 'at'>,

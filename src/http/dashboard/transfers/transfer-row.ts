@@ -7,7 +7,7 @@ import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferRowView } from '../api.js'
 import type { Viewer } from '../session-guard.js'
 
-/** Who looks, and when. */
+/** The viewer and the time. */
 export interface Viewing {
   readonly viewer: Viewer
   readonly nameOf: (actor: string) => string
@@ -20,7 +20,7 @@ interface Directories {
   readonly directory: Pick<MerchantDirectory, 'byId'>
 }
 
-/** As whom the viewer may know an actor: who works for the house is the house's to know. */
+/** Returns the actor's name for the viewer. Only the operator's staff sees the names of staff. */
 export function nameFor({ merchantIds }: Viewer, { userDirectory, directory }: Directories): Viewing['nameOf'] {
   return (actor) => {
     const [, kind, id = ''] = /^(\w+):(.*)$/s.exec(actor) ?? []
@@ -30,12 +30,12 @@ export function nameFor({ merchantIds }: Viewer, { userDirectory, directory }: D
   }
 }
 
-/** A user's id; empty for whoever is none. */
+/** The user's id, or empty for other actors. */
 export function userIdOf(actor: string): string {
   return actor.startsWith('user:') ? actor.slice('user:'.length) : ''
 }
 
-/** A transfer as lists show it. */
+/** Returns a transfer as lists show it. */
 export function rowOf({ transfer, revision }: FoundTransfer, viewing: Viewing): TransferRowView {
   const { kind } = transfer
   return {
