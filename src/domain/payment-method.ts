@@ -1,22 +1,22 @@
 import type { TransferKind } from './transfer/transfer-events.js'
 
-/** `manual`: by the merchant's instructions, and settled by an operator; no wallet takes part. */
+/** `manual`: the customer pays by the merchant's instructions, and an operator settles the deposit without a wallet. */
 export type PaidBy = 'wallet' | 'manual'
 
-/** An entry of the catalogue in configuration; requests name it by its code. */
+/** An entry of the catalogue in the configuration. Requests name it by its code. */
 export interface PaymentMethod {
   readonly code: number
   readonly name: string
   /** The Turkish name; defaults to `name`. */
   readonly nameTr?: string | undefined
   readonly kinds: readonly TransferKind[]
-  /** How a deposit by it is paid. */
+  /** How a deposit with this method is paid. */
   readonly paidBy: PaidBy
   readonly minAmountMinor: bigint
   readonly maxAmountMinor: bigint
 }
 
-/** A method that has left the catalogue is none: what was begun with a wallet can be finished. */
+/** Returns whether the method is manual. One that left the catalogue is not, so a wallet payment in progress can be finished. */
 export function isManual(methods: readonly PaymentMethod[], code: number): boolean {
   return methods.some((method) => method.code === code && method.paidBy === 'manual')
 }

@@ -1,4 +1,4 @@
-/** What stands where personal data stood, once the customer was erased. */
+/** The text that replaces personal data after the customer was erased. */
 export const erasedText = '[erased]'
-/** No wallet gives this one to an account. */
+/** The account number that replaces a real one. No wallet assigns it to an account. */
 export const erasedAccountNumber = 999_999_999_999

@@ -1,4 +1,4 @@
-/** How the names of the streams begin that hold the service's events; everything up to the first hyphen. */
+/** The prefixes of the names of the service's streams: everything up to the first hyphen. */
 export const streamPrefix = {
   transfer: 'transfer-',
   merchant: 'merchant-',
@@ -25,7 +25,8 @@ export type StreamPrefix = (typeof streamPrefix)[keyof typeof streamPrefix]
 export const streamPrefixes: readonly StreamPrefix[] = Object.values(streamPrefix)
 
 /**
- * Whoever may write to a stream that begins so moves money, changes a merchant's keys or signs in, so only the service does. A copy keeps its progress in `$transferd-`: system streams are no part of the log and are not copied on.
+ * The prefixes of streams that only the service writes: their events move money, change a merchant's keys or sign users in. A copy keeps
+ * its progress in `$transferd-…`, because system streams are not part of the log and are not copied.
  */
 export const servicePrefixes = [...streamPrefixes, '$transferd-'] as const
 
@@ -35,7 +36,7 @@ export function isServiceStream(stream: string): boolean {
 
 const kinds: ReadonlyMap<string, StreamPrefix> = new Map(streamPrefixes.map((prefix) => [prefix, prefix]))
 
-/** How a stream's name begins, if it is one of the service's. */
+/** Returns the prefix of a stream of the service, or `undefined` for any other stream. */
 export function streamKind(stream: string): StreamPrefix | undefined {
   return kinds.get(stream.slice(0, stream.indexOf('-') + 1))
 }
@@ -43,37 +44,37 @@ export function streamKind(stream: string): StreamPrefix | undefined {
 export const transferStream = (trackingId: string) => `${streamPrefix.transfer}${trackingId}`
 export const merchantStream = (merchantId: string) => `${streamPrefix.merchant}${merchantId}`
 export const callbackStream = (trackingId: string) => `${streamPrefix.callback}${trackingId}`
-/** What was observed of a merchant's callback endpoint. */
+/** The health of a merchant's callback endpoint. */
 export const endpointStream = (merchantId: string) => `${streamPrefix.callbacks}endpoint-${merchantId}`
-/** Up to where in the log every callback is recorded. */
+/** The event up to which every callback is recorded. */
 export const callbackSweepStream = `${streamPrefix.callbacks}sweep`
-/** How a customer pays one deposit from a wallet account. */
+/** The customer's payment of one deposit from a wallet account. */
 export const paymentStream = (trackingId: string) => `${streamPrefix.payment}${trackingId}`
-/** Wrong codes for one wallet account, which is named by a keyed digest of its number. */
+/** Wrong codes for one wallet account, named by a keyed digest of its number. */
 export const walletCodesStream = (accountMac: string) => `${streamPrefix.walletCodes}${accountMac}`
-/** Wrong passwords for one wallet account, which is named by a keyed digest of the e-mail it is asked for by. */
+/** Wrong passwords for one wallet account, named by a keyed digest of its email. */
 export const walletLogInsStream = (emailMac: string) => `${streamPrefix.walletLogIns}${emailMac}`
-/** Which request claimed a text that hashes are made of. */
+/** The request that claimed a text from which hashes are calculated. */
 export const hashStream = (id: string) => `${streamPrefix.hash}${id}`
 /** An account of the built-in wallet. */
 export const walletAccountStream = (accountNumber: number) => `${streamPrefix.wallet}${accountNumber}`
-/** Which account an e-mail belongs to; the e-mail appears as a keyed digest. */
+/** The account that an email belongs to, named by a keyed digest of the email. */
 export const walletEmailStream = (emailMac: string) => `${streamPrefix.walletEmail}${emailMac}`
-/** Somebody who signs in to the dashboard. */
+/** A user of the dashboard. */
 export const userStream = (userId: string) => `${streamPrefix.user}${userId}`
-/** Which user an e-mail belongs to; the e-mail appears as a keyed digest. */
+/** The user that an email belongs to, named by a keyed digest of the email. */
 export const userEmailStream = (emailMac: string) => `${streamPrefix.userEmail}${emailMac}`
-/** Wrong passwords for one user, who is named by a keyed digest of the e-mail. */
+/** Wrong passwords for one user, named by a keyed digest of the email. */
 export const userSignInsStream = (emailMac: string) => `${streamPrefix.userSignIns}${emailMac}`
-/** Which events are skipped because a person decided so. */
+/** The unreadable events that operators decided to skip. */
 export const skippedEventsStream = `${streamPrefix.problems}skipped`
-/** What keyed digests are made with, sealed by the master key. */
+/** The key of the keyed digests, sealed by the master key. */
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
-/** What did not verify, and who had payouts go on. */
+/** What does not verify, and the decisions to resume payouts. */
 export const integrityStream = `${streamPrefix.integrity}log`
-/** That a customer was erased, who is named by nothing but the id that their key had. */
+/** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`
-/** The names of the streams that a start has to know all of. */
+/** The names of the streams that a start reads. */
 export const listedStreamsStream = `${streamPrefix.directory}streams`
 export const copiedStream = '$transferd-copy'
 export const verifiedStream = '$transferd-copy-verified'

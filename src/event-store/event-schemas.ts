@@ -3,7 +3,7 @@ import { endpointEvents } from '../domain/callback/endpoint-decider.js'
 import type { EventsOf } from '../domain/event.js'
 import { integrityEvents } from '../domain/integrity/integrity.js'
 import { merchantEvents } from '../domain/merchant/merchant-events.js'
-import { codeCapEvents, paymentEvents, walletLogInEvents } from '../domain/payment/payment-events.js'
+import { codeCapEvents, paymentEvents, walletLoginEvents } from '../domain/payment/payment-events.js'
 import {
   directoryEvents,
   hashEvents,
@@ -27,7 +27,7 @@ export const schemasByStream = {
   [streamPrefix.callbacks]: { ...sweepEvents, ...endpointEvents },
   [streamPrefix.payment]: paymentEvents,
   [streamPrefix.walletCodes]: codeCapEvents,
-  [streamPrefix.walletLogIns]: walletLogInEvents,
+  [streamPrefix.walletLogIns]: walletLoginEvents,
   [streamPrefix.hash]: hashEvents,
   [streamPrefix.wallet]: walletAccountEvents,
   [streamPrefix.walletEmail]: walletEmailEvents,

@@ -1,6 +1,5 @@
 import type { Counted } from '../domain/transfer/figures.js'
-import type { Approval, Claim } from '../domain/transfer/payout.js'
-import type { Status } from '../domain/transfer/transfer.js'
+import type { Approval, Claim, Status } from '../domain/transfer/transfer.js'
 import type { CancelReason, DepositChannel, TransferKind } from '../domain/transfer/transfer-events.js'
 import type { Document, Filter, Index, Sort } from './read-models.js'
 

@@ -1,6 +1,12 @@
 import { type Funds, noFunds } from '../domain/transfer/funds.js'
-import { type Payout, untouchedPayout } from '../domain/transfer/payout.js'
-import { type Deposit, needsAttention, type Transfer, type Withdrawal } from '../domain/transfer/transfer.js'
+import {
+  type Deposit,
+  needsAttention,
+  noPayout,
+  type Payout,
+  type Transfer,
+  type Withdrawal,
+} from '../domain/transfer/transfer.js'
 import type { FundsDocument, PayoutDocument, TransferDocument } from './documents.js'
 
 /** A transfer as the read model keeps it; {@link transferOf} is the way back. Amounts stay far below 2^53 minor units. */
@@ -82,7 +88,7 @@ export function transferOf(document: TransferDocument): Transfer {
   }
   if (document.kind === 'withdrawal') {
     const { accountNumber, identityNumber } = document
-    const payout = document.payout ? payoutOf(document.payout) : untouchedPayout
+    const payout = document.payout ? payoutOf(document.payout) : noPayout
     return { kind: 'withdrawal', accountNumber: accountNumber!, identityNumber: identityNumber!, payout, ...existing }
   }
   return {

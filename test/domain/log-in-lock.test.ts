@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   freeFailures,
-  type LogInCommand,
-  type LogIns,
-  logInLockedUntilMs,
+  type LoginCommand,
+  type LoginState,
+  loginLockedUntilMs,
   maxKnownDevices,
 } from '../../src/domain/login-lock.js'
-import { type LogInEvent, logInDecider, type WalletLogInSubject } from '../../src/domain/payment/payment-logins.js'
+import { type LoginEvent, loginDecider, type WalletLoginSubject } from '../../src/domain/payment/payment-logins.js'
 import { specification } from '../support/given-when-then.js'
 
-const { given, fold } = specification(logInDecider)
+const { given, fold } = specification(loginDecider)
 const startMs = Date.parse('2026-03-01T10:00:00.000Z')
 const hourMs = 60 * 60_000
 const of = (ms: number) => ({
@@ -18,37 +18,37 @@ const of = (ms: number) => ({
   trackingId: '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10',
   at: new Date(startMs + ms).toISOString(),
 })
-const fail = (device: string | null, ms: number): LogInCommand<WalletLogInSubject> => ({
+const fail = (device: string | null, ms: number): LoginCommand<WalletLoginSubject> => ({
   type: 'FailLogIn',
   device,
   ...of(ms),
 })
-const know = (device: string, ms: number): LogInCommand<WalletLogInSubject> => ({
+const know = (device: string, ms: number): LoginCommand<WalletLoginSubject> => ({
   type: 'KnowDevice',
   device,
   ...of(ms),
 })
-const failed = (device: string | null, failure: number, ms: number): LogInEvent => ({
+const failed = (device: string | null, failure: number, ms: number): LoginEvent => ({
   type: 'WalletLogInFailed',
   data: { ...of(ms), device, failure },
 })
-const known = (device: string, ms: number): LogInEvent => ({
+const known = (device: string, ms: number): LoginEvent => ({
   type: 'WalletLogInDeviceKnown',
   data: { ...of(ms), device },
 })
-const waitMs = (state: LogIns, device: string | null, ms: number) => {
-  const untilMs = logInLockedUntilMs(state, device, startMs + ms)
+const waitMs = (state: LoginState, device: string | null, ms: number) => {
+  const untilMs = loginLockedUntilMs(state, device, startMs + ms)
   return untilMs === undefined ? 0 : untilMs - startMs - ms
 }
 
 t.test('two wrong passwords are free, then the wait is 12 s and doubles up to an hour', async (t) => {
-  let state = logInDecider.initialState
+  let state = loginDecider.initialState
   let ms = 0
   const waits: number[] = []
   for (let n = 1; n <= 14; n++) {
-    const decision = logInDecider.decide(fail(null, ms), state)
+    const decision = loginDecider.decide(fail(null, ms), state)
     t.strictSame(decision, { accepted: true, events: [failed(null, n, ms)] })
-    state = logInDecider.evolve(state, failed(null, n, ms))
+    state = loginDecider.evolve(state, failed(null, n, ms))
     waits.push(waitMs(state, null, ms) / 1000)
     ms += waitMs(state, null, ms)
   }
@@ -111,13 +111,13 @@ t.test('whatever others do, when a device may log in depends on its own failures
   const step = fc.tuple(fc.constantFrom('fail', 'know'), device, fc.integer({ min: 0, max: 30 * 60_000 }))
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), device, (steps, mine) => {
-      let all = logInDecider.initialState
-      let own = logInDecider.initialState
+      let all = loginDecider.initialState
+      let own = loginDecider.initialState
       let ms = 0
-      const take = (state: LogIns, command: LogInCommand<WalletLogInSubject>) => {
-        const decision = logInDecider.decide(command, state)
+      const take = (state: LoginState, command: LoginCommand<WalletLoginSubject>) => {
+        const decision = loginDecider.decide(command, state)
         if (!decision.accepted) throw new Error('refused')
-        return decision.events.reduce(logInDecider.evolve, state)
+        return decision.events.reduce(loginDecider.evolve, state)
       }
       for (const [what, who, pauseMs] of steps) {
         ms += pauseMs
@@ -131,14 +131,14 @@ t.test('whatever others do, when a device may log in depends on its own failures
 })
 
 t.test('of guesses without end, at most 35 in a day are compared and recorded', async (t) => {
-  let state = logInDecider.initialState
+  let state = loginDecider.initialState
   let events = 0
   for (let ms = 0; ms < 24 * hourMs; ms += 1_000) {
-    if (logInLockedUntilMs(state, null, startMs + ms) !== undefined) continue
-    const decision = logInDecider.decide(fail(null, ms), state)
+    if (loginLockedUntilMs(state, null, startMs + ms) !== undefined) continue
+    const decision = loginDecider.decide(fail(null, ms), state)
     if (!decision.accepted) throw new Error('refused')
     events += decision.events.length
-    state = decision.events.reduce(logInDecider.evolve, state)
+    state = decision.events.reduce(loginDecider.evolve, state)
   }
   t.ok(events >= 30 && events <= 35, String(events))
 })

@@ -1,11 +1,11 @@
 import { deepStrictEqual, equal, ok } from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { activeClaim, maxSteps } from '../../src/domain/transfer/paying.js'
 import type { TransferState, Withdrawal } from '../../src/domain/transfer/transfer.js'
 import type { ChangeStatus, Complete, TransferCommand } from '../../src/domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
-import { maxSteps, standingClaim } from '../../src/domain/transfer/withdrawal-claims.js'
 import { addMs, minuteMs } from '../../src/kernel/time.js'
 import { specification } from '../support/given-when-then.js'
 import {
@@ -110,8 +110,8 @@ t.test('a claim ends by itself when its time is over', async (t) => {
   given(...history)
     .when(release(ada, until))
     .then([], 'there is nothing to release')
-  t.equal(standingClaim(fold(history) as Withdrawal, minutes(14))?.by, ada)
-  t.equal(standingClaim(fold(history) as Withdrawal, until), null)
+  t.equal(activeClaim(fold(history) as Withdrawal, minutes(14))?.by, ada)
+  t.equal(activeClaim(fold(history) as Withdrawal, until), null)
   const operators = { ...complete, ...operator, at: until }
   given(...history)
     .when(operators)

@@ -5,7 +5,7 @@ import {
   findChallenge,
   maxCodeAttempts,
   maxCollections,
-  maxLogIns,
+  maxLogins,
   type PaymentCommand,
   type PaymentRule,
   paymentDecider,
@@ -101,8 +101,8 @@ t.test('nothing is done with a log-in that is not of this deposit', async (t) =>
   t.equal(refuses([], end('collected')), 'unknown-challenge')
 })
 
-t.test(`after ${maxLogIns} log-ins there is no other`, async (t) => {
-  const many = Array.from({ length: maxLogIns }, (_, n) => loggedIn({ ...of, challengeId: `c${n}` }))
+t.test(`after ${maxLogins} log-ins there is no other`, async (t) => {
+  const many = Array.from({ length: maxLogins }, (_, n) => loggedIn({ ...of, challengeId: `c${n}` }))
   given(...many.slice(1))
     .when(logIn)
     .then([loggedIn()])

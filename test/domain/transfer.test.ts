@@ -1,12 +1,12 @@
 import t from 'tap'
 import { noFunds } from '../../src/domain/transfer/funds.js'
-import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import {
   type Deposit,
   evolve,
   hasExpired,
   initialState,
   isTerminal,
+  noPayout,
   type Status,
   statusCodes,
   type TransferState,
@@ -56,7 +56,7 @@ t.test('a created transfer is pending, with nothing transferred', async (t) => {
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
     t.strictSame(fold([created[kind]]), {
       ...data,
-      ...(kind === 'deposit' ? untouched : { payout: untouchedPayout }),
+      ...(kind === 'deposit' ? untouched : { payout: noPayout }),
       status: 'Pending',
       transactionAmountMinor: 0n,
       hasAmountMismatch: false,

@@ -1,7 +1,6 @@
 import * as callback from '../../src/domain/callback/callback-decider.js'
 import type { CallbackEvent } from '../../src/domain/callback/callback-events.js'
 import { noFunds } from '../../src/domain/transfer/funds.js'
-import { untouchedPayout } from '../../src/domain/transfer/payout.js'
 import * as transfer from '../../src/domain/transfer/transfer.js'
 import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
 import { decodeEvent } from '../../src/event-store/event-codec.js'
@@ -108,7 +107,7 @@ function transferDocuments(events: readonly Recorded<TransferEvent>[]): Document
 /** Of what the other kind does not have. */
 const untouched = {
   funds: noFunds,
-  payout: untouchedPayout,
+  payout: transfer.noPayout,
   autoCancelledAmountMinor: null,
   cancelReason: null,
   reopened: false,

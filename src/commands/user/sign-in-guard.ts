@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { normalEmail } from '../../domain/email.js'
-import { type LogInCommand, type LogIns, logInLockedUntilMs } from '../../domain/login-lock.js'
+import { type LoginCommand, type LoginState, loginLockedUntilMs } from '../../domain/login-lock.js'
 import type { DomainEvent } from '../../event-store/event-codec.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { boundedCache } from '../../kernel/bounded-cache.js'
@@ -50,7 +50,7 @@ export interface LogInGuardOptions<Subject, Event extends DomainEvent> {
   readonly store: EventStore
   readonly box: Pick<SecretBox, 'mac'>
   readonly clock: Clock
-  readonly decider: Decider<LogIns, LogInCommand<Subject>, Event>
+  readonly decider: Decider<LoginState, LoginCommand<Subject>, Event>
   readonly streamOf: (account: string) => string
   /** Of the keyed digests by which accounts and their devices are named. */
   readonly purposes: { readonly account: string; readonly device: string }
@@ -64,8 +64,8 @@ export interface LogInGuardOptions<Subject, Event extends DomainEvent> {
 export class LogInGuard<Subject extends object, Event extends DomainEvent> {
   readonly #options: LogInGuardOptions<Subject, Event>
   readonly #lanes = oneAtATime(maxWaiting)
-  readonly #streams: StreamCache<LogIns, LogInCommand<Subject>, Event>
-  readonly #unknown = boundedCache<LogIns>(maxUnknownAccounts)
+  readonly #streams: StreamCache<LoginState, LoginCommand<Subject>, Event>
+  readonly #unknown = boundedCache<LoginState>(maxUnknownAccounts)
 
   constructor(options: LogInGuardOptions<Subject, Event>) {
     this.#options = options
@@ -87,7 +87,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
     return this.#lanes.run(`${account}:${device}`, async () => {
       const loaded = await this.#load(account)
       const nowMs = Date.parse(clock())
-      const lockedUntilMs = logInLockedUntilMs(loaded.state, device, nowMs)
+      const lockedUntilMs = loginLockedUntilMs(loaded.state, device, nowMs)
       if (lockedUntilMs !== undefined) {
         return { outcome: 'locked', retryAfterSeconds: Math.ceil((lockedUntilMs - nowMs) / 1000) }
       }
@@ -113,7 +113,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
     })
   }
 
-  async #record(account: string, command: LogInCommand<Subject>, loaded: Loaded<LogIns>, context: CommandContext) {
+  async #record(account: string, command: LoginCommand<Subject>, loaded: Loaded<LoginState>, context: CommandContext) {
     const { decider, streamOf } = this.#options
     // What was counted in memory ends with the first event: from then on the log counts.
     const before = loaded.revision === 'no_stream' ? emptyStream(decider) : loaded
@@ -122,7 +122,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
     this.#unknown.delete(account)
   }
 
-  #recordUnknown(account: string, command: LogInCommand<Subject>): void {
+  #recordUnknown(account: string, command: LoginCommand<Subject>): void {
     const { decider } = this.#options
     const before = this.#unknown.get(account) ?? decider.initialState
     const decision = decider.decide(command, before)
@@ -130,7 +130,7 @@ export class LogInGuard<Subject extends object, Event extends DomainEvent> {
     this.#unknown.set(account, decision.events.reduce(decider.evolve, before))
   }
 
-  async #load(account: string): Promise<Loaded<LogIns>> {
+  async #load(account: string): Promise<Loaded<LoginState>> {
     const loaded = await this.#streams.load(this.#options.streamOf(account))
     if (loaded.revision !== 'no_stream') return loaded
     return { ...loaded, state: this.#unknown.get(account) ?? loaded.state }

@@ -1,4 +1,4 @@
-/** How long the IBANs of each country are (the registry of ISO 13616). */
+/** The length of the IBANs of each country (the registry of ISO 13616). */
 const lengths = new Map(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 ' +
@@ -10,7 +10,7 @@ const lengths = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-/** An IBAN as banks exchange it, without spaces and in capitals; undefined when its country, length or check digits are wrong. */
+/** Returns an IBAN in electronic form, without spaces and in capitals, or `undefined` if its country, length or check digits are wrong. */
 export function parseIban(text: string): string | undefined {
   const iban = text.replaceAll(' ', '').toUpperCase()
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]+$/.test(iban) || iban.length !== lengths.get(iban.slice(0, 2))) return undefined

@@ -1,6 +1,6 @@
 import { type Currency, formatAmount } from '../currency.js'
 
-/** Whose account is debited. */
+/** The owner of the debited account. */
 export interface Debtor {
   readonly name: string
   readonly iban: string
@@ -8,7 +8,7 @@ export interface Debtor {
 }
 
 export interface CreditTransfer {
-  /** At most 35 characters; comes back on the payer's statement. */
+  /** At most 35 characters. It appears on the payer's statement. */
   readonly endToEndId: string
   readonly amountMinor: bigint
   readonly name: string
@@ -17,16 +17,15 @@ export interface CreditTransfer {
 }
 
 interface Batch {
-  /** At most 35 characters. A bank refuses one that it has seen, so a batch has the same one each time. */
+  /** At most 35 characters. The same batch always has the same id, because a bank rejects one that it has seen. */
   readonly messageId: string
   readonly debtor: Debtor
   readonly currency: Currency
   readonly transfers: readonly CreditTransfer[]
-  /** ISO 8601. */
   readonly at: string
 }
 
-/** A SEPA credit transfer initiation, ISO 20022 pain.001.001.09: names of at most 70 characters, as the scheme has it. */
+/** Returns a SEPA credit transfer initiation, ISO 20022 pain.001.001.09. The scheme limits names to 70 characters. */
 export function pain001({ messageId, debtor, currency, transfers, at }: Batch): string {
   const totalMinor = transfers.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
   const totals = [element('NbOfTxs', String(transfers.length)), element('CtrlSum', formatAmount(currency, totalMinor))]
@@ -71,7 +70,7 @@ function element(name: string, text: string): string {
   return `<${name}>${escapeXml(text)}</${name}>`
 }
 
-/** Characters, not halves of them. */
+/** Counts characters, not UTF-16 units. */
 function shortName(name: string): string {
   return [...name].slice(0, 70).join('')
 }
@@ -83,7 +82,7 @@ const entities: { readonly [character: string]: string } = {
   '"': '&quot;',
   "'": '&apos;',
 }
-/** XML 1.0 has no place for them, escaped or not. */
+/** The characters that XML 1.0 does not allow, escaped or not. */
 const notXml = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu
 
 function escapeXml(text: string): string {

@@ -8,17 +8,16 @@ export interface Delivery {
   readonly transferRevision: number
   readonly payload: CallbackPayload
   readonly status: 'waiting' | 'delivered' | 'parked'
-  /** Failed attempts since it was recorded or requeued. */
+  /** The number of failed attempts since the callback was recorded or requeued. */
   readonly attempts: number
-  /** ISO 8601. */
   readonly recordedAt: string
-  /** ISO 8601; meaningful while waiting. */
+  /** Meaningful only while the status is `waiting`. */
   readonly nextAttemptAt: string
   /** Why the last attempt failed, or null. */
   readonly lastFailure: string | null
-  /** How often it was taken up again. */
+  /** The number of requeues. */
   readonly requeues: number
-  /** When it was the last time, ISO 8601; null while it was not. */
+  /** The time of the latest requeue; null if there was none. */
   readonly requeuedAt: string | null
 }
 
@@ -41,20 +40,20 @@ export type CallbackCommand =
   | {
       readonly type: 'ReportAttempt'
       readonly webhookId: string
-      /** Which attempt of it, from 1, by what was known as it was sent. */
+      /** The number of the attempt, from 1, as known when it was sent. */
       readonly attempt: number
       readonly httpStatus: number | null
       readonly durationMs: number
       readonly outcome: AttemptOutcome
       readonly at: string
     }
-  /** Takes up again: an operator (Requeue) at any time, a merchant (Resend) no callback before {@link resendableAtMs}. */
+  /** An operator can requeue a callback at any time, a merchant can resend it from {@link resendableAtMs} on. */
   | { readonly type: 'Requeue' | 'Resend'; readonly which: Requeued; readonly at: string }
 
-/** One callback, whatever became of it; the latest one; or all that are parked. */
+/** One callback regardless of its status, the latest one, or all parked ones. */
 export type Requeued = { readonly webhookId: string } | 'latest' | 'parked'
 
-/** A merchant may have a callback sent again a minute after it was taken up the first time, then after 2, 4 … minutes. */
+/** A merchant can resend a callback a minute after its first requeue, then after 2, 4 … minutes. */
 const firstResendPauseMs = minuteMs
 const longestResendPauseMs = hourMs
 
@@ -82,17 +81,16 @@ function reportAttempt(command: CallbackCommand & { type: 'ReportAttempt' }, lan
   const delivery = lane.deliveries.find((candidate) => candidate.webhookId === webhookId)
   if (!delivery) return refuse('not-found', 'unknown-callback')
   if (delivery.status !== 'waiting') return accept()
-  // Sent by a holder that was late, or before a requeue: its failure neither uses up an attempt nor says when the next is due.
+  // An earlier holder of the lane sent it, or it was sent before a requeue. Its failure neither counts nor schedules the next attempt.
   if (outcome.result !== 'delivered' && attempt !== delivery.attempts + 1) return accept()
   const data = { ...ids(lane, webhookId, at), attempt: delivery.attempts + 1, httpStatus, durationMs }
   switch (outcome.result) {
     case 'delivered':
       return accept({ type: 'CallbackDelivered', data })
-    case 'failed':
-      return accept({
-        type: 'CallbackAttemptFailed',
-        data: { ...data, reason: outcome.reason, nextAttemptAt: outcome.nextAttemptAt },
-      })
+    case 'failed': {
+      const { reason, nextAttemptAt } = outcome
+      return accept({ type: 'CallbackAttemptFailed', data: { ...data, reason, nextAttemptAt } })
+    }
     case 'parked':
       return accept({ type: 'CallbackParked', data: { ...data, reason: outcome.reason } })
     default:
@@ -104,21 +102,21 @@ function requeue(command: CallbackCommand & { type: 'Requeue' | 'Resend' }, lane
   const { type, which, at } = command
   const chosen = requeued(lane, which)
   if (chosen.length === 0 && which !== 'parked') return refuse('not-found', 'unknown-callback')
-  // A callback that is about to be tried for the first time needs no requeue; one that waits out a failure is tried at once.
+  // A callback that waits for its first attempt needs no requeue. One that waits after a failure is sent immediately.
   const idle = chosen.filter((delivery) => delivery.status !== 'waiting' || delivery.attempts > 0)
   const free = type === 'Requeue' ? idle : idle.filter((delivery) => resendableAtMs(delivery) <= Date.parse(at))
   if (idle.length > 0 && free.length === 0) return refuse('conflict', 'resent-too-often')
   return accept(...free.map(({ webhookId }) => ({ type: 'CallbackRequeued', data: ids(lane, webhookId, at) }) as const))
 }
 
-/** The callbacks of a lane that a request to take up again means. */
+/** Returns the callbacks of a lane that a request to requeue selects. */
 export function requeued(lane: Lane, which: Requeued): readonly Delivery[] {
   if (which === 'latest') return lane.deliveries.slice(-1)
   if (which === 'parked') return lane.deliveries.filter((delivery) => delivery.status === 'parked')
   return lane.deliveries.filter((delivery) => delivery.webhookId === which.webhookId)
 }
 
-/** From when on (milliseconds since the epoch) a merchant may have it sent again. */
+/** Returns when (in milliseconds since the epoch) a merchant can resend the callback. */
 export function resendableAtMs({ requeues, requeuedAt }: Delivery): number {
   if (requeuedAt === null) return 0
   return Date.parse(requeuedAt) + Math.min(longestResendPauseMs, firstResendPauseMs * 2 ** (requeues - 1))
@@ -133,18 +131,8 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
   switch (event.type) {
     case 'CallbackRecorded': {
       const { webhookId, transferRevision, payload, at, trackingId, merchantId } = event.data
-      const delivery: Delivery = {
-        webhookId,
-        transferRevision,
-        payload,
-        status: 'waiting',
-        attempts: 0,
-        recordedAt: at,
-        nextAttemptAt: at,
-        lastFailure: null,
-        requeues: 0,
-        requeuedAt: null,
-      }
+      const unsent = { status: 'waiting', attempts: 0, lastFailure: null, requeues: 0, requeuedAt: null } as const
+      const delivery = { webhookId, transferRevision, payload, recordedAt: at, nextAttemptAt: at, ...unsent }
       const deliveries = [...lane.deliveries, delivery].sort((a, b) => a.transferRevision - b.transferRevision)
       return { trackingId, merchantId, deliveries }
     }
@@ -154,12 +142,10 @@ export function evolve(lane: Lane, event: CallbackEvent): Lane {
       const { attempt, nextAttemptAt, reason } = event.data
       return change(lane, event.data.webhookId, { attempts: attempt, nextAttemptAt, lastFailure: reason })
     }
-    case 'CallbackParked':
-      return change(lane, event.data.webhookId, {
-        status: 'parked',
-        attempts: event.data.attempt,
-        lastFailure: event.data.reason,
-      })
+    case 'CallbackParked': {
+      const { attempt, reason } = event.data
+      return change(lane, event.data.webhookId, { status: 'parked', attempts: attempt, lastFailure: reason })
+    }
     case 'CallbackRequeued': {
       const { webhookId, at } = event.data
       const requeues = 1 + (lane.deliveries.find((delivery) => delivery.webhookId === webhookId)?.requeues ?? 0)
@@ -174,15 +160,11 @@ function change(lane: Lane, webhookId: string, changes: Partial<Delivery>): Lane
   if (!lane.deliveries.some((delivery) => delivery.webhookId === webhookId)) {
     throw new Error('an attempt of a callback that was never recorded')
   }
-  return {
-    ...lane,
-    deliveries: lane.deliveries.map((delivery) =>
-      delivery.webhookId === webhookId ? { ...delivery, ...changes } : delivery,
-    ),
-  }
+  const deliveries = lane.deliveries.map((each) => (each.webhookId === webhookId ? { ...each, ...changes } : each))
+  return { ...lane, deliveries }
 }
 
-/** What the lane sends next: callbacks of one transfer go out one after the other, lowest revision first. */
+/** Returns the callback to send next. The callbacks of one transfer are sent one at a time, lowest revision first. */
 export function nextDelivery(lane: Lane): Delivery | undefined {
   return lane.deliveries.find((delivery) => delivery.status === 'waiting')
 }

@@ -1,30 +1,27 @@
-/** What a key may be used for. Each route of src/http says which of them it asks for. */
+/** The scopes of a key. Each route of src/http states which scope it requires. */
 export const scopes = ['read', 'deposits', 'withdrawals', 'settlement'] as const
-/**
- * Those that a key has which nobody gave others. Settlement is not among them: whoever holds the key that creates withdrawals must not be
- * able to say that they were paid.
- */
+/** The default scopes. They do not include settlement: the holder of a key that creates withdrawals must not mark them as paid. */
 export const usualScopes: readonly Scope[] = ['read', 'deposits', 'withdrawals']
 
 export type Scope = (typeof scopes)[number]
 
 export interface ApiKey {
-  /** SHA-256, hexadecimal. */
+  /** The SHA-256 of the key, hexadecimal. */
   readonly sha256: string
   readonly name: string
   readonly scopes: readonly Scope[]
-  /** ISO 8601, valid before it; null: until it is revoked. */
+  /** The end of its validity; null if it is valid until it is revoked. */
   readonly validUntil: string | null
   readonly createdAt: string
 }
 
-/** Of the key that a merchant is registered with, and of those that rotation puts in its place; no other has it. */
+/** The name of the key that a merchant is registered with, and of its successors. No other key has it. */
 export const mainKeyName = 'main'
 export const keyNameForm = /^[A-Za-z0-9._-]{1,64}$/
-/** Valid at once: each request with a key is compared with all of them. */
+/** The largest number of valid keys: each request is compared with all of them. */
 export const maxApiKeys = 20
 
-/** Tells keys apart where none may be shown: 48 bits of the digest of 256 random bits. */
+/** Returns the id of a key, which can be shown unlike the key: 48 bits of the digest of 256 random bits. */
 export function apiKeyId({ sha256 }: Pick<ApiKey, 'sha256'>): string {
   return sha256.slice(0, 12)
 }
@@ -37,7 +34,7 @@ export function mainKey(sha256: string, createdAt: string): ApiKey {
   return { sha256, name: mainKeyName, scopes: usualScopes, validUntil: null, createdAt }
 }
 
-/** The main key before stays valid until `previousValidUntil`, the ones before that no longer. */
+/** Replaces the main key. The previous one stays valid until `previousValidUntil`; older ones end. */
 export function rotateMainKey(
   keys: readonly ApiKey[],
   next: { readonly apiKeySha256: string; readonly previousValidUntil: string; readonly at: string },

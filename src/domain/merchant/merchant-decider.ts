@@ -18,7 +18,7 @@ export type MerchantCommand =
   | ({ readonly type: 'RotateSecretKey' } & OfMerchant<'SecretKeyRotated'>)
   | ({ readonly type: 'TakeUpSecretKey' } & OfMerchant<'SecretKeyTakenUp'>)
   | ({ readonly type: 'RotateWebhookSecret' } & OfMerchant<'WebhookSecretRotated'>)
-  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<SealedSecret, SealedSecret>; readonly at: string }
   | { readonly type: 'Suspend' | 'Resume' | 'EnableCallbacks'; readonly at: string }
   | ({ readonly type: 'DisableCallbacks' } & OfMerchant<'CallbackEndpointDisabled'>)
@@ -59,7 +59,7 @@ export function decide(command: MerchantCommand, state: MerchantState): Decision
     }
     case 'TakeUpSecretKey': {
       const { number } = command
-      // Written once for each: any other request with it changes nothing.
+      // Recorded once per SecretKey.
       if (callbackSecretKey(state.secretKeys, at).number >= number) return accept()
       return accept({ type: 'SecretKeyTakenUp', data: { merchantId, number, at } })
     }
@@ -90,11 +90,11 @@ function reseal(
 ): Decision<MerchantEvent> {
   const sealed = [...secretKeys.all.map((key) => key.sealed), current, ...(previous ? [previous.value] : [])]
   if (!sealed.some((text) => resealed.has(text))) return accept()
-  const anew = (text: SealedSecret) => resealed.get(text) ?? text
+  const replace = (text: SealedSecret) => resealed.get(text) ?? text
   const data = {
-    secretKeys: secretKeys.all.map((key) => ({ number: key.number, secretKey: anew(key.sealed) })),
-    webhookSecret: anew(current),
-    previousWebhookSecret: previous ? anew(previous.value) : null,
+    secretKeys: secretKeys.all.map((key) => ({ number: key.number, secretKey: replace(key.sealed) })),
+    webhookSecret: replace(current),
+    previousWebhookSecret: previous ? replace(previous.value) : null,
   }
   return accept({ type: 'MerchantSecretsResealed', data: { merchantId, ...data, at } })
 }
@@ -104,9 +104,8 @@ function createApiKey(
   { merchantId, apiKeys }: Merchant,
 ): Decision<MerchantEvent> {
   const valid = apiKeys.filter((key) => isApiKeyValid(key, at))
-  if (name === mainKeyName || valid.some((key) => key.name === name)) {
-    return refuse('conflict', 'api-key-name-taken')
-  }
+  const isTaken = name === mainKeyName || valid.some((key) => key.name === name)
+  if (isTaken) return refuse('conflict', 'api-key-name-taken')
   if (valid.length >= maxApiKeys) return refuse('conflict', 'too-many-api-keys', { most: maxApiKeys })
   if (validUntil !== null && validUntil <= at) return refuseField('validUntil', violate('time-passed'))
   return accept({ type: 'ApiKeyCreated', data: { merchantId, name, apiKeySha256: sha256, scopes, validUntil, at } })
@@ -121,6 +120,6 @@ function changed(settings: MerchantSettings, changes: Partial<MerchantSettings>)
 
 function same(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b)) return a === b
-  // Texts, or objects of texts and numbers that are always made in one order.
+  // The items are texts, or objects of texts and numbers whose fields always have the same order.
   return JSON.stringify(a) === JSON.stringify(b)
 }

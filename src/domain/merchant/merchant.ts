@@ -3,7 +3,7 @@ import { type ApiKey, apiKeyId, isApiKeyValid, mainKey, rotateMainKey } from './
 import type { MerchantEvent, MerchantSettings, SealedSecret } from './merchant-events.js'
 import { firstSecretKey, resealSecretKeys, rotateSecretKey, type SecretKeys } from './secret-keys.js'
 
-/** A credential and, while it is being rotated, the one before it. */
+/** A credential and, while it is being rotated, the previous one. */
 export interface Rotating<Value> {
   readonly current: Value
   readonly previous?: { readonly value: Value; readonly validUntil: string }
@@ -12,12 +12,12 @@ export interface Rotating<Value> {
 export interface Merchant {
   readonly merchantId: string
   readonly settings: MerchantSettings
-  /** The main one first. Those that have expired stay until the next one is created. */
+  /** The keys, the main key first. Expired keys are removed when the next one is created. */
   readonly apiKeys: readonly ApiKey[]
   readonly secretKeys: SecretKeys
   readonly webhookSecret: Rotating<SealedSecret>
   readonly suspended: boolean
-  /** Why callbacks are held back, or null while they are sent. */
+  /** Why callbacks are held back; null while they are sent. */
   readonly callbacksDisabled: string | null
   readonly createdAt: string
 }
@@ -79,10 +79,10 @@ function resealed(
   data: DataOf<MerchantEvent, 'MerchantSecretsResealed'>,
 ) {
   const { webhookSecret: current, previousWebhookSecret } = data
-  const anew = previous && { ...previous, value: previousWebhookSecret ?? previous.value }
+  const resealed = previous && { ...previous, value: previousWebhookSecret ?? previous.value }
   return {
     secretKeys: resealSecretKeys(secretKeys, data.secretKeys),
-    webhookSecret: { current, ...(anew && { previous: anew }) },
+    webhookSecret: { current, ...(resealed && { previous: resealed }) },
   }
 }
 
@@ -95,7 +95,7 @@ function rotate<Value>(
   return { current, previous: { value: before.current, validUntil: event.previousValidUntil } }
 }
 
-/** The values valid at a moment (ISO 8601), the current one first. */
+/** Returns the values that are valid at that time, the current one first. */
 export function validValues<Value>(rotating: Rotating<Value>, at: string): Value[] {
   const { current, previous } = rotating
   return previous && at < previous.validUntil ? [current, previous.value] : [current]

@@ -1,22 +1,23 @@
-import type { SealedSecret } from './merchant-events.js'
+import type { DataOf } from '../event.js'
+import type { MerchantEvent, SealedSecret } from './merchant-events.js'
 
 export interface SecretKey {
-  /** 0 for the one the merchant is registered with, one more with each rotation. */
+  /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
   readonly number: number
   readonly sealed: SealedSecret
-  /** ISO 8601, valid before it; null: the current one. */
+  /** The end of its validity; null for the current SecretKey. */
   readonly validUntil: string | null
 }
 
-/** A merchant's SecretKeys; a request may be made with any that is valid. */
+/** A merchant's SecretKeys. A request can use any valid one. */
 export interface SecretKeys {
-  /** The current one first, each older than the one before it. */
+  /** The SecretKeys, newest first. */
   readonly all: readonly [SecretKey, ...SecretKey[]]
-  /** The number of the newest one that the merchant is known to use. */
+  /** The number of the newest SecretKey that the merchant is known to use. */
   readonly takenUp: number
 }
 
-/** Each request is compared with all that are valid; the oldest gives way. */
+/** The largest number of SecretKeys: each request is compared with all valid ones. The oldest is removed first. */
 const maxSecretKeys = 4
 
 export function firstSecretKey(sealed: SealedSecret): SecretKeys {
@@ -24,16 +25,12 @@ export function firstSecretKey(sealed: SealedSecret): SecretKeys {
 }
 
 /**
- * The one before stays valid until `previousValidUntil`, and those before it until their own times: each was promised to
- * somebody. Without an overlap all of them end.
+ * Rotates the SecretKey. The previous one stays valid until `previousValidUntil`, and older ones until their own ends, which were promised to
+ * the merchant. Without an overlap, all of them end.
  */
 export function rotateSecretKey(
   { all, takenUp }: SecretKeys,
-  next: {
-    readonly secretKey: SealedSecret
-    readonly previousValidUntil: string
-    readonly at: string
-  },
+  next: Omit<DataOf<MerchantEvent, 'SecretKeyRotated'>, 'merchantId'>,
 ): SecretKeys {
   const { secretKey: sealed, previousValidUntil, at } = next
   const [before, ...earlier] = all
@@ -44,25 +41,25 @@ export function rotateSecretKey(
   return { all: [current, previous, ...kept], takenUp }
 }
 
-/** The same keys under another master key. */
+/** Replaces the sealed texts by ones that are sealed with a different master key. */
 export function resealSecretKeys(
   { all: [first, ...others], takenUp }: SecretKeys,
   resealed: readonly { readonly number: number; readonly secretKey: SealedSecret }[],
 ): SecretKeys {
   const sealedOf = new Map(resealed.map(({ number, secretKey }) => [number, secretKey]))
-  const anew = (key: SecretKey) => ({ ...key, sealed: sealedOf.get(key.number) ?? key.sealed })
-  return { all: [anew(first), ...others.map(anew)], takenUp }
+  const reseal = (key: SecretKey) => ({ ...key, sealed: sealedOf.get(key.number) ?? key.sealed })
+  return { all: [reseal(first), ...others.map(reseal)], takenUp }
 }
 
-/** The newest first. */
+/** Returns the valid SecretKeys, newest first. */
 export function validSecretKeys({ all }: SecretKeys, at: string): readonly SecretKey[] {
-  // Most of the time nothing is being rotated.
+  // The usual case: no rotation is in progress.
   return all.length === 1 ? all : all.filter((key) => isValid(key, at))
 }
 
 /**
- * What callbacks are hashed with: the oldest valid one, but none from before one that the merchant is known to use. A receiver that checks
- * only the HashCode has one key, and changes it when the merchant does.
+ * Returns the SecretKey that callbacks are hashed with: the oldest valid one, but none older than one that the merchant is known to use. A
+ * receiver that checks only the HashCode has one SecretKey, and replaces it when the merchant does.
  */
 export function callbackSecretKey(keys: SecretKeys, at: string): SecretKey {
   return validSecretKeys(keys, at).findLast(({ number }) => number >= keys.takenUp) ?? keys.all[0]

@@ -71,7 +71,7 @@ export const codeCapEvents = {
 }
 
 /** Wrong passwords for one wallet account, and its known devices, in `walletlogins-<keyed digest of the email>`. */
-export const walletLogInEvents = {
+export const walletLoginEvents = {
   WalletLogInFailed: Data({
     ...payment,
     /** A device that is known to the account; null for all unknown devices jointly. */

@@ -2,26 +2,26 @@ import { accept, type Decider } from '../../kernel/decision.js'
 import type { EventsOf } from '../event.js'
 import {
   isNews,
-  type LogInCommand,
-  type LogIns,
+  type LoginCommand,
+  type LoginState,
   nextFailure,
-  noLogIns,
+  noLogins,
   withDevice,
   withFailure,
 } from '../login-lock.js'
 
-import type { walletLogInEvents } from './payment-events.js'
+import type { walletLoginEvents } from './payment-events.js'
 
 /** What is recorded of a login besides the device and the time. */
-export interface WalletLogInSubject {
+export interface WalletLoginSubject {
   readonly merchantId: string
   readonly trackingId: string
 }
 
-export type LogInEvent = EventsOf<typeof walletLogInEvents>
+export type LoginEvent = EventsOf<typeof walletLoginEvents>
 
-export const logInDecider: Decider<LogIns, LogInCommand<WalletLogInSubject>, LogInEvent> = {
-  initialState: noLogIns,
+export const loginDecider: Decider<LoginState, LoginCommand<WalletLoginSubject>, LoginEvent> = {
+  initialState: noLogins,
   decide(command, state) {
     if (command.type === 'KnowDevice') {
       const { type: _, ...data } = command

@@ -2,13 +2,13 @@ import { accept, type Decider, type Decision, refuse } from '../../kernel/decisi
 import type { DataOf } from '../event.js'
 import type { CollectionOutcome, CollectionRefusal, PaymentEvent } from './payment-events.js'
 
-/** Each sends a text message; nobody who means to pay logs in more often for one deposit. */
-export const maxLogIns = 20
-/** Codes compared for one log-in. */
+/** The largest number of logins for one deposit. Each sends a text message, and a customer who pays needs fewer. */
+export const maxLogins = 20
+/** The number of codes that are compared for one login. */
 export const maxCodeAttempts = 5
-/** How often the wallet is asked for the money of one log-in: more than once only while it cannot be reached. */
+/** The number of collections for one login. There is more than one only while the wallet is unavailable. */
 export const maxCollections = 5
-/** Between two of them. */
+/** The pause between two collections. */
 export const collectionPauseMs = 10_000
 
 export interface Challenge {
@@ -16,7 +16,7 @@ export interface Challenge {
   readonly accountNumber: number
   readonly attempts: number
   readonly verified: boolean
-  /** Until when the link of the e-mail works; null while none was sent. */
+  /** The time until which the link in the email works; null if none was sent. */
   readonly questionExpiresAt: string | null
   readonly deviceConfirmed: boolean
 }
@@ -26,34 +26,30 @@ export interface PaymentCollection {
   readonly challengeId: string
   readonly accountNumber: number
   readonly amountMinor: bigint
-  /** `open` until what became of it is recorded. */
+  /** `open` until the outcome is recorded. */
   readonly outcome: 'open' | CollectionOutcome
-  /** Minor units; 0 unless collected. */
+  /** The collected amount; 0 for any other outcome. */
   readonly collectedAmountMinor: bigint
   readonly receiptUrl: string | null
   readonly reason: CollectionRefusal | null
-  /** ISO 8601; null while it is open. */
+  /** Null while it is open. */
   readonly endedAt: string | null
 }
 
 export interface Payment {
   readonly challenges: readonly Challenge[]
-  /** In the order they were started; at most one is open. */
+  /** The collections in the order in which they started. At most one is open. */
   readonly collections: readonly PaymentCollection[]
 }
 
-interface Of {
-  readonly trackingId: string
-  readonly merchantId: string
-  readonly at: string
-}
+type Data<Type extends PaymentEvent['type']> = DataOf<PaymentEvent, Type>
 
 export type PaymentCommand =
-  | (Of & { readonly type: 'LogIn'; readonly challengeId: string; readonly accountNumber: number })
-  | (Of & { readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice'; readonly challengeId: string })
-  | (Of & { readonly type: 'QuestionDevice'; readonly challengeId: string; readonly expiresAt: string })
-  | (Of & { readonly type: 'StartCollection'; readonly challengeId: string; readonly amountMinor: bigint })
-  | ({ readonly type: 'EndCollection' } & DataOf<PaymentEvent, 'WalletCollectionEnded'>)
+  | ({ readonly type: 'LogIn' } & Data<'WalletLoggedIn'>)
+  | ({ readonly type: 'AttemptCode' | 'VerifyCode' | 'ConfirmDevice' } & Data<'WalletCodeVerified'>)
+  | ({ readonly type: 'QuestionDevice' } & Data<'WalletDeviceQuestioned'>)
+  | ({ readonly type: 'StartCollection'; readonly amountMinor: bigint } & Data<'WalletCodeVerified'>)
+  | ({ readonly type: 'EndCollection' } & Data<'WalletCollectionEnded'>)
 
 export const paymentDecider: Decider<Payment, PaymentCommand, PaymentEvent, PaymentRule> = {
   initialState: { challenges: [], collections: [] },
@@ -65,17 +61,17 @@ export function findChallenge(payment: Payment, challengeId: string): Challenge 
   return payment.challenges.find(({ id }) => id === challengeId)
 }
 
-/** Whether money of the deposit is known to have come from this account. */
+/** Returns whether money of the deposit was collected from this account. */
 export function isCollectedFrom(payment: Payment, accountNumber: number): boolean {
   return payment.collections.some((each) => each.accountNumber === accountNumber && each.outcome === 'collected')
 }
 
-/** The account the money came from; the latest, should there be several. */
+/** Returns the account that money was last collected from. */
 export function paidFrom(payment: Payment): number | undefined {
   return payment.collections.findLast(({ outcome }) => outcome === 'collected')?.accountNumber
 }
 
-/** The latest collection that was begun for a log-in. */
+/** Returns the latest collection of a login. */
 export function latestCollection(payment: Payment, challengeId: string): PaymentCollection | undefined {
   return payment.collections.findLast((each) => each.challengeId === challengeId)
 }
@@ -92,7 +88,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
     const { challengeId, accountNumber } = command
     const busy = unfinished(state)
     if (busy) return refuse('conflict', busy)
-    if (state.challenges.length >= maxLogIns) return refuse('conflict', 'too-many-log-ins')
+    if (state.challenges.length >= maxLogins) return refuse('conflict', 'too-many-log-ins')
     return accept({ type: 'WalletLoggedIn', data: { ...common, challengeId, accountNumber } })
   }
   const challenge = findChallenge(state, command.challengeId)
@@ -107,7 +103,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
       return accept({ type: 'WalletCodeAttempted', data: { ...data, attempt: challenge.attempts + 1 } })
     }
     case 'VerifyCode':
-      // Of two right codes at once, one uses the token up.
+      // Only one of two simultaneous correct codes uses up the token.
       if (challenge.verified) return refuse('conflict', 'already-verified')
       return accept({ type: 'WalletCodeVerified', data })
     case 'QuestionDevice':
@@ -131,7 +127,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
   }
 }
 
-/** What keeps a deposit from being collected (again). */
+/** Returns why the deposit cannot be collected at all now. */
 function unfinished(state: Payment): PaymentRule | undefined {
   if (openCollection(state)) return 'collecting'
   return state.collections.some(({ outcome }) => outcome === 'collected' || outcome === 'unknown')
@@ -139,7 +135,7 @@ function unfinished(state: Payment): PaymentRule | undefined {
     : undefined
 }
 
-/** Whoever asks again and again gets the outcome that is recorded: neither the stream nor the wallet learns of it. */
+/** Returns why a login cannot collect again. A client that polls gets the recorded outcome and reaches neither the stream nor the wallet. */
 function tooOften(state: Payment, challengeId: string, at: string): PaymentRule | undefined {
   const latest = latestCollection(state, challengeId)
   if (!latest?.endedAt) return undefined
@@ -150,19 +146,17 @@ function tooOften(state: Payment, challengeId: string, at: string): PaymentRule 
 }
 
 /**
- * The first outcome stays, except that taken money is always recorded: an answer that comes after the collection was given
- * up says more than the giving up. An account is debited once for a deposit, so two collections from it that both say so mean
- * the same money.
+ * Keeps the first outcome of a collection, except that collected money is always recorded: a response that arrives after a timeout is more
+ * certain than the timeout. An account is debited once per deposit, so two collected outcomes of one account mean the same money.
  */
 function endCollection(
-  command: PaymentCommand & { type: 'EndCollection' },
+  { type: _, ...data }: PaymentCommand & { type: 'EndCollection' },
   state: Payment,
 ): Decision<PaymentEvent, PaymentRule> {
-  const { type: _, ...data } = command
-  const collection = state.collections[command.collection - 1]
+  const collection = state.collections[data.collection - 1]
   if (!collection) return refuse('conflict', 'unknown-challenge')
   const isOpen = collection.outcome === 'open'
-  if (command.outcome !== 'collected') return isOpen ? accept({ type: 'WalletCollectionEnded', data }) : accept()
+  if (data.outcome !== 'collected') return isOpen ? accept({ type: 'WalletCollectionEnded', data }) : accept()
   if (!isCollectedFrom(state, collection.accountNumber)) return accept({ type: 'WalletCollectionEnded', data })
   if (!isOpen) return accept()
   const nothing = { outcome: 'not-taken', collectedAmountMinor: 0n, receiptUrl: null } as const

@@ -1,17 +1,16 @@
 import { type Refusal, refuse } from '../../kernel/decision.js'
 import { availableMinor } from './funds.js'
+import { validApproval } from './paying.js'
 import { type Transfer, unsettledMinor } from './transfer.js'
 import type { Complete, TransferCommand } from './transfer-commands.js'
 import { decide } from './transfer-decider.js'
-import { standingApproval } from './withdrawal-claims.js'
 
-/** Somebody who looks at a transfer and works under claims of their own. */
+/** The actor who views a transfer and settles withdrawals under their own claims. */
 export interface Actor {
-  /** As in the events' metadata. */
+  /** The actor, as in the events' metadata. */
   readonly by: string
-  /** The merchant's; see the command `Approve`. */
+  /** The merchant's setting; see the command `Approve`. */
   readonly approvalAboveMinor: bigint | null
-  /** While the log does not verify. */
   readonly payoutsStopped?: boolean
   readonly at: string
 }
@@ -20,7 +19,7 @@ type Trial = (transfer: Transfer, actor: Actor) => TransferCommand
 
 const mismatchPolicy = { toleranceMinor: 0n, autoCancel: false }
 
-/** Each action as a command whose words and amounts nothing is against. */
+/** Each action as a command whose texts and amounts are acceptable. */
 const trials = {
   claim: (_, { by, payoutsStopped = false, at }) => ({ type: 'Claim', by, payoutsStopped, at }),
   release: (_, { by, at }) => ({ type: 'Release', by, at }),
@@ -38,7 +37,7 @@ const trials = {
 
 export type Action = keyof typeof trials
 
-/** What would change the transfer now, were it tried: the rules are asked themselves. */
+/** Returns the actions that would change the transfer now. It asks the decider, so no rule is written twice. */
 export function possibleActions(transfer: Transfer, actor: Actor): readonly Action[] {
   return (Object.keys(trials) as Action[]).filter((action) => {
     const decision = decide(trials[action](transfer, actor), transfer)
@@ -46,7 +45,7 @@ export function possibleActions(transfer: Transfer, actor: Actor): readonly Acti
   })
 }
 
-/** Why the requested amount of a withdrawal may not be paid now by this one; undefined when it may. */
+/** Returns why this actor cannot pay the requested amount of a withdrawal now, or `undefined`. */
 export function paymentRefusal(transfer: Transfer, actor: Actor): Refusal | undefined {
   const decision = decide(completion(transfer.amountMinor, actor), transfer)
   if (!decision.accepted) return decision.refusal
@@ -55,23 +54,14 @@ export function paymentRefusal(transfer: Transfer, actor: Actor): Refusal | unde
 
 function completion(amountMinor: bigint, { by, approvalAboveMinor, payoutsStopped = false, at }: Actor): Complete {
   const amounts = { transactionAmountMinor: amountMinor, confirmedAmountMinor: amountMinor, guardFactor: 1 }
-  const words = { receiptUrl: null, message: null, reason: '' }
-  return {
-    type: 'Complete',
-    ...amounts,
-    ...words,
-    mismatchPolicy,
-    approvalAboveMinor,
-    by,
-    underClaim: true,
-    payoutsStopped,
-    at,
-  }
+  const texts = { receiptUrl: null, message: null, reason: '' }
+  const settler = { by, underClaim: true, payoutsStopped, at }
+  return { type: 'Complete', ...amounts, ...texts, mismatchPolicy, approvalAboveMinor, ...settler }
 }
 
-/** What is there to book, or agreed on, or else requested. */
+/** Returns the available, the approved, or else the requested amount. */
 function likelyMinor(transfer: Transfer): bigint {
   if (transfer.kind === 'deposit') return availableMinor(transfer.funds) || transfer.amountMinor
   const { approval } = transfer.payout
-  return approval && standingApproval(transfer, approval.amountMinor) ? approval.amountMinor : transfer.amountMinor
+  return approval && validApproval(transfer, approval.amountMinor) ? approval.amountMinor : transfer.amountMinor
 }

@@ -2,13 +2,13 @@ import type { DataOf } from '../event.js'
 import type { Transfer } from './transfer.js'
 import type { CancelReason, TransferEvent } from './transfer-events.js'
 
-/** What every event of the transfer carries. */
+/** Returns the fields that every event of the transfer has. */
 export function common(state: Transfer, at: string) {
   const { trackingId, merchantId, kind, referenceId, amountMinor } = state
   return { trackingId, merchantId, kind, referenceId, amountMinor, at }
 }
 
-/** A cancellation that leaves the money as it is, unless `outcome` says otherwise. */
+/** Returns a cancellation that leaves the money unchanged, unless `outcome` replaces it. */
 export function cancelled(
   state: Transfer,
   at: string,

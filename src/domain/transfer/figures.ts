@@ -1,14 +1,14 @@
 import type { Status } from './transfer.js'
 import type { TransferEvent } from './transfer-events.js'
 
-/** What figures count: each status that a transfer reaches, and what else its money needs to add up. */
+/** What figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
 export type Counted = Status | 'Reopened' | 'Returned'
 
 export interface Figure {
   readonly counted: Counted
-  /** Requested; of a return, what was given back. Minor units, as the other. */
+  /** The requested amount; of a return, the returned amount. */
   readonly amountMinor: bigint
-  /** Really transferred. */
+  /** The transferred amount. */
   readonly transactionAmountMinor: bigint
 }
 
@@ -29,7 +29,7 @@ const countedBy: { readonly [type in TransferEvent['type']]: readonly Counted[] 
   PersonalDataErased: [],
 }
 
-/** Undefined for an event of no transfer. */
+/** Returns the figures that an event adds to, or `undefined` if it is not an event of a transfer. */
 export function figuresOf({ type, data }: TransferEvent): readonly Figure[] | undefined {
   const amountMinor = type === 'FundsReturned' ? data.returnedAmountMinor : data.amountMinor
   const transactionAmountMinor = 'transactionAmountMinor' in data ? data.transactionAmountMinor : 0n

@@ -1,12 +1,12 @@
-/** The money of a deposit, which is what it is whatever becomes of the deposit's status. All amounts are minor units. */
+/** The money of a deposit, which does not depend on the deposit's status. All amounts are minor units. */
 export interface Funds {
-  /** Everything that came in. It never gets less. */
+  /** The sum of all received money, which never decreases. */
   readonly receivedMinor: bigint
-  /** What was given back, oldest first; each has a receipt of its own. */
+  /** The returns, oldest first. Each has its own receipt. */
   readonly returns: readonly FundsReturn[]
-  /** What a person said, with a reason, that nothing more has to be done about. */
+  /** The part that an approver resolved with a reason. */
   readonly resolvedMinor: bigint
-  /** The part of what came in that is there by a completion's word only, until a person resolves it. */
+  /** The part of the received money of which only a completion is evidence, until an approver resolves it. */
   readonly vouchedMinor: bigint
 }
 
@@ -21,19 +21,19 @@ export function returnedMinor({ returns }: Funds): bigint {
   return returns.reduce((sum, { amountMinor }) => sum + amountMinor, 0n)
 }
 
-/** Received and not returned. */
+/** Returns the received money that was not returned. */
 export function heldMinor(funds: Funds): bigint {
   return funds.receivedMinor - returnedMinor(funds)
 }
 
-/** Received and neither returned nor settled otherwise: what a completion finds to book. */
+/** Returns the received money that was neither returned nor resolved, which a completion can book. */
 export function availableMinor(funds: Funds): bigint {
   return heldMinor(funds) - funds.resolvedMinor
 }
 
 /**
- * Something was booked that needs `missingMinor` more than is there (or nothing, below 0): so that much came as well. Where
- * other money had been recorded before, that is somebody's word against the records, and has to be looked at.
+ * Adds money of which no receipt was recorded, because a booking exceeds the available money by `missingMinor` (if above 0). If other
+ * money was recorded before, the booking contradicts the records and needs attention.
  */
 export function withMissing(funds: Funds, missingMinor: bigint): Funds {
   if (missingMinor <= 0n) return funds

@@ -1,36 +1,35 @@
 import { accept, type Decision, type Refused, refuse } from '../../kernel/decision.js'
+import { addMs, minuteMs } from '../../kernel/time.js'
 import { common } from './event-data.js'
-import { isTerminal, type Transfer, type Withdrawal } from './transfer.js'
+import { type Claim as ActiveClaim, type Approval, isTerminal, type Transfer, type Withdrawal } from './transfer.js'
 import type { Approve, Claim, Complete, Release, Settler } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
-import {
-  claimedUntil,
-  isRenewed,
-  maxSteps,
-  needsApproval,
-  standingApproval,
-  standingClaim,
-} from './withdrawal-claims.js'
 
-/** Withdrawals that people pay: one at a time, and above the merchant's threshold not without another's approval. */
+// Withdrawals that operators pay: one claimant at a time, and above the merchant's threshold with the approval of a second person.
+
+const claimMs = 15 * minuteMs
+/** A claim with more time left than this is not renewed, so that a page that claims every minute does not fill the stream. */
+const renewedWithinMs = 5 * minuteMs
+/** Stops an actor who claims and releases in a loop. A withdrawal usually needs a few steps. */
+export const maxSteps = 200
 
 export function claim({ by, payoutsStopped, at }: Claim, state: Transfer): Decision<TransferEvent> {
   const open = unlessPayable(state, payoutsStopped)
   if ('accepted' in open) return open
-  const standing = standingClaim(open, at)
-  if (standing && standing.by !== by) return claimedBy(standing)
-  if (standing && !isRenewed(standing, at)) return accept()
+  const active = activeClaim(open, at)
+  if (active && active.by !== by) return claimedBy(active)
+  if (active && addMs(at, renewedWithinMs) < active.until) return accept()
   const { approval, steps } = open.payout
   if (approval?.by === by) return refuse('conflict', 'four-eyes')
-  if (steps >= maxSteps) return tooMany()
-  return accept({ type: 'WithdrawalClaimed', data: { ...common(open, at), by, until: claimedUntil(at) } })
+  if (steps >= maxSteps) return tooManySteps()
+  return accept({ type: 'WithdrawalClaimed', data: { ...common(open, at), by, until: addMs(at, claimMs) } })
 }
 
 export function release({ by, at }: Release, state: Transfer): Decision<TransferEvent> {
-  if (state.kind !== 'withdrawal') return notWithdrawal()
-  const standing = standingClaim(state, at)
-  if (!standing) return accept()
-  if (standing.by !== by) return claimedBy(standing)
+  if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
+  const active = activeClaim(state, at)
+  if (!active) return accept()
+  if (active.by !== by) return claimedBy(active)
   return accept({ type: 'WithdrawalReleased', data: { ...common(state, at), by } })
 }
 
@@ -38,18 +37,16 @@ export function approve(command: Approve, state: Transfer): Decision<TransferEve
   const open = unlessPayable(state, command.payoutsStopped)
   if ('accepted' in open) return open
   const { by, amountMinor: approvedAmountMinor = open.amountMinor, approvalAboveMinor, at } = command
-  if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) {
-    return refuse('conflict', 'approval-not-needed')
-  }
+  if (!needsApproval(open, approvedAmountMinor, approvalAboveMinor)) return refuse('conflict', 'approval-not-needed')
   const { claimants, steps } = open.payout
   if (claimants.includes(by)) return refuse('conflict', 'four-eyes')
-  if (standingApproval(open, approvedAmountMinor)) return accept()
-  if (steps >= maxSteps) return tooMany()
+  if (validApproval(open, approvedAmountMinor)) return accept()
+  if (steps >= maxSteps) return tooManySteps()
   const data = { ...common(open, at), by, accountNumber: open.accountNumber, approvedAmountMinor }
   return accept({ type: 'WithdrawalApproved', data })
 }
 
-/** Why nobody may pay it now; undefined when payouts go on. Money that came in is booked in any case. */
+/** Returns the refusal of any payment while payouts are stopped. Received money is booked regardless. */
 export function stopRefusal(
   { payoutsStopped }: { readonly payoutsStopped?: boolean | undefined },
   state: Transfer,
@@ -57,43 +54,60 @@ export function stopRefusal(
   return payoutsStopped && state.kind === 'withdrawal' ? refuse('conflict', 'payouts-stopped') : undefined
 }
 
-/** Why this one may not settle it now; undefined when nothing is in the way. A deposit has no claims. */
+/** Returns why this actor cannot settle the transfer now, or `undefined`. A deposit has no claims. */
 export function claimRefusal({ by, underClaim, at }: Settler, state: Transfer): Refused | undefined {
   if (state.kind === 'deposit') return undefined
-  const standing = standingClaim(state, at)
-  if (standing) return standing.by === by ? undefined : claimedBy(standing)
+  const active = activeClaim(state, at)
+  if (active) return active.by === by ? undefined : claimedBy(active)
   if (!underClaim) return undefined
   const { claim } = state.payout
   if (claim?.by !== by) return refuse('conflict', 'claim-needed')
   return refuse('conflict', 'claim-expired', { until: claim.until })
 }
 
-/** Why so much may not be paid; undefined when it may. */
+/** Returns why this actor cannot pay the amount, or `undefined`. */
 export function approvalRefusal(
   { by, approvalAboveMinor }: Pick<Complete, 'by' | 'approvalAboveMinor'>,
   state: Transfer,
   amountMinor: bigint,
 ): Refused | undefined {
   if (!needsApproval(state, amountMinor, approvalAboveMinor)) return undefined
-  const approval = standingApproval(state, amountMinor)
+  const approval = validApproval(state, amountMinor)
   if (!approval) return refuse('conflict', 'approval-needed', { amount: amountMinor })
   return approval.by === by ? refuse('conflict', 'four-eyes') : undefined
 }
 
+/** Returns the claim under which a withdrawal is being paid at that time, or null if anyone can claim it. */
+export function activeClaim(transfer: Transfer, at: string): ActiveClaim | null {
+  if (transfer.kind === 'deposit' || isTerminal(transfer.status)) return null
+  const { claim } = transfer.payout
+  return claim && at < claim.until ? claim : null
+}
+
+/** Returns whether a payment of this amount needs an approval, which it never does if the merchant's `approvalAboveMinor` is null. */
+export function needsApproval(transfer: Transfer, amountMinor: bigint, approvalAboveMinor: bigint | null): boolean {
+  if (transfer.kind === 'deposit' || approvalAboveMinor === null) return false
+  return amountMinor > approvalAboveMinor || transfer.amountMinor > approvalAboveMinor
+}
+
+/** Returns the approval if it covers a payment of this amount to the withdrawal's account. */
+export function validApproval(transfer: Transfer, amountMinor: bigint): Approval | null {
+  if (transfer.kind === 'deposit') return null
+  const { accountNumber, payout } = transfer
+  const { approval } = payout
+  return approval?.amountMinor === amountMinor && approval.accountNumber === accountNumber ? approval : null
+}
+
 function unlessPayable(state: Transfer, payoutsStopped: boolean | undefined): Withdrawal | Refused {
-  if (state.kind !== 'withdrawal') return notWithdrawal()
+  if (state.kind !== 'withdrawal') return refuse('conflict', 'withdrawal-required')
   if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   return stopRefusal({ payoutsStopped }, state) ?? state
 }
 
-function notWithdrawal(): Refused {
-  return refuse('conflict', 'withdrawal-required')
-}
-
-function claimedBy({ by, until }: { readonly by: string; readonly until: string }): Refused {
+function claimedBy({ by, until }: ActiveClaim): Refused {
   return refuse('conflict', 'claimed-by-another', { by, until })
 }
 
-function tooMany(): Refused {
+function tooManySteps(): Refused {
   return refuse('conflict', 'claim-limit', { most: maxSteps })
 }

@@ -1,10 +1,15 @@
 import type { DataOf } from '../event.js'
 import type { TransferEvent } from './transfer-events.js'
 
-/** Time arrives in the command (`at`, ISO 8601): the domain has no clock. */
+/** The actor and the time of a command arrive in it: the domain has no clock. */
+interface ByActor {
+  /** The actor, as in the events' metadata. */
+  readonly by: string
+  readonly at: string
+}
 
 interface Create {
-  /** See the event; null when absent. */
+  /** The digest of the request's hashCode, if it had one. */
   readonly hashId?: string
 }
 
@@ -13,100 +18,88 @@ export type CreateDeposit = { readonly type: 'CreateDeposit' } & Create &
 export type CreateWithdrawal = { readonly type: 'CreateWithdrawal' } & Create &
   Omit<DataOf<TransferEvent, 'WithdrawalCreated'>, 'kind' | 'hashId'>
 
-/** What is paid out is asked this, too. */
 interface PayingOut {
-  /** Set while the log does not verify: withdrawals are neither claimed, approved nor completed. */
+  /** Whether the log does not verify. Then no withdrawal is claimed, approved or completed. */
   readonly payoutsStopped?: boolean
 }
 
-/** Who settles a transfer. Nobody settles a withdrawal while another's claim stands. */
-export interface Settler {
-  /** The actor, as in the events' metadata. */
-  readonly by: string
-  /** A withdrawal is settled under a claim of one's own only. */
+/** A command that settles a transfer. While a withdrawal is claimed, only the claimant settles it. */
+export interface Settler extends ByActor {
+  /** Whether a withdrawal can be settled only under the actor's own claim. */
   readonly underClaim: boolean
-  readonly at: string
 }
 
-/** Withdrawals only: for a while nobody else may settle it. */
-export interface Claim extends PayingOut {
+/** Withdrawals only: no other actor can settle it for a while. */
+export interface Claim extends ByActor, PayingOut {
   readonly type: 'Claim'
-  readonly by: string
-  readonly at: string
 }
 
-export interface Release {
+export interface Release extends ByActor {
   readonly type: 'Release'
-  readonly by: string
-  readonly at: string
 }
 
-/** Withdrawals above the merchant's threshold: another than the one who pays agrees. */
-export interface Approve extends PayingOut {
+/** Withdrawals above the merchant's threshold: a second person approves. */
+export interface Approve extends ByActor, PayingOut {
   readonly type: 'Approve'
-  readonly by: string
-  /** What is to be paid, minor units; the requested amount when absent. */
+  /** The amount to pay; defaults to the requested amount. */
   readonly amountMinor?: bigint
-  /** The merchant's amount (minor units) above which a withdrawal needs it; null: none does. */
+  /** The merchant's amount above which a withdrawal needs an approval; null for none. */
   readonly approvalAboveMinor: bigint | null
-  readonly at: string
 }
 
 export interface Complete extends Settler, PayingOut {
   readonly type: 'Complete'
-  /** What was really transferred; when absent what was received and is still there, or the requested amount where nothing was. */
+  /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
   readonly transactionAmountMinor?: bigint
-  /** The same amount once more: needed where it is unlikely. */
+  /** The same amount again, which is required if the amount is unlikely. */
   readonly confirmedAmountMinor?: bigint
-  /** An amount this many times the requested one, or a fraction as small, is unlikely. */
+  /** An amount is unlikely if it is this many times the requested one, or as small a fraction of it. */
   readonly guardFactor: number
   readonly receiptUrl: string | null
   readonly message: string | null
-  /** Why another amount than was received. */
+  /** Why the amount differs from the received amount. */
   readonly reason: string | null
   readonly mismatchPolicy: MismatchPolicy
   /** See {@link Approve}. */
   readonly approvalAboveMinor: bigint | null
 }
 
-/** Another status than Completed, because a person says so. */
+/** Changes the status to any but Completed, as an actor requests. */
 export interface ChangeStatus extends Settler {
   readonly type: 'SendToManualControl' | 'Cancel' | 'Fail'
   readonly message: string | null
 }
 
-/** The merchant's settings for money that arrives in another amount than requested. */
+/** The merchant's settings for money in a different amount than requested. */
 export interface MismatchPolicy {
-  /** A difference up to this, in minor units, is no mismatch. */
+  /** The largest difference that is not a mismatch. */
   readonly toleranceMinor: bigint
-  /** Deposits only: cancel instead of completing (specification, Events, rule 3). */
+  /** Whether a deposit is cancelled instead of completed (specification, Events, rule 3). */
   readonly autoCancel: boolean
 }
 
-/** Money for a deposit was taken from the customer: it completes a Pending one, and is recorded on any other. */
+/** Money for a deposit was taken from the customer. It completes a Pending deposit, and is recorded on any other. */
 export interface ReceiveFunds {
   readonly type: 'ReceiveFunds'
-  /** What was really taken, minor units. */
   readonly receivedAmountMinor: bigint
   readonly receiptUrl: string | null
   readonly mismatchPolicy: MismatchPolicy
-  /** The merchant's amount (minor units) above which a person looks at a deposit; null: none. */
+  /** The merchant's amount above which a deposit needs manual review; null for none. */
   readonly manualControlAboveMinor: bigint | null
   readonly at: string
 }
 
-/** Money of a deposit was given back, as the receipt shows. */
+/** Money of a deposit was returned, as the receipt shows. */
 export interface ReturnFunds {
   readonly type: 'ReturnFunds'
-  /** Minor units. */
   readonly amountMinor: bigint
   readonly receiptUrl: string
-  /** The merchant's; see {@link MismatchPolicy}. */
+  /** See {@link MismatchPolicy}. */
   readonly toleranceMinor: bigint
   readonly at: string
 }
 
-/** `ResolveAttention`: nothing more has to be done about a deposit's money. */
+/** `ResolveAttention`: the money of a deposit needs no further attention. */
 export interface Settle {
   readonly type: 'ResolveAttention' | 'Reopen'
   readonly reason: string
@@ -121,10 +114,10 @@ export type TransferCommand =
   | Claim
   | Release
   | Approve
-  /** Cancels a deposit whose time is over; does nothing to any other transfer. */
+  /** Cancels a deposit that was not paid in time, and changes no other transfer. */
   | { readonly type: 'Expire'; readonly at: string }
   | ReceiveFunds
   | ReturnFunds
   | Settle
-  /** The customer was erased: follows from that, whatever the transfer's status. */
+  /** The customer was erased. Valid regardless of the status. */
   | { readonly type: 'ErasePersonalData'; readonly at: string }

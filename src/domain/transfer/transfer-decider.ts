@@ -1,6 +1,6 @@
 import { accept, type Decider, type Decision, refuse } from '../../kernel/decision.js'
 import { formatTwoDecimals } from '../money.js'
-import { book, complete, isMismatch } from './complete.js'
+import { book, complete, isMismatch } from './completion.js'
 import { cancelled, common } from './event-data.js'
 import { heldMinor } from './funds.js'
 import { approve, claim, claimRefusal, release } from './paying.js'
@@ -76,7 +76,7 @@ export function decide(command: TransferCommand, state: TransferState): Decision
 function create(command: CreateDeposit | CreateWithdrawal, state: TransferState): Decision<TransferEvent> {
   const event = creation(command)
   if (state.kind === 'none') return accept(event)
-  // The expiry follows from the time of the request, so a repeat may name another one.
+  // The expiry depends on the time of the request, so it may differ in a repeat.
   const same = sameRequest(evolve(initialState, event) as Transfer, state)
   return same ? accept() : refuse('conflict', 'reference-reused')
 }
@@ -101,7 +101,7 @@ function sameRequest(a: Transfer, b: Transfer): boolean {
   return same && b.kind === 'withdrawal'
 }
 
-/** A merchant may repeat the request of a customer who was erased since: nobody knows any more that it is another's. */
+/** After an erasure the customers cannot be compared, so a merchant can repeat the request of an erased customer. */
 function isSameCustomer(a: Transfer, b: Transfer): boolean {
   if (isErased(b)) return true
   const same = a.userId === b.userId && a.name === b.name && a.username === b.username
@@ -115,17 +115,15 @@ function receiveFunds(command: ReceiveFunds, state: Transfer): Decision<Transfer
   const isHeld =
     manualControlAboveMinor !== null && max(receivedAmountMinor, state.amountMinor) > manualControlAboveMinor
   if (state.status === 'Pending' && !isHeld) {
-    return book(
-      { amountMinor: receivedAmountMinor, receiptUrl, message: null, reason: null, mismatchPolicy, at },
-      state,
-    )
+    const booking = { amountMinor: receivedAmountMinor, receiptUrl, message: null, reason: null, mismatchPolicy, at }
+    return book(booking, state)
   }
-  const hasAmountMismatch = standingMismatch(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
+  const hasAmountMismatch = mismatchAfter(state, receivedAmountMinor, mismatchPolicy.toleranceMinor)
   const data = { ...common(state, at), receivedAmountMinor, receiptUrl, hasAmountMismatch }
   const received = { type: 'LateFundsReceived', data } as const
   if (state.status !== 'Pending') return accept(received)
   const message = `${formatTwoDecimals(receivedAmountMinor)} was received; amounts above ${formatTwoDecimals(manualControlAboveMinor!)} are checked`
-  // The money first: the callback of the status tells of it.
+  // Record the money before the status change, because the callback for that status includes the received amount.
   return accept<TransferEvent>(received, {
     type: 'TransferSentToManualControl',
     data: { ...common(state, at), message },
@@ -136,19 +134,19 @@ function returnFunds(command: ReturnFunds, state: Transfer): Decision<TransferEv
   if (state.kind !== 'deposit') return refuse('conflict', 'deposit-required')
   const { amountMinor, receiptUrl, toleranceMinor, at } = command
   const earlier = state.funds.returns.find((each) => each.receiptUrl === receiptUrl)
-  // Whoever runs the command twice has not returned the money twice.
+  // A repeated command is not a second return.
   if (earlier?.amountMinor === amountMinor) return accept()
   if (earlier) return refuse('conflict', 'receipt-reused', { returned: earlier.amountMinor })
   const left = unsettledMinor(state)
   if (left === 0n) return refuse('conflict', 'nothing-to-return')
   if (amountMinor > left) return refuse('conflict', 'return-too-large', { left })
-  const hasAmountMismatch = standingMismatch(state, -amountMinor, toleranceMinor)
+  const hasAmountMismatch = mismatchAfter(state, -amountMinor, toleranceMinor)
   const data = { ...common(state, at), returnedAmountMinor: amountMinor, receiptUrl, hasAmountMismatch }
   return accept({ type: 'FundsReturned', data })
 }
 
-/** As it stands once so much more (or less) money is there. What a completion booked stays as it was judged. */
-function standingMismatch(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
+/** Returns whether the held money is a mismatch after a change of the amount. The booking of a completion keeps its result. */
+function mismatchAfter(state: Deposit, moreMinor: bigint, toleranceMinor: bigint): boolean {
   if (state.status === 'Completed') return state.hasAmountMismatch
   return isMismatch(heldMinor(state.funds) + moreMinor, state, toleranceMinor)
 }
@@ -173,7 +171,7 @@ function reopen({ reason, at }: Settle, state: Transfer): Decision<TransferEvent
   return refuse('conflict', 'not-reopenable')
 }
 
-/** A repeat of the present status changes nothing; a terminal status, or a way back, is refused. */
+/** A repeat of the present status changes nothing. A change of a terminal status is rejected. */
 function moveTo(status: Status, by: Settler, state: Transfer, event: TransferEvent): Decision<TransferEvent> {
   if (state.status === status) return accept()
   if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })

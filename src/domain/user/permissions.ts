@@ -1,21 +1,19 @@
-/** Who may do what on the dashboard. The server asks here for every route; the pages only for what they show. */
+// The permissions of the dashboard. The server checks them for every route; the pages use them only to hide elements.
 
 export const roles = ['viewer', 'operator', 'approver', 'auditor', 'operations', 'administrator'] as const
 export type Role = (typeof roles)[number]
 
-/** Bound to one or more merchants; the others belong to the house and see every merchant. */
+/** The roles that are bound to one or more merchants. Users with other roles see every merchant. */
 export const merchantRoles = ['viewer', 'operator', 'approver'] as const satisfies readonly Role[]
 
 export function isMerchantRole(role: Role): boolean {
   return (merchantRoles as readonly Role[]).includes(role)
 }
 
-const everybody = roles
-
 /** Each permission with the roles that have it. */
 export const permissions = {
   /** Transfers, their story and callbacks, overview, statement, exports. */
-  'transfers:read': everybody,
+  'transfers:read': roles,
   /** Claim, pay, complete, cancel, return, send to manual control. */
   'transfers:settle': ['operator', 'approver'],
   /** Approve a payout, reopen, resolve attention. */
@@ -23,24 +21,24 @@ export const permissions = {
   'callbacks:resend': ['operator', 'approver', 'operations'],
   /** Enable an endpoint again, send it a test event. */
   'endpoints:manage': ['operator', 'approver', 'operations', 'administrator'],
-  /** Settings and keys (never their secrets) of the merchants that one may see. */
-  'merchants:read': everybody,
+  /** Settings and keys (never their secrets) of the user's merchants. */
+  'merchants:read': roles,
   'merchants:manage': ['administrator'],
   'users:read': ['auditor', 'administrator'],
   'users:manage': ['administrator'],
-  /** Lag of projections, events that cannot be read. */
+  /** Lag of projections, unreadable events. */
   'operations:read': ['auditor', 'operations', 'administrator'],
   /** Rebuild, pause and switch projections, skip unreadable events. */
   'operations:manage': ['operations', 'administrator'],
-  /** The history of everything: replay, who did what, exports, proofs. */
+  /** The complete history: replay, actions by user, exports, proofs. */
   'audit:read': ['auditor', 'administrator'],
   'audit:verify': ['auditor', 'administrator'],
-  /** Let payouts go on after the log did not verify. */
+  /** Resume payouts after the log did not verify. */
   'integrity:resume': ['administrator'],
   'privacy:read': ['auditor', 'administrator'],
   'privacy:manage': ['administrator'],
-  /** One's own password, sessions and second factor. */
-  'account:own': everybody,
+  /** The user's own password, sessions and second factor. */
+  'account:own': roles,
 } as const satisfies { readonly [permission: string]: readonly Role[] }
 
 export type Permission = keyof typeof permissions

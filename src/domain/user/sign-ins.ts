@@ -2,10 +2,10 @@ import { accept, type Decider } from '../../kernel/decision.js'
 import type { EventsOf } from '../event.js'
 import {
   isNews,
-  type LogInCommand,
-  type LogIns,
+  type LoginCommand,
+  type LoginState,
   nextFailure,
-  noLogIns,
+  noLogins,
   withDevice,
   withFailure,
 } from '../login-lock.js'
@@ -14,8 +14,8 @@ import type { signInEvents } from './user-events.js'
 
 export type SignInEvent = EventsOf<typeof signInEvents>
 
-export const signInDecider: Decider<LogIns, LogInCommand<object>, SignInEvent> = {
-  initialState: noLogIns,
+export const signInDecider: Decider<LoginState, LoginCommand<object>, SignInEvent> = {
+  initialState: noLogins,
   decide(command, state) {
     const { device, at } = command
     if (command.type === 'KnowDevice') {

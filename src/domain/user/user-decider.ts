@@ -12,10 +12,10 @@ export type UserCommand =
   | ({ readonly type: 'ChangeRole' } & OfUser<'UserRoleChanged'>)
   | { readonly type: 'Disable' | 'Enable' | 'RemoveSecondFactor' | 'EndSessions'; readonly at: string }
   | ({ readonly type: 'SetPassword' } & Omit<OfUser<'UserPasswordSet'>, 'temporary'>)
-  /** Who lost the password has lost the telephone as well, perhaps: both begin anew. */
+  /** Resets the second factor too: a user who lost the password may have lost the phone as well. */
   | ({ readonly type: 'Reset' } & Omit<OfUser<'UserPasswordSet'>, 'temporary'>)
   | ({ readonly type: 'SetSecondFactor' } & OfUser<'UserSecondFactorSet'>)
-  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
   | ({ readonly type: 'SignIn' } & OfUser<'UserSignedIn'>)
   | ({ readonly type: 'Confirm' } & OfUser<'UserConfirmed'>)
@@ -62,10 +62,11 @@ function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
       return accept({ type: 'UserSessionsEnded', data: { userId, at } })
     case 'Reseal': {
       const { email, secondFactor } = state
-      const anew = (text: string) => command.resealed.get(text) ?? text
-      const resealed = { email: anew(email), secondFactor: secondFactor && anew(secondFactor) }
-      if (resealed.email === email && resealed.secondFactor === secondFactor) return accept()
-      return accept({ type: 'UserSecretsResealed', data: { userId, ...resealed, at } })
+      const { resealed } = command
+      if (!resealed.has(email) && !(secondFactor && resealed.has(secondFactor))) return accept()
+      const replace = (text: string) => resealed.get(text) ?? text
+      const data = { userId, email: replace(email), secondFactor: secondFactor && replace(secondFactor), at }
+      return accept({ type: 'UserSecretsResealed', data })
     }
     case 'SignIn':
     case 'Confirm': {
@@ -80,7 +81,7 @@ function decide(command: UserCommand, state: UserState): Decision<UserEvent> {
   }
 }
 
-/** Merchants' users are bound to merchants; the house sees all of them. */
+/** A user with a merchant role is bound to merchants. A user with any other role sees all merchants. */
 function unlessMisplaced(
   { role, merchantIds }: { readonly role: Role; readonly merchantIds: readonly string[] | null },
   event: UserEvent,

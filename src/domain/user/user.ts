@@ -1,7 +1,7 @@
 import type { Role } from './permissions.js'
 import type { UserEvent } from './user-events.js'
 
-/** Somebody who signs in to the dashboard. */
+/** A user of the dashboard. */
 export interface User {
   readonly userId: string
   readonly emailMac: string
@@ -9,17 +9,17 @@ export interface User {
   readonly email: string
   readonly name: string
   readonly role: Role
-  /** Those that a merchant's user sees; null for the house, which sees all. */
+  /** The merchants that a merchant's user sees; null for a user who sees all merchants. */
   readonly merchantIds: readonly string[] | null
   readonly passwordHash: string
-  /** Nothing but a change of the password is possible. */
+  /** Whether the user can only change the password. */
   readonly mustChangePassword: boolean
   /** Sealed; null without one. */
   readonly secondFactor: string | null
-  /** Of the latest code that was used; -1 before the first. */
+  /** The counter of the latest used code; -1 before the first one. */
   readonly lastCodeCounter: number
   readonly disabled: boolean
-  /** Sessions begun in an earlier one are over. */
+  /** Sessions that started in an earlier epoch have ended. */
   readonly epoch: number
   readonly createdAt: string
   readonly lastSignInAt: string | null

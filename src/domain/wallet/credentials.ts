@@ -1,4 +1,4 @@
-/** The forms of what a customer is known by (specification, Limits). */
+// The forms of a customer's credentials (specification, Limits).
 
 export const maxAccountNumber = 999_999_999_999
 
@@ -6,30 +6,30 @@ export function isPassword(text: string): boolean {
   return /^[0-9]{6}$/.test(text)
 }
 
-/** Of those that people choose most (of six digits), the ones no rule below finds. */
+/** The most common passwords of six digits that no rule below finds. */
 const chosenOften: ReadonlySet<string> = new Set(
   '102030 112233 123321 123654 142536 147258 147852 159357 159753 258456 369258 456123 741852 753951 789123 789456'.split(
     ' ',
   ),
 )
 
-/** Among the first that anybody would guess: 000000, 123456, 987654, 121212, 123123, and those chosen most. */
+/** Returns whether a password is guessed first, such as 000000, 123456, 987654, 121212, 123123, and the most common ones. */
 export function isEasyPassword(digits: string): boolean {
   const isRepetition = /^(\d{1,3})\1+$/.test(digits)
   return isRepetition || isRun(digits, 1) || isRun(digits, 9) || chosenOften.has(digits)
 }
 
-/** Each digit is the one before plus `step`, the 0 after the 9. */
+/** Returns whether each digit is the previous one plus `step`, where 0 follows 9. */
 function isRun(digits: string, step: number): boolean {
   return [...digits].every((digit, index) => index === 0 || Number(digit) === (Number(digits[index - 1]) + step) % 10)
 }
 
-/** E.164, with the plus: `+905551234567`. */
+/** Returns whether a text is a phone number in E.164 form with the plus: `+905551234567`. */
 export function isPhone(text: string): boolean {
   return /^\+[1-9][0-9]{6,14}$/.test(text)
 }
 
-/** A verification code's form. */
+/** Returns whether a text has the form of a verification code. */
 export function isCode(text: string): boolean {
   return /^[0-9]{6}$/.test(text)
 }

@@ -2,21 +2,21 @@ import { accept, type Decider, type Decision, refuse } from '../../kernel/decisi
 import type { DataOf, EventsOf } from '../event.js'
 import type { WalletAccountEvent, walletEmailEvents } from './wallet-events.js'
 
-/** What the balance may come to, minor units: amounts are stored with at most 15 digits. */
+/** The largest balance: amounts are stored with at most 15 digits. */
 export const maxBalanceMinor = 999_999_999_999_999n
-/** The one trusted longest ago is forgotten beyond it. */
+/** The largest number of trusted devices. Beyond it, the one that was trusted first is removed. */
 export const maxTrustedDevices = 100
-/** The reference of the credit an account is opened with. */
+/** The reference of the credit with which an account is opened. */
 export const openingReference = 'opening balance'
 
 export interface Movement {
   readonly kind: 'credit' | 'debit' | 'refused debit'
-  /** A credit's reference, a debit's trackingId. */
+  /** The reference of a credit, or the trackingId of a debit. */
   readonly key: string
   readonly amountMinor: bigint
   readonly description: string | null
   readonly at: string
-  /** The one before; a list that grows at its head costs each event the same, however many there are. */
+  /** The previous movement. Each event costs the same, because the list grows at its head. */
   readonly previous: Movement | undefined
 }
 
@@ -28,31 +28,25 @@ export interface WalletAccount {
   readonly passwordHash: string
   readonly sandbox: boolean
   readonly balanceMinor: bigint
-  /** The latest one. */
+  /** The latest movement. */
   readonly movement: Movement | undefined
-  /** The one trusted longest ago first. */
+  /** The trusted devices, the one that was trusted first at the start. */
   readonly trustedDevices: readonly string[]
   readonly openedAt: string
 }
 
 export type WalletAccountState = { readonly accountNumber: null } | WalletAccount
 
+type Data<Type extends WalletAccountEvent['type']> = DataOf<WalletAccountEvent, Type>
+type OfAccount<Type extends WalletAccountEvent['type']> = Omit<Data<Type>, 'accountNumber'>
+
 export type WalletAccountCommand =
-  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & DataOf<
-      WalletAccountEvent,
-      'WalletAccountOpened'
-    >)
-  | { readonly type: 'Credit'; readonly reference: string; readonly amountMinor: bigint; readonly at: string }
-  | {
-      readonly type: 'Debit'
-      readonly trackingId: string
-      readonly amountMinor: bigint
-      readonly description: string
-      readonly at: string
-    }
-  /** What each sealed text is to be replaced by; one that is not there any more, or not in it, stays as it is. */
+  | ({ readonly type: 'Open'; readonly openingBalanceMinor: bigint } & Data<'WalletAccountOpened'>)
+  | ({ readonly type: 'Credit' } & OfAccount<'WalletAccountCredited'>)
+  | ({ readonly type: 'Debit' } & OfAccount<'WalletAccountDebited'>)
+  /** Replaces each sealed text by the value of the map. A text that is not a key of the map is unchanged. */
   | { readonly type: 'Reseal'; readonly resealed: ReadonlyMap<string, string>; readonly at: string }
-  | { readonly type: 'TrustDevice'; readonly device: string; readonly at: string }
+  | ({ readonly type: 'TrustDevice' } & OfAccount<'WalletDeviceTrusted'>)
 
 const initialState: WalletAccountState = { accountNumber: null }
 
@@ -62,10 +56,10 @@ export const walletAccountDecider: Decider<WalletAccountState, WalletAccountComm
   evolve,
 }
 
-/** What became of the debits asked for under a trackingId: the debit once there is one, else the latest refusal. */
+/** Returns the debit of a trackingId, or the latest refused one if there is none. */
 export function debitOf(account: WalletAccount, trackingId: string): Movement | undefined {
   for (let movement = account.movement; movement; movement = movement.previous) {
-    // No refusal follows a debit, so the latest is the answer.
+    // No refusal follows a debit, so the latest movement decides.
     if (movement.kind !== 'credit' && movement.key === trackingId) return movement
   }
   return undefined
@@ -85,10 +79,11 @@ function decide(command: WalletAccountCommand, state: WalletAccountState): Decis
       if (state.trustedDevices.includes(command.device)) return accept()
       return accept({ type: 'WalletDeviceTrusted', data: { accountNumber, device: command.device, at } })
     case 'Reseal': {
-      const { email, phone } = state
-      const resealed = { email: command.resealed.get(email) ?? email, phone: command.resealed.get(phone) ?? phone }
-      if (resealed.email === email && resealed.phone === phone) return accept()
-      return accept({ type: 'WalletContactResealed', data: { accountNumber, ...resealed, at } })
+      const { resealed } = command
+      if (!resealed.has(state.email) && !resealed.has(state.phone)) return accept()
+      const replace = (text: string) => resealed.get(text) ?? text
+      const contact = { email: replace(state.email), phone: replace(state.phone) }
+      return accept({ type: 'WalletContactResealed', data: { accountNumber, ...contact, at } })
     }
     default:
       return command satisfies never
@@ -122,7 +117,7 @@ function credit(
   return accept({ type: 'WalletAccountCredited', data: { accountNumber, reference, amountMinor, at } })
 }
 
-/** Refusing is an event, not a refusal of the command: it is what an account's owner asks about. */
+/** A refused debit is an event and not a refused command, because the account's owner can ask about it. */
 function debit(
   { trackingId, amountMinor, description, at }: Extract<WalletAccountCommand, { type: 'Debit' }>,
   account: WalletAccount,
@@ -131,7 +126,7 @@ function debit(
   if (before?.kind === 'debit') return accept()
   const data = { accountNumber: account.accountNumber, trackingId, amountMinor, description, at }
   if (amountMinor <= account.balanceMinor) return accept({ type: 'WalletAccountDebited', data })
-  // Once is enough: a customer who tries again and again does not lengthen the stream.
+  // A repeated refusal is recorded once, so that retries do not lengthen the stream.
   return before?.amountMinor === amountMinor ? accept() : accept({ type: 'WalletDebitRefused', data })
 }
 

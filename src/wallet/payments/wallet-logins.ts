@@ -1,6 +1,6 @@
 import type { CommandContext } from '../../commands/handle-command.js'
 import { LogInGuard } from '../../commands/user/sign-in-guard.js'
-import { logInDecider } from '../../domain/payment/payment-logins.js'
+import { loginDecider } from '../../domain/payment/payment-logins.js'
 import { walletLogInsStream } from '../../domain/streams.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import type { Clock } from '../../kernel/clock.js'
@@ -35,7 +35,7 @@ export class WalletLogIns {
 
   constructor(store: EventStore, box: Pick<SecretBox, 'mac'>, clock: Clock) {
     const purposes = { account: 'wallet log-in', device: 'log-in device' }
-    this.#guard = new LogInGuard({ store, box, clock, decider: logInDecider, streamOf: walletLogInsStream, purposes })
+    this.#guard = new LogInGuard({ store, box, clock, decider: loginDecider, streamOf: walletLogInsStream, purposes })
   }
 
   /** `logIn` asks the wallet, and is not called while passwords from there are not compared. What it throws counts nothing. */

@@ -10,7 +10,7 @@ import {
   type Challenge,
   findChallenge,
   latestCollection,
-  maxLogIns,
+  maxLogins,
   type Payment,
   type PaymentRule,
   paidFrom,
@@ -140,7 +140,7 @@ export class WalletPayments {
       return walletFailure('wallet-unavailable')
     }
     const loaded = await collections.load(trackingId)
-    if (loaded.state.challenges.length >= maxLogIns) return walletFailure('too-many-logins')
+    if (loaded.state.challenges.length >= maxLogins) return walletFailure('too-many-logins')
     const attempt = { email, merchantId, trackingId, customer: this.#deviceOf(found.transfer), deviceCookie }
     return this.#telling(found.transfer, async () => {
       const result = await logIns.attempt(attempt, () => this.#logInTo(merchantId, email, password), context)

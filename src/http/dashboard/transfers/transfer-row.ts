@@ -1,8 +1,8 @@
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
+import { activeClaim } from '../../../domain/transfer/paying.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { needsAttention } from '../../../domain/transfer/transfer.js'
-import { standingClaim } from '../../../domain/transfer/withdrawal-claims.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import type { TransferRowView } from '../api.js'
 import type { Viewer } from '../session-guard.js'
@@ -62,7 +62,7 @@ export function rowOf({ transfer, revision }: FoundTransfer, viewing: Viewing): 
 }
 
 function claimOf(transfer: Transfer, { viewer, nameOf, at: now }: Viewing): TransferRowView['claim'] {
-  const claim = standingClaim(transfer, now)
+  const claim = activeClaim(transfer, now)
   if (!claim) return null
   const { by, at, until } = claim
   return { userId: userIdOf(by), name: nameOf(by), at, until, mine: by === `user:${viewer.userId}` }

@@ -6,12 +6,12 @@ import { isTerminal, type Transfer } from './transfer.js'
 import type { Complete } from './transfer-commands.js'
 import type { TransferEvent } from './transfer-events.js'
 
-/** What is booked, and how it is judged. */
-export type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
+/** The amount to book, and the policy for it. */
+type Booking = Pick<Complete, 'receiptUrl' | 'message' | 'reason' | 'mismatchPolicy' | 'at'> & {
   readonly amountMinor: bigint
 }
 
-/** A person says that the money moved. */
+/** Completes a transfer because an actor states that the money moved. */
 export function complete(command: Complete, state: Transfer): Decision<TransferEvent> {
   if (state.status === 'Completed') return repeat(command, state)
   const amountMinor = command.transactionAmountMinor ?? expectedMinor(state)
@@ -19,18 +19,16 @@ export function complete(command: Complete, state: Transfer): Decision<TransferE
   if (isTerminal(state.status)) return refuse('conflict', 'status-final', { status: state.status })
   const unpaid = stopRefusal(command, state) ?? claimRefusal(command, state)
   if (unpaid) return unpaid
-  if (amountMinor === undefined) {
-    return refuse('conflict', 'amount-needed')
-  }
+  if (amountMinor === undefined) return refuse('conflict', 'amount-needed')
   return (
-    withoutReason(command, amountMinor, state) ??
-    unlikely(command, amountMinor, state) ??
+    missingReason(command, amountMinor, state) ??
+    unlikelyAmount(command, amountMinor, state) ??
     approvalRefusal(command, state, amountMinor) ??
     book({ ...command, amountMinor }, state)
   )
 }
 
-/** Completes, or cancels where the amount is not the requested one and the merchant wants none of those. */
+/** Completes the transfer, or cancels it if the amount is a mismatch and the merchant does not accept mismatches. */
 export function book(booking: Booking, state: Transfer): Decision<TransferEvent> {
   const { amountMinor, message, reason, at } = booking
   const { toleranceMinor, autoCancel } = booking.mismatchPolicy
@@ -46,20 +44,20 @@ export function book(booking: Booking, state: Transfer): Decision<TransferEvent>
   return accept({ type: 'TransferCompleted', data: { ...common(state, at), ...outcome } })
 }
 
-/** Whether an amount (0 is none) is another than requested, by more than the tolerance. */
+/** Returns whether an amount above 0 differs from the requested one by more than the tolerance. */
 export function isMismatch(amountMinor: bigint, { amountMinor: requested }: Transfer, toleranceMinor: bigint): boolean {
   const difference = amountMinor - requested
   return amountMinor > 0n && (difference > toleranceMinor || -difference > toleranceMinor)
 }
 
-/** What a completion means that names no amount; undefined when money came and nothing of it is left. */
+/** Returns the amount of a completion that names none, or `undefined` if money was received and none of it is available. */
 function expectedMinor(state: Transfer): bigint | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n) return state.amountMinor
   const left = availableMinor(state.funds)
   return left > 0n ? left : undefined
 }
 
-/** Refuses a different amount: to accept it would confirm an amount that is not booked. */
+/** Rejects a different amount: accepting it would confirm an amount that is not booked. */
 function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): Decision<TransferEvent> {
   const booked = state.transactionAmountMinor
   if (named === undefined || named === booked) return accept()
@@ -67,21 +65,21 @@ function repeat({ transactionAmountMinor: named }: Complete, state: Transfer): D
 }
 
 /**
- * What an earlier completion did stays its answer, whatever the merchant's policy has become since. A deposit cancelled in
- * any other way is no repeat: to accept would tell the operator that money was booked which was not.
+ * Returns whether an earlier completion with this amount cancelled the deposit. Its repeat gets the same result, regardless of the
+ * merchant's present policy. A deposit that was cancelled otherwise is rejected: accepting would report a booking that never happened.
  */
 function isCancelledFor(amountMinor: bigint | undefined, state: Transfer): boolean {
   return state.kind === 'deposit' && amountMinor !== undefined && state.autoCancelledAmountMinor === amountMinor
 }
 
-function withoutReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
+function missingReason({ reason }: Complete, amountMinor: bigint, state: Transfer): Refused | undefined {
   if (state.kind === 'withdrawal' || state.funds.receivedMinor === 0n || reason !== null) return undefined
   const left = availableMinor(state.funds)
   return amountMinor === left ? undefined : refuse('conflict', 'reason-needed', { left })
 }
 
-/** A slip of the keyboard pays ten times as much. */
-function unlikely(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
+/** Rejects an unconfirmed amount that is probably mistyped, such as ten times the requested one. */
+function unlikelyAmount(command: Complete, amount: bigint, state: Transfer): Refused | undefined {
   const { confirmedAmountMinor: confirmed } = command
   if (confirmed !== undefined) {
     return confirmed === amount ? undefined : refuse('conflict', 'confirmation-differs', { confirmed, amount })
