@@ -6,12 +6,13 @@ import { knownVersions } from './golden-events.js'
 
 const page = readFileSync(new URL('../../../../docs/reference/events.md', import.meta.url), 'utf8')
 
-/** The rows of the page's event tables: type, version, and the names of the fields column. */
-const rows = page.split('\n').flatMap((line) => {
-  const [, type, version, meaning, fields] = line.split('|').map((cell) => cell.trim())
-  if (!/^`[A-Z]\w+`$/.test(type ?? '') || !/^\d+$/.test(version ?? '')) return []
-  const names = [...(fields ?? '').matchAll(/`([A-Za-z]\w*)`/g)].map((match) => match[1] ?? '')
-  return [{ name: `${type?.slice(1, -1)}.v${version}`, meaning, names }]
+/** The sections of the page: type and version, the meaning, and the names of the fields. */
+const rows = page.split(/^### /m).flatMap((section) => {
+  const [, type, version] = /^`([A-Z]\w+)`, version (\d+)$/m.exec(section) ?? []
+  if (type === undefined) return []
+  const [, meaning = '', fields = ''] = section.split('\n\n')
+  const names = [...fields.matchAll(/`([A-Za-z]\w*)`/g)].map((match) => match[1] ?? '')
+  return [{ name: `${type}.v${version}`, meaning, names }]
 })
 
 const payload = callbackEvents.CallbackRecorded.properties.payload.properties
