@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DirectoryTiles, generateSigner, parseSigner } from '@transferd/transparency-log'
 import t from 'tap'
-import { Sealer } from '../../src/audit/integrity/sealer.js'
+import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { keepAuditKey } from '../../src/operations/audit/audit-key.js'
@@ -29,7 +29,7 @@ keepAuditKey(configuration.dataDirectory, log.box, signer)
 /** As the service does every minute. */
 async function seal(): Promise<void> {
   const parts = { store: log.rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) }
-  const sealer = await Sealer.open(parts, signer)
+  const sealer = await LogSealer.open(parts, signer)
   await sealer.follow(async () => {}, new AbortController().signal)
   await sealer.seal()
 }
@@ -99,7 +99,7 @@ t.test('a proof covers the newest checkpoint and never replaces a file', async (
   t.match(partly, { status: 0, stderr: /1 newer event is not sealed yet/ })
   t.match(await runCli(directory, ['audit', 'prove', third, '--out', 'third.json']), {
     status: 1,
-    stderr: /No checkpoint has this transfer yet/,
+    stderr: /No checkpoint covers this transfer yet/,
   })
   t.notOk(existsSync(join(directory, 'third.json')))
   const before = readFileSync(join(directory, 'second.json'), 'utf8')

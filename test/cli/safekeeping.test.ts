@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DirectoryTiles, formatVerifier, generateSigner, parseSigner } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { Sealer } from '../../src/audit/integrity/sealer.js'
+import { LogSealer } from '../../src/audit/integrity/log-sealer.js'
 import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
 import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { keepAuditKey } from '../../src/operations/audit/audit-key.js'
@@ -52,7 +52,7 @@ async function world(t: Test, environment: Environment) {
   const [ended, open] = [await deposit('ada'), await deposit('grace')]
   await transfers.changeStatus(ended, 'Cancel', 'not paid', context)
   keepAuditKey(configuration.dataDirectory, box, signer)
-  const sealer = await Sealer.open(
+  const sealer = await LogSealer.open(
     { store: rawEventStore, tiles: new DirectoryTiles(configuration.audit.directory) },
     signer,
   )

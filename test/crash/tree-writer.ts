@@ -1,5 +1,5 @@
 import { DirectoryTiles, formatCheckpoint, parseSigner, signNote, TreeAppender } from '@transferd/transparency-log'
-import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/sealer.js'
+import { checkpointPath, signedCheckpoint } from '../../src/audit/integrity/log-sealer.js'
 
 /** Grows a tree until it is killed, from its last checkpoint on: the directory, the step and the key come as arguments. */
 const [directory = '', step = '1', key = ''] = process.argv.slice(2)

@@ -11,7 +11,7 @@ import {
   TreeReader,
 } from '@transferd/transparency-log'
 import t from 'tap'
-import { signedCheckpoint } from '../../src/audit/integrity/sealer.js'
+import { signedCheckpoint } from '../../src/audit/integrity/log-sealer.js'
 import { long } from '../support/long.js'
 import { temporaryDirectory } from '../support/processes.js'
 

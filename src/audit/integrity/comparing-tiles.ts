@@ -1,7 +1,7 @@
 import type { TileStore } from '@transferd/transparency-log'
-import type { Findings } from './findings.js'
+import type { Findings } from './integrity-findings.js'
 
-/** Takes the files that a tree should have, and compares each with the one that is there. */
+/** Compares the files that a tree should have with the stored files, instead of writing them. */
 export class ComparingTiles implements TileStore {
   constructor(
     private readonly tiles: TileStore,
@@ -13,7 +13,7 @@ export class ComparingTiles implements TileStore {
   }
 
   async write(path: string, bytes: Uint8Array): Promise<void> {
-    // A full tile stands for its partial ones: they are its beginning.
+    // A full tile starts with its partial tiles, so it replaces them.
     const full = path.replace(/\.p\/\d+$/, '')
     const found = (await this.tiles.read(path)) ?? (full === path ? undefined : await this.tiles.read(full))
     if (found === undefined) this.findings.add('tree', path, 'The file is missing.')

@@ -2,9 +2,9 @@ import type { Finding } from '../../domain/integrity/integrity.js'
 import { collections } from '../../read-models/documents.js'
 import type { Document, ReadModels } from '../../read-models/read-models.js'
 
-/** A verification, under way or done. */
+/** A verification, in progress or finished. */
 export interface VerificationStatus {
-  /** `start`: the newest part only. `rest`: the whole, slowly. `asked`: the whole, because somebody asked. */
+  /** `start` verifies the newest part. `rest` verifies everything, slowly. `asked` verifies everything on request. */
   readonly occasion: 'start' | 'rest' | 'asked'
   readonly startedAt: string
   readonly finishedAt: string | null
@@ -13,50 +13,44 @@ export interface VerificationStatus {
   readonly findings: readonly Finding[]
 }
 
-/** What the holder of the tree tells of it: every node shows the same. */
+/** The status that the holder of the tree publishes, so that every node shows the same. */
 export interface IntegrityStatus {
   readonly note: string | null
   readonly signedAt: string | null
   readonly verifierKey: string | null
   readonly witnesses: readonly string[]
-  /** The newest first. */
+  /** Newest first. */
   readonly verifications: readonly VerificationStatus[]
   readonly troubles: readonly string[]
 }
 
-interface StatusDocument extends Document {
-  readonly status: IntegrityStatus
-}
-
-interface AskedDocument extends Document {
-  readonly at: string
-}
-
 const statusId = 'status'
-const askedId = 'asked'
+const requestId = 'asked'
 
-/** Undefined before the first checkpoint. @throws ReadModelsUnavailableError */
+/** Returns `undefined` before the first checkpoint. @throws ReadModelsUnavailableError */
 export async function integrityStatus(readModels: ReadModels): Promise<IntegrityStatus | undefined> {
-  const found = (await readModels.collection(collections.integrity).findOne({ _id: statusId })) as StatusDocument | null
-  return found?.status
+  const found = await readModels.collection(collections.integrity).findOne({ _id: statusId })
+  return (found as (Document & { readonly status: IntegrityStatus }) | null)?.status
 }
 
 /** @throws ReadModelsUnavailableError */
-export async function keepIntegrityStatus(readModels: ReadModels, status: IntegrityStatus): Promise<void> {
-  const replacement: StatusDocument = { _id: statusId, status }
-  const collection = readModels.collection(collections.integrity)
-  await collection.bulkWrite([{ replaceOne: { filter: { _id: statusId }, replacement, upsert: true } }])
+export function saveIntegrityStatus(readModels: ReadModels, status: IntegrityStatus): Promise<void> {
+  return save(readModels, { _id: statusId, status })
 }
 
-/** Has whoever holds the tree verify all of it. @throws ReadModelsUnavailableError */
-export async function askToVerify(readModels: ReadModels, at: string): Promise<void> {
-  const replacement: AskedDocument = { _id: askedId, at }
-  const collection = readModels.collection(collections.integrity)
-  await collection.bulkWrite([{ replaceOne: { filter: { _id: askedId }, replacement, upsert: true } }])
+/** Requests a complete verification from the holder of the tree. @throws ReadModelsUnavailableError */
+export function requestVerification(readModels: ReadModels, at: string): Promise<void> {
+  return save(readModels, { _id: requestId, at })
 }
 
-/** When somebody asked last. @throws ReadModelsUnavailableError */
-export async function askedToVerify(readModels: ReadModels): Promise<string | undefined> {
-  const found = (await readModels.collection(collections.integrity).findOne({ _id: askedId })) as AskedDocument | null
-  return found?.at
+/** Returns the time of the last request. @throws ReadModelsUnavailableError */
+export async function verificationRequestedAt(readModels: ReadModels): Promise<string | undefined> {
+  const found = await readModels.collection(collections.integrity).findOne({ _id: requestId })
+  return (found as (Document & { readonly at: string }) | null)?.at
+}
+
+async function save(readModels: ReadModels, replacement: Document & { readonly _id: string }): Promise<void> {
+  const filter = { _id: replacement._id }
+  const collection = readModels.collection(collections.integrity)
+  await collection.bulkWrite([{ replaceOne: { filter, replacement, upsert: true } }])
 }

@@ -1,38 +1,37 @@
 import { comparePositions, type EventStore, type RecordedEvent } from '../../event-store/event-store.js'
-import type { Findings } from './findings.js'
-import { leafOf, placeInLeaf } from './leaf.js'
+import { leafOf, placeInLeaf } from './event-leaf.js'
+import type { Findings } from './integrity-findings.js'
+import { isBrokenLog } from './stored-log.js'
 
-/** Compares the log with the leaves of its tree, one by one; what one of them lacks is named, and the comparison goes on behind it. */
+interface Place {
+  readonly stream: string
+  readonly revision: number
+}
+
+interface ComparisonOptions {
+  readonly store: EventStore
+  readonly findings: Findings
+  /** `undefined` stands for a leaf in a damaged file, which is taken from the log. */
+  readonly leaves: AsyncIterable<Uint8Array | undefined>
+  /** The index of the first leaf. */
+  readonly from: number
+  /** Whether the tree's hashes confirm the leaf. */
+  readonly isSealed: (leaf: Uint8Array, index: number) => Promise<boolean>
+  readonly onLeaf: (leaf: Uint8Array) => void
+}
+
+/** Compares the log with the leaves of its tree in order. After a difference the comparison continues. */
 export class LogComparison {
-  readonly #store: EventStore
-  readonly #findings: Findings
   readonly #leaves: AsyncIterator<Uint8Array | undefined>
   #leaf: IteratorResult<Uint8Array | undefined> | undefined
   #index: number
-  readonly #isSealed: (leaf: Uint8Array, index: number) => Promise<boolean>
-  readonly #onLeaf: (leaf: Uint8Array) => void
 
-  /**
-   * @param leaves undefined for one whose file is damaged: it is taken from the log
-   * @param isSealed whether the tree's hashes say that this is the leaf
-   */
-  constructor(options: {
-    readonly store: EventStore
-    readonly findings: Findings
-    readonly leaves: AsyncIterable<Uint8Array | undefined>
-    readonly from: number
-    readonly isSealed: (leaf: Uint8Array, index: number) => Promise<boolean>
-    readonly onLeaf: (leaf: Uint8Array) => void
-  }) {
-    this.#store = options.store
-    this.#findings = options.findings
+  constructor(private readonly options: ComparisonOptions) {
     this.#leaves = options.leaves[Symbol.asyncIterator]()
     this.#index = options.from
-    this.#isSealed = options.isSealed
-    this.#onLeaf = options.onLeaf
   }
 
-  /** Leaves compared so far. */
+  /** The number of leaves up to the last one that was compared. */
   get index(): number {
     return this.#index
   }
@@ -42,58 +41,54 @@ export class LogComparison {
     return (await this.#peek()).done === true
   }
 
-  /** The log's next event. False when the tree ends before it. */
+  /** Compares the log's next event. Returns false if the tree ends before it. */
   async take(event: RecordedEvent): Promise<boolean> {
     const actual = leafOf(event)
     for (;;) {
       const { value: sealed, done } = await this.#peek()
       if (done) return false
-      // A damaged file of leaves is told when the files are compared: the event is not to blame.
-      if (sealed === undefined || actual.equals(sealed) || (await this.#isSealed(actual, this.#index))) {
+      // The comparison of the files reports a damaged file of leaves. The event is not affected.
+      if (sealed === undefined || actual.equals(sealed) || (await this.options.isSealed(actual, this.#index))) {
         this.#advance(actual)
         return true
       }
       const place = placeInLeaf(sealed)
       if (place === undefined || (place.stream === event.stream && place.revision === event.revision)) {
-        this.#tell(event, 'The event is not the one that was sealed.')
+        this.#report(event, 'The event is not the one that was sealed.')
         this.#advance(sealed)
         return true
       }
-      if (await this.#isBehind(place, event)) {
-        this.#tell(event, 'The event was not sealed in this place.')
+      if (await this.#isAfter(place, event)) {
+        this.#report(event, 'The event was not sealed in this place.')
         return true
       }
-      this.#tell(place, 'The sealed event is missing from its place in the log.')
+      this.#report(place, 'The sealed event is missing from its place in the log.')
       this.#advance(sealed)
     }
   }
 
-  /** The log has ended: what is left of the tree is missing from it. */
+  /** Reports the remaining leaves as missing from the log, which has ended. */
   async end(): Promise<void> {
     for (;;) {
       const { value: sealed, done } = await this.#peek()
       if (done) return
-      const place = sealed && placeInLeaf(sealed)
-      this.#tell(
-        place || { stream: 'leaf', revision: this.#index },
-        'The sealed event is missing: the log ends before it.',
-      )
+      const place = (sealed && placeInLeaf(sealed)) ?? { stream: 'leaf', revision: this.#index }
+      this.#report(place, 'The sealed event is missing: the log ends before it.')
       this.#advance(sealed ?? Buffer.alloc(0))
     }
   }
 
-  #tell({ stream, revision }: { readonly stream: string; readonly revision: number }, problem: string): void {
-    this.#findings.add('log', `${stream}@${revision}`, problem, this.#index)
+  #report({ stream, revision }: Place, problem: string): void {
+    this.options.findings.add('log', `${stream}@${revision}`, problem, this.#index)
   }
 
-  async #isBehind(place: { readonly stream: string; readonly revision: number }, event: RecordedEvent) {
-    const { stream, revision } = place
+  /** Whether the log has the event of this place after `event`. */
+  async #isAfter({ stream, revision }: Place, event: RecordedEvent): Promise<boolean> {
     try {
-      const [found] = await this.#store.readStream(stream, { fromRevision: revision, maxCount: 1 })
+      const [found] = await this.options.store.readStream(stream, { fromRevision: revision, maxCount: 1 })
       return found?.revision === revision && comparePositions(found.position, event.position) > 0
     } catch (error) {
-      // Rows that contradict each other: what can be read of the stream is not to be gone by.
-      if (error instanceof Error && error.name === 'BrokenLogError') return false
+      if (isBrokenLog(error)) return false
       throw error
     }
   }
@@ -106,6 +101,6 @@ export class LogComparison {
   #advance(leaf: Uint8Array): void {
     this.#leaf = undefined
     this.#index++
-    this.#onLeaf(leaf)
+    this.options.onLeaf(leaf)
   }
 }

@@ -1,18 +1,18 @@
 import { type TileStore, TreeReader, VerificationError } from '@transferd/transparency-log'
 import type { EventStore, Position, RecordedEvent } from '../../event-store/event-store.js'
-import { placeInLeaf } from './leaf.js'
+import { placeInLeaf } from './event-leaf.js'
 
-/** Small enough that the thread can do other things in between. */
+/** Small enough to let the thread do other work between two pages. */
 const pageSize = 256
 
-export interface StoredPage {
+interface StoredPage {
   readonly events: readonly RecordedEvent[]
-  /** Everything up to here has been looked at. */
+  /** The position up to which everything was read. */
   readonly through: Position | undefined
   readonly atEnd: boolean
 }
 
-/** The events of the tree, in its order and as they are stored, up to what is the end when it is reached. @throws StoreUnavailableError */
+/** Reads the events of the tree in its order, as stored, up to the current end of the log. @throws StoreUnavailableError */
 export async function* storedPages(store: EventStore, after: Position | undefined): AsyncGenerator<StoredPage> {
   let through = after
   for (;;) {
@@ -27,25 +27,30 @@ export async function* storedPages(store: EventStore, after: Position | undefine
   }
 }
 
-/** Where the log stands behind the first `size` leaves of its tree. @throws VerificationError where the last of them is not in the log */
-export async function placeBehind(
+/** Returns the log's position after the first `size` leaves. @throws VerificationError if the last of them is not in the log */
+export async function positionAfter(
   { store, tiles }: { readonly store: EventStore; readonly tiles: TileStore },
   size: number,
 ): Promise<Position | undefined> {
   if (size === 0) return undefined
   const last = placeInLeaf(await new TreeReader(tiles, size).leaf(size - 1))
-  if (last === undefined) return countedTo(store, size)
+  if (last === undefined) return positionByCount(store, size)
   const [event] = await store.readStream(last.stream, { fromRevision: last.revision, maxCount: 1 })
   if (event?.revision === last.revision && event.id === last.id) return event.position
   throw new VerificationError(`${last.stream}@${last.revision}, sealed as leaf ${size - 1}, is not in the log`)
 }
 
-/** A stranger's event, whose leaf does not say where it is. */
-async function countedTo(store: EventStore, size: number): Promise<Position | undefined> {
+/** For an event of another program, whose leaf has no place. */
+async function positionByCount(store: EventStore, size: number): Promise<Position | undefined> {
   let left = size
   for await (const { events } of storedPages(store, undefined)) {
     if (left <= events.length) return events[left - 1]?.position
     left -= events.length
   }
-  throw new VerificationError(`the log has ${size - left} events, the tree ${size} leaves`)
+  throw new VerificationError(`the log has ${size - left} events, but the tree has ${size} leaves`)
+}
+
+/** Whether the embedded engine threw the error because rows of the log contradict each other. */
+export function isBrokenLog(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'BrokenLogError'
 }

@@ -1,12 +1,13 @@
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from '../../event-store/event-store.js'
-import type { Findings } from './findings.js'
+import type { Findings } from './integrity-findings.js'
+import { isBrokenLog } from './stored-log.js'
 
-/** Of a stream, in one page of the log. */
-const maxAtOnce = 1_000
+/** Events of one stream in a page of the log. */
+const maxPerStream = 1_000
 
 /**
- * Whether each stream, read by its name, shows exactly what the log's order has of it: a page of the log, up to `through`. An index that was
- * edited shows a transfer without its completion, while all events are still there.
+ * Checks that each stream of a page, read by its name, shows exactly the events that the log has up to `through`. An edited index can hide
+ * a transfer's completion although all events still exist.
  */
 export async function checkStreams(
   store: EventStore,
@@ -21,33 +22,43 @@ export async function checkStreams(
     else streams.set(event.stream, [event])
   }
   for (const [stream, events] of streams) {
-    const problem = await problemOf(store, stream, events, through)
-    if (problem) findings.add('log', problem.place, problem.problem)
+    const found = await findProblem(store, stream, events, through)
+    if (found) findings.add('log', `${stream}@${found.revision}`, found.problem)
   }
 }
 
-async function problemOf(store: EventStore, stream: string, events: readonly RecordedEvent[], through: Position) {
+interface Problem {
+  readonly revision: number
+  readonly problem: string
+}
+
+async function findProblem(
+  store: EventStore,
+  stream: string,
+  events: readonly RecordedEvent[],
+  through: Position,
+): Promise<Problem | undefined> {
   const first = events[0]!
-  const problem = (revision: number, text: string) => ({ place: `${stream}@${revision}`, problem: text })
-  // With the one before and the one behind: neither may hide.
+  // Includes the previous and the next event, so that neither can be hidden.
   const fromRevision = Math.max(0, first.revision - 1)
   let read: readonly RecordedEvent[]
   try {
-    read = await store.readStream(stream, { fromRevision, maxCount: Math.min(events.length + 2, maxAtOnce) })
+    read = await store.readStream(stream, { fromRevision, maxCount: Math.min(events.length + 2, maxPerStream) })
   } catch (error) {
-    if (!isBroken(error)) throw error
-    return problem(first.revision, `The stream cannot be read: ${error.message}.`)
+    if (!isBrokenLog(error)) throw error
+    return { revision: first.revision, problem: `The stream cannot be read: ${error.message}.` }
   }
-  const [before, shown] = first.revision === 0 ? [undefined, read] : [read[0], read.slice(1)]
-  const isBehind = before === undefined || comparePositions(before.position, first.position) >= 0
-  if (first.revision > 0 && (isBehind || before.revision !== fromRevision)) {
-    return problem(fromRevision, 'The log has an event behind it, but the stream does not show it.')
+  const [previous, shown] = first.revision === 0 ? [undefined, read] : [read[0], read.slice(1)]
+  const isMisplaced = previous === undefined || comparePositions(previous.position, first.position) >= 0
+  if (first.revision > 0 && (isMisplaced || previous.revision !== fromRevision)) {
+    return { revision: fromRevision, problem: 'The log has an event after it, but the stream does not show it.' }
   }
   const missing = events.find((event, index) => !isSame(event, shown[index]))
-  if (missing) return problem(missing.revision, 'The log has this event, but its stream does not show it.')
+  if (missing)
+    return { revision: missing.revision, problem: 'The log has this event, but its stream does not show it.' }
   const next = shown[events.length]
   if (next && comparePositions(next.position, through) <= 0) {
-    return problem(next.revision, 'The stream shows an event that the log does not have in its place.')
+    return { revision: next.revision, problem: 'The stream shows an event that the log does not have in its place.' }
   }
   return undefined
 }
@@ -59,9 +70,4 @@ function isSame(event: RecordedEvent, shown: RecordedEvent | undefined): boolean
     shown.id === event.id &&
     comparePositions(shown.position, event.position) === 0
   )
-}
-
-/** What the embedded engine throws about rows that contradict each other. */
-function isBroken(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'BrokenLogError'
 }

@@ -1,17 +1,17 @@
 import { fromBase64, type Hash, hashBytes, VerificationError } from '@transferd/transparency-log'
 
-/** What shows that the events of a transfer are in the log that a checkpoint stands for. docs/auditing/proofs.md has every field. */
+/** Shows that a transfer's events are in the log of a checkpoint. docs/auditing/proofs.md describes every field. */
 export interface TransferProof {
   readonly trackingId: string
   /** A signed note. */
   readonly checkpoint: string
   readonly events: readonly ProvenEvent[]
-  /** Where the proof begins at a checkpoint that somebody has kept. */
+  /** The earlier checkpoint that the log continues, with a consistency proof. */
   readonly older?: { readonly checkpoint: string; readonly proof: readonly Hash[] }
 }
 
 export interface ProvenEvent {
-  /** Of the leaf in the tree, from 0. */
+  /** The index of the leaf in the tree, from 0. */
   readonly index: number
   /** The leaf itself: canonical JSON. */
   readonly leaf: string
@@ -20,7 +20,7 @@ export interface ProvenEvent {
 
 const format = 'transferd-proof/1'
 
-/** JSON for people and programs, in one form only. */
+/** Returns the file, indented for readers and in a single possible form. */
 export function formatProof({ trackingId, checkpoint, events, older }: TransferProof): string {
   const file = {
     format,
@@ -33,8 +33,8 @@ export function formatProof({ trackingId, checkpoint, events, older }: TransferP
 }
 
 /**
- * Every byte has to be as `formatProof` writes it: a name that comes twice, or one that nobody knows, could be read one way here and
- * another way elsewhere. @throws VerificationError
+ * Parses a file in exactly the form of `formatProof`. A repeated or unknown name could be read differently by different programs.
+ * @throws VerificationError
  */
 export function parseProof(text: string): TransferProof {
   const file = object(parsedJson(text))
@@ -45,13 +45,13 @@ export function parseProof(text: string): TransferProof {
     events: list(file.events).map(eventOf),
     ...(file.older !== undefined && { older: olderOf(object(file.older)) }),
   }
-  if (formatProof(proof) !== text) throw malformed('its bytes are not as transferd writes them')
+  if (formatProof(proof) !== text) throw malformed('its bytes differ from the form that transferd writes')
   return proof
 }
 
 function eventOf(value: unknown): ProvenEvent {
   const { index, leaf, proof } = object(value)
-  if (!Number.isSafeInteger(index)) throw malformed('an index is no whole number')
+  if (!Number.isSafeInteger(index)) throw malformed('an index is not a whole number')
   return { index: index as number, leaf: string(leaf), proof: hashes(proof) }
 }
 
@@ -80,7 +80,7 @@ function list(value: unknown): readonly unknown[] {
 }
 
 function string(value: unknown): string {
-  if (typeof value !== 'string') throw malformed('a text is missing')
+  if (typeof value !== 'string') throw malformed('a string is missing')
   return value
 }
 

@@ -7,43 +7,43 @@ import {
 } from '@transferd/transparency-log'
 import { transferStream } from '../../domain/streams.js'
 import type { EventStore, RecordedEvent } from '../../event-store/event-store.js'
-import { leafOf } from '../integrity/leaf.js'
+import { leafOf } from '../integrity/event-leaf.js'
 import { checkProof } from './check-proof.js'
-import { LeafIndex } from './leaf-index.js'
+import { findLeafIndex } from './leaf-index.js'
 import { formatProof, type ProvenEvent, type TransferProof } from './proof-file.js'
 
-/** A log and the tree over it. */
+/** A log and its tree. */
 export interface SealedLog {
-  /** As it is stored. */
+  /** The log as stored. */
   readonly log: EventStore
   readonly tiles: TileStore
   readonly key: NoteVerifier
 }
 
-export interface MadeProof {
-  /** The file, which holds. */
+interface CreatedProof {
+  /** The text of the proof file, which was checked. */
   readonly proof: string
-  /** How many events it shows, and in a tree of how many leaves. */
+  /** The number of events in the proof. */
   readonly events: number
   readonly treeSize: number
-  /** How many events of the transfer are newer than the checkpoint and not in the proof. */
+  /** The number of the transfer's events that are newer than the checkpoint, and therefore not in the proof. */
   readonly notSealed: number
 }
 
-/** Nothing is wrong: the next checkpoint will have it. */
+/** The events are newer than the checkpoint. The next checkpoint will cover them. */
 export class NotSealedYet extends Error {
   override readonly name = 'NotSealedYet'
 }
 
 /**
- * Every event of a transfer, or the one of that revision, with all that shows that it is in the log; undefined where there is none.
- * `older` is a checkpoint that somebody has kept. @throws NotSealedYet; VerificationError when log, tree and checkpoints do not agree.
+ * Proves that all events of a transfer, or the one of `revision`, are in the log. Returns `undefined` if there are no such events. `older`
+ * is a checkpoint that was kept earlier. @throws NotSealedYet; VerificationError if log, tree and checkpoints do not match
  */
 export async function proveTransfer(
   { log, tiles, key }: SealedLog,
   trackingId: string,
   { revision, older }: { readonly revision?: number | undefined; readonly older?: string | undefined } = {},
-): Promise<MadeProof | undefined> {
+): Promise<CreatedProof | undefined> {
   const stream = await log.readStream(transferStream(trackingId))
   const events = revision === undefined ? stream : stream.filter((event) => event.revision === revision)
   if (events.length === 0) return undefined
@@ -51,29 +51,29 @@ export async function proveTransfer(
   if (signed === undefined) throw new NotSealedYet('There is no checkpoint yet.')
   const checkpoint = Buffer.from(signed).toString('utf8')
   const tree = new TreeReader(tiles, openCheckpoint(checkpoint, key).size)
-  const proven = await provenEvents(events, tree, log)
+  const proven = await proveEvents(events, tree, log)
   if (proven.length === 0)
-    throw new NotSealedYet('No checkpoint has this transfer yet: the next one is at most a minute away.')
-  const made: TransferProof = { trackingId, checkpoint, events: proven }
-  const proof = formatProof(older === undefined ? made : { ...made, older: await continuation(older, tree, key) })
+    throw new NotSealedYet('No checkpoint covers this transfer yet: the next one is signed within a minute.')
+  const sinceOlder = older === undefined ? {} : { older: await continuation(older, tree, key) }
+  const proof = formatProof({ trackingId, checkpoint, events: proven, ...sinceOlder })
   checkProof(proof, key, older)
   return { proof, events: proven.length, treeSize: tree.size, notSealed: events.length - proven.length }
 }
 
-async function provenEvents(
+async function proveEvents(
   events: readonly RecordedEvent[],
   tree: TreeReader,
   log: EventStore,
 ): Promise<ProvenEvent[]> {
-  const leaves = new LeafIndex(tree, log)
   const proven: ProvenEvent[] = []
   for (const event of events) {
-    const index = await leaves.indexOf(event)
+    const index = await findLeafIndex(tree, log, event)
     if (index === undefined) break
     const leaf = await tree.leaf(index)
     if (!leaf.equals(leafOf(event))) {
+      const place = `${event.stream}@${event.revision}`
       throw new VerificationError(
-        `${event.stream}@${event.revision} is not what was sealed as leaf ${index}: transferd audit verify`,
+        `${place} differs from the event sealed as leaf ${index} (run transferd audit verify)`,
       )
     }
     proven.push({ index, leaf: leaf.toString('utf8'), proof: await tree.inclusionProof(index) })
@@ -82,15 +82,15 @@ async function provenEvents(
 }
 
 async function continuation(
-  kept: string,
+  checkpoint: string,
   tree: TreeReader,
   key: NoteVerifier,
 ): Promise<NonNullable<TransferProof['older']>> {
-  const { size } = openCheckpoint(kept, key)
+  const { size } = openCheckpoint(checkpoint, key)
   if (size > tree.size) {
     throw new VerificationError(
-      `The log was cut back: the checkpoint given has ${size} leaves, the newest of the log ${tree.size}.`,
+      `The log was cut back: the given checkpoint covers ${size} leaves, but the newest one only ${tree.size}.`,
     )
   }
-  return { checkpoint: kept, proof: await tree.consistencyProof(size) }
+  return { checkpoint, proof: await tree.consistencyProof(size) }
 }

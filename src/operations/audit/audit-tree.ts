@@ -1,7 +1,7 @@
 import { DirectoryTiles } from '@transferd/transparency-log'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { startTreeKeeper } from '../../audit/integrity/keeper.js'
+import { startTreeKeeper } from '../../audit/integrity/audit-tree-keeper.js'
 import { IntegrityCommands } from '../../commands/integrity/integrity-commands.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -78,8 +78,8 @@ function treeMetrics(registry: Registry, commands: IntegrityCommands) {
     },
   })
   return {
-    sealed: (treeSize: number): void => size.set(treeSize),
-    found: (count: number): void => findings.set(count),
+    setTreeSize: (treeSize: number): void => size.set(treeSize),
+    setFindings: (count: number): void => findings.set(count),
     publishFailed: (to: 'copy' | 'witness'): void => failures.inc({ to }),
   }
 }

@@ -1,5 +1,5 @@
 import { parseVerifier } from '@transferd/transparency-log'
-import type { Witness } from '../../audit/integrity/publish.js'
+import type { Witness } from '../../audit/integrity/checkpoint-targets.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'
 
 /** @throws ConfigurationError where a key does not have the id that it names */

@@ -7,7 +7,7 @@ import {
   parseVerifier,
   type TileStore,
 } from '@transferd/transparency-log'
-import { type KeptCheckpoint, type Verification, verify } from '../../audit/integrity/verify.js'
+import { type KeptCheckpoint, type Verification, verifySealedLog } from '../../audit/integrity/log-verification.js'
 import type { Finding } from '../../domain/integrity/integrity.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import type { EventStore } from '../../event-store/event-store.js'
@@ -63,7 +63,7 @@ export async function verifyLog(configuration: Configuration, options: VerifyLog
   const { from, older = [], key, tiles = new DirectoryTiles(audit.directory), signal, onProgress } = options
   const { eventStore: store } = await openEventStore(location)
   try {
-    const verification = await verify({
+    const verification = await verifySealedLog({
       ...{ store, tiles },
       verifier: key === undefined ? await ownKey(configuration, store) : parseVerifier(key),
       from: from === undefined ? 0 : parseCheckpoint(parseNote(from.note).text).size,

@@ -12,7 +12,7 @@ import {
   TreeReader,
   VerificationError,
 } from '@transferd/transparency-log'
-import { signedCheckpoint } from '../../audit/integrity/sealer.js'
+import { signedCheckpoint } from '../../audit/integrity/log-sealer.js'
 import { checkLogFile } from '../../event-store/embedded.js'
 import { type VerifiedLog, verifierKeyOf, verifyLog } from '../audit/verify-log.js'
 import { type Configuration, ConfigurationError } from '../configuration/configuration.js'

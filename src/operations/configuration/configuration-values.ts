@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { CopyTarget } from '../../audit/integrity/publish.js'
+import type { CopyTarget } from '../../audit/integrity/checkpoint-targets.js'
 import { isEverybody, rangeProblem } from '../../commands/merchant/address-index.js'
 import { type Currency, currencyOf } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'

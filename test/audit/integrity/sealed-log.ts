@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DirectoryTiles, generateSigner, type NoteSigner, parseSigner } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
-import { Sealer } from '../../../src/audit/integrity/sealer.js'
-import { type Verification, type VerifyOptions, verify } from '../../../src/audit/integrity/verify.js'
+import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
+import {
+  type Verification,
+  type VerifyOptions,
+  verifySealedLog,
+} from '../../../src/audit/integrity/log-verification.js'
 import { CannotOpenLogError, checkLogFile, logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore, RecordedEvent } from '../../../src/event-store/event-store.js'
 import { uuidV5 } from '../../../src/kernel/uuid.js'
@@ -14,7 +18,7 @@ export const signer = parseSigner(generateSigner('transferd/test'))
 const namespace = '6f2d9ad8-6d3f-4a51-b0c1-0d5f3a1c9e10'
 const metadata = { actor: 'merchant:1', $correlationId: 'c', $causationId: 'c', schemaVersion: 1 }
 
-/** As many transfers, of one to four events each, woven into each other; nothing in them is random. */
+/** Appends deterministic transfers of one to four events each, whose events alternate. */
 export async function appendTransfers(store: EventStore, from: number, to: number): Promise<void> {
   const appends = []
   for (let number = from; number < to + 3; number++) {
@@ -35,7 +39,7 @@ export async function appendTransfers(store: EventStore, from: number, to: numbe
 }
 
 export async function seal(store: EventStore, directory: string, by: NoteSigner = signer): Promise<string | undefined> {
-  const sealer = await Sealer.open({ store, tiles: tilesOf(directory) }, by)
+  const sealer = await LogSealer.open({ store, tiles: tilesOf(directory) }, by)
   await sealer.follow(async () => undefined, new AbortController().signal)
   return sealer.seal()
 }
@@ -44,25 +48,25 @@ export function tilesOf(directory: string): DirectoryTiles {
   return new DirectoryTiles(join(directory, 'audit'))
 }
 
-/** A data directory with a log of so many transfers and its tree. */
-export async function sealedLog(transfers: number): Promise<string> {
+/** Creates a data directory with a log of `transfers` transfers and its tree. */
+export async function createSealedLog(transfers: number): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-sealed-'))
   const store = await openEmbeddedEventStore({ directory })
   await appendTransfers(store, 0, transfers)
   await seal(store, directory)
   await store.close()
-  fold(directory)
+  checkpointWal(directory)
   return directory
 }
 
-/** All of the log in its one file. */
-function fold(directory: string): void {
+/** Moves the whole log into its main file. */
+function checkpointWal(directory: string): void {
   const db = new Database(logPath(directory))
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
 }
 
-/** Works on a copy, which is gone afterwards. */
+/** Runs `work` on a copy of the directory, and removes the copy. */
 export async function onCopy<Result>(directory: string, work: (copy: string) => Promise<Result>): Promise<Result> {
   const copy = mkdtempSync(join(tmpdir(), 'transferd-copy-'))
   try {
@@ -73,15 +77,18 @@ export async function onCopy<Result>(directory: string, work: (copy: string) => 
   }
 }
 
-type Found = Pick<Verification, 'findings' | 'count'> & Partial<Verification>
+type VerifiedDirectory = Pick<Verification, 'findings' | 'count'> & Partial<Verification>
 
-/** As `transferd audit verify` does it: a log that cannot be opened is a finding, too. */
-export async function verifyDirectory(directory: string, options: Partial<VerifyOptions> = {}): Promise<Found> {
+/** Verifies as `transferd audit verify` does: a log that cannot be opened is a finding too. */
+export async function verifyDirectory(
+  directory: string,
+  options: Partial<VerifyOptions> = {},
+): Promise<VerifiedDirectory> {
   let store: EventStore | undefined
   try {
     store = await openEmbeddedEventStore({ directory })
     const checkFile = () => checkLogFile(directory, 'full')
-    return await verify({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
+    return await verifySealedLog({ store, tiles: tilesOf(directory), verifier: signer, checkFile, ...options })
   } catch (error) {
     const isDamage = error instanceof CannotOpenLogError || (error as Error).name === 'StoreUnavailableError'
     if (!isDamage) throw error
@@ -91,8 +98,8 @@ export async function verifyDirectory(directory: string, options: Partial<Verify
   }
 }
 
-/** All that anybody can read: the global order, and every stream by its name. */
-export async function everythingRead(directory: string): Promise<string> {
+/** Returns everything that can be read: the global order, and every stream by its name. */
+export async function readEverything(directory: string): Promise<string> {
   const store = await openEmbeddedEventStore({ directory })
   const read = (events: readonly RecordedEvent[]) =>
     JSON.stringify(events.map((event) => ({ ...event, position: `${event.position.commit}` })))

@@ -5,9 +5,17 @@ import Database from 'better-sqlite3'
 import t from 'tap'
 import { logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import { long } from '../../support/long.js'
-import { appendTransfers, everythingRead, onCopy, seal, sealedLog, signer, verifyDirectory } from './sealed-log.js'
+import {
+  appendTransfers,
+  createSealedLog,
+  onCopy,
+  readEverything,
+  seal,
+  signer,
+  verifyDirectory,
+} from './sealed-log.js'
 
-const directory = await sealedLog(250)
+const directory = await createSealedLog(250)
 t.teardown(() => rmSync(directory, { recursive: true }))
 
 interface Row {
@@ -37,15 +45,15 @@ const insert = (db: Database.Database, row: Row) =>
 const replaceBody = (db: Database.Database, position: number, from: RegExp, to: string) => {
   const { body } = rowAt(db, position)
   const changed = body.replace(from, to)
-  t.not(changed, body, 'something is changed')
+  t.not(changed, body, 'the edit changes the event')
   db.prepare('UPDATE events SET body = ? WHERE position = ?').run(changed, position)
 }
 const nameOf = (db: Database.Database, position: number) => {
   const { name, revision } = rowAt(db, position)
   return `${name}@${revision}`
 }
-/** SQLite's own indexes follow each of these edits: the file is whole. */
-const edits: { readonly [what: string]: (db: Database.Database, at: number) => string | undefined } = {
+/** Each edit updates SQLite's indexes too, so the file stays consistent. */
+const edits: { readonly [title: string]: (db: Database.Database, at: number) => string | undefined } = {
   'an amount': (db, at) => {
     replaceBody(db, at, /"amountMinor":"1/, '"amountMinor":"2')
     return nameOf(db, at)
@@ -54,11 +62,11 @@ const edits: { readonly [what: string]: (db: Database.Database, at: number) => s
     replaceBody(db, at, /"accountNumber":"TR/, '"accountNumber":"DE')
     return nameOf(db, at)
   },
-  'who did it': (db, at) => {
+  'an actor': (db, at) => {
     replaceBody(db, at, /merchant:1/, 'merchant:2')
     return nameOf(db, at)
   },
-  'when it was recorded': (db, at) => {
+  'a recording time': (db, at) => {
     db.prepare('UPDATE events SET recorded_at = recorded_at + 1 WHERE position = ?').run(at)
     return nameOf(db, at)
   },
@@ -67,7 +75,7 @@ const edits: { readonly [what: string]: (db: Database.Database, at: number) => s
     remove(db, at)
     return place
   },
-  'an event is dropped, and the gap closed': (db, at) => {
+  'an event is dropped and the gap closed': (db, at) => {
     const place = nameOf(db, at)
     remove(db, at)
     db.prepare('UPDATE events SET position = -position WHERE position > ?').run(at)
@@ -88,11 +96,11 @@ const edits: { readonly [what: string]: (db: Database.Database, at: number) => s
     insert(db, { ...rowAt(db, at), position: at + 1, stream: 1_000_000, revision: 0, name: 'transfer-new' })
     return 'transfer-new@0'
   },
-  'an event is put before the first': (db, at) => {
+  'an event is inserted before the first': (db, at) => {
     insert(db, { ...rowAt(db, at), position: -5, stream: 1_000_001, revision: 0, name: 'transfer-hidden' })
     return undefined
   },
-  'an event is put behind its stream, out of the order': (db, at) => {
+  'an event is added to its stream out of order': (db, at) => {
     const { last } = db.prepare('SELECT max(revision) AS last FROM events WHERE name = ?').get(rowAt(db, at).name) as {
       last: number
     }
@@ -104,13 +112,13 @@ const edits: { readonly [what: string]: (db: Database.Database, at: number) => s
     db.prepare('DELETE FROM events WHERE position > (SELECT max(position) FROM events) - 3').run()
     return place
   },
-  'an event goes to another stream': (db, at) => {
+  'an event moves to a different stream': (db, at) => {
     const place = nameOf(db, at)
     db.prepare('UPDATE events SET name = ? WHERE position = ?').run('transfer-other', at)
     return place
   },
-  'the index of names forgets': (db, at) => {
-    // Names of young streams are looked for in the log itself: the index says that it is complete.
+  'the index of names is incomplete': (db, at) => {
+    // The names of new streams are looked up in the log, but the index claims to be complete.
     const { stream } = rowAt(db, at)
     db.prepare('UPDATE log_state SET indexed_through = ?').run(stream)
     return undefined
@@ -123,7 +131,7 @@ const edits: { readonly [what: string]: (db: Database.Database, at: number) => s
   },
 }
 
-t.test('a log that is as it was verifies, and so does one that has grown', async (t) => {
+t.test('verifies an unchanged log, and a log that has grown', async (t) => {
   const { findings, checkpoint, to, unsealed } = await verifyDirectory(directory)
   t.same(findings, [])
   t.equal(to, checkpoint?.size)
@@ -131,7 +139,7 @@ t.test('a log that is as it was verifies, and so does one that has grown', async
   await onCopy(directory, async (copy) => {
     const store = await openEmbeddedEventStore({ directory: copy })
     await appendTransfers(store, 250, 300)
-    t.match(await verifyDirectory(copy), { findings: [], unsealed: 127 }, 'what is not sealed yet is counted')
+    t.match(await verifyDirectory(copy), { findings: [], unsealed: 127 }, 'unsealed events are counted')
     await seal(store, copy)
     await store.close()
     const kept = [{ name: 'older', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
@@ -139,36 +147,33 @@ t.test('a log that is as it was verifies, and so does one that has grown', async
   })
 })
 
-t.test(
-  'the newest part verifies from whatever bundle on it is, though no tree was ever sealed at that size',
-  async (t) => {
-    const { checkpoint } = await verifyDirectory(directory)
-    for (let from = 0; from <= checkpoint!.size; from += 128) {
-      const verified = await verifyDirectory(directory, { from })
-      t.match(verified, { findings: [], from: Math.floor(from / 256) * 256, to: checkpoint!.size }, `from ${from}`)
-    }
-  },
-)
+t.test('verifies the newest part from any bundle, although no tree was sealed at that size', async (t) => {
+  const { checkpoint } = await verifyDirectory(directory)
+  for (let from = 0; from <= checkpoint!.size; from += 128) {
+    const verified = await verifyDirectory(directory, { from })
+    t.match(verified, { findings: [], from: Math.floor(from / 256) * 256, to: checkpoint!.size }, `from ${from}`)
+  }
+})
 
-t.test('every edit with SQLite is found, in its place', async (t) => {
-  for (const [what, change] of Object.entries(edits)) {
+t.test('finds every edit with SQLite and names its place', async (t) => {
+  for (const [title, change] of Object.entries(edits)) {
     await onCopy(directory, async (copy) => {
       let place: string | undefined
       edit(copy, (db) => {
         place = change(db, 77)
       })
       const { findings } = await verifyDirectory(copy)
-      t.not(findings.length, 0, what)
+      t.not(findings.length, 0, title)
       if (place)
         t.ok(
           findings.some((finding) => finding.place === place),
-          `${what}: ${place}`,
+          `${title}: ${place}`,
         )
     })
   }
 })
 
-t.test('what is edited behind a known checkpoint is found from there on', async (t) => {
+t.test('finds an edit after a known checkpoint when it verifies from there', async (t) => {
   await onCopy(directory, async (copy) => {
     edit(copy, (db) => edits['an amount']!(db, 600))
     const { findings, from } = await verifyDirectory(copy, { from: 520 })
@@ -177,7 +182,7 @@ t.test('what is edited behind a known checkpoint is found from there on', async 
   })
 })
 
-t.test('a tree and a signature made by whoever edited the log are found', async (t) => {
+t.test('finds a tree and signature that were created after an edit', async (t) => {
   await onCopy(directory, async (copy) => {
     edit(copy, (db) => edits['an amount']!(db, 77))
     const reseal = async (by: typeof signer) => {
@@ -192,14 +197,14 @@ t.test('a tree and a signature made by whoever edited the log are found', async 
     writeFileSync(join(copy, 'audit/checkpoint'), checkpoint)
     t.match(
       (await verifyDirectory(copy)).findings,
-      [{ kind: 'checkpoint', problem: /another tree/ }],
-      'the true signature',
+      [{ kind: 'checkpoint', problem: /different tree/ }],
+      'the genuine signature',
     )
     await reseal(signer)
-    t.same((await verifyDirectory(copy)).findings, [], 'whoever has the key makes what verifies')
+    t.same((await verifyDirectory(copy)).findings, [], 'the holder of the key can create a valid tree')
     const kept = [{ name: 'kept', note: checkpoint.toString() }]
     t.match((await verifyDirectory(copy, { kept })).findings, [
-      { kind: 'checkpoint', place: 'kept', problem: /not one/ },
+      { kind: 'checkpoint', place: 'kept', problem: /not a continuation/ },
     ])
     rmSync(join(copy, 'audit'), { recursive: true })
     t.match((await verifyDirectory(copy)).findings, [{ kind: 'checkpoint', problem: /no checkpoint/ }])
@@ -207,7 +212,7 @@ t.test('a tree and a signature made by whoever edited the log are found', async 
 })
 
 t.test(
-  'a log that is cut back with its tree, and signed anew with the key, is found through any older checkpoint',
+  'any older checkpoint reveals a log that was cut back with its tree and signed again with the key',
   async (t) => {
     await onCopy(directory, async (copy) => {
       const kept = [{ name: 'kept', note: readFileSync(join(directory, 'audit/checkpoint'), 'utf8') }]
@@ -220,12 +225,16 @@ t.test(
       await appendTransfers(store, 1_000, 1_010)
       await seal(store, copy)
       await store.close()
-      t.match((await verifyDirectory(copy, { kept })).findings, [{ problem: /not one/ }], 'and grown again')
+      t.match(
+        (await verifyDirectory(copy, { kept })).findings,
+        [{ problem: /not a continuation/ }],
+        'also after it has grown again',
+      )
     })
   },
 )
 
-t.test('a damaged file of the tree is named, and the log is not suspected', async (t) => {
+t.test('names a damaged file of the tree and reports no problem of the log', async (t) => {
   for (const path of ['tile/entries/000', 'tile/0/001', 'tile/1/000.p/2', 'tile/entries/002.p/111']) {
     await onCopy(directory, async (copy) => {
       const file = join(copy, 'audit', path)
@@ -251,13 +260,13 @@ t.test('a damaged file of the tree is named, and the log is not suspected', asyn
   }
 })
 
-t.test('any bit of the log’s file may flip: it is found, or everybody reads what they read before', async (t) => {
-  const before = await everythingRead(directory)
+t.test('finds any flipped bit of the log’s file that changes what is read', async (t) => {
+  const before = await readEverything(directory)
   const bytes = readFileSync(logPath(directory))
-  let [found, unread] = [0, 0]
+  let [found, harmless] = [0, 0]
   await onCopy(directory, async (copy) => {
     const path = logPath(copy)
-    // Steps without a common divisor with the pages' size come to all parts of a page.
+    // The step and the page size have no common divisor, so all parts of a page are reached.
     for (let round = 0; round < (long ? 200 : 20); round++) {
       const bit = (round * 7_919_777 + 331) % (bytes.length * 8)
       const flipped = Buffer.from(bytes)
@@ -266,10 +275,10 @@ t.test('any bit of the log’s file may flip: it is found, or everybody reads wh
       for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
       if ((await verifyDirectory(copy)).count > 0) found++
       else {
-        unread++
-        if ((await everythingRead(copy)) !== before) t.fail(`bit ${bit} of byte ${bit >> 3} was not found`)
+        harmless++
+        if ((await readEverything(copy)) !== before) t.fail(`bit ${bit} of byte ${bit >> 3} was not found`)
       }
     }
   })
-  t.ok(found > unread, `${found} found, ${unread} in what nobody reads`)
+  t.ok(found > harmless, `${found} found, ${harmless} in bytes that are never read`)
 })

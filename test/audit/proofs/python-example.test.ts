@@ -6,7 +6,7 @@ import t from 'tap'
 import { proveTransfer } from '../../../src/audit/proofs/prove-transfer.js'
 import { openTestStore } from '../../support/embedded-store.js'
 import { temporaryDirectory } from '../../support/processes.js'
-import { appendTransfers, signer, TestSealedLog } from './sealed-log.js'
+import { appendTransfers, signer, TestSealedLog } from './test-sealed-log.js'
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 const skip = hasPython ? false : 'no python3'

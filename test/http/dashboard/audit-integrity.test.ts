@@ -1,6 +1,6 @@
 import { emptyRoot, formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t from 'tap'
-import { askedToVerify, keepIntegrityStatus } from '../../../src/audit/integrity/integrity-status.js'
+import { verificationRequestedAt, saveIntegrityStatus } from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import { integrityDetails } from '../../../src/operations/audit/integrity-details.js'
 import { signInAs } from '../../support/dashboard.js'
@@ -34,10 +34,10 @@ t.test('what is known of the tree is shown, and a verification is asked for once
   const startedAt = clock()
   const running = { occasion: 'asked', startedAt, finishedAt: null, verified: 4, treeSize: 9, findings: [] } as const
   const status = { note, signedAt: startedAt, verifierKey: 'key', witnesses: ['w'], troubles: ['The copy is behind.'] }
-  await keepIntegrityStatus(readModels, { ...status, verifications: [] })
+  await saveIntegrityStatus(readModels, { ...status, verifications: [] })
   t.same((await auditor.post('/audit/verify')).json(), { started: true })
-  t.ok(await askedToVerify(readModels))
-  await keepIntegrityStatus(readModels, { ...status, verifications: [running] })
+  t.ok(await verificationRequestedAt(readModels))
+  await saveIntegrityStatus(readModels, { ...status, verifications: [running] })
   t.same((await auditor.post('/audit/verify')).json(), { started: false })
   const shown = (await auditor.get('/audit/integrity')).json()
   t.match(shown, { verifications: [running], verifierKey: 'key', troubles: ['The copy is behind.'] })

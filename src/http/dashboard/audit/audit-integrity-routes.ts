@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { parseCheckpoint, parseNote } from '@transferd/transparency-log'
-import { askToVerify, type IntegrityStatus, integrityStatus } from '../../../audit/integrity/integrity-status.js'
+import { requestVerification, type IntegrityStatus, integrityStatus } from '../../../audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { EventStore } from '../../../event-store/event-store.js'
@@ -61,7 +61,7 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox<AuditIntegrityOptio
     handler: async () => {
       const running = (await integrityStatus(readModels))?.verifications[0]
       const started = !(running?.occasion === 'asked' && running.finishedAt === null)
-      if (started) await askToVerify(readModels, clock())
+      if (started) await requestVerification(readModels, clock())
       return { started }
     },
   })

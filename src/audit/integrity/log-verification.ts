@@ -15,28 +15,28 @@ import {
 import type { Finding } from '../../domain/integrity/integrity.js'
 import { type Position, StoreUnavailableError } from '../../event-store/event-store.js'
 import { ComparingTiles } from './comparing-tiles.js'
-import { Findings } from './findings.js'
+import { Findings } from './integrity-findings.js'
 import { LogComparison } from './log-comparison.js'
-import { checkpointPath, signedCheckpoint, type TreeParts } from './sealer.js'
-import { placeBehind, storedPages } from './stored-log.js'
+import { checkpointPath, signedCheckpoint, type TreeParts } from './log-sealer.js'
+import { positionAfter, storedPages } from './stored-log.js'
 import { checkStreams } from './stream-check.js'
 
-/** Somebody kept it when it was the newest. */
+/** An earlier checkpoint that was kept elsewhere. */
 export interface KeptCheckpoint {
-  /** Where it is, for people. */
+  /** Where it is kept, human-readable. */
   readonly name: string
   readonly note: string
 }
 
 export interface VerifyOptions extends TreeParts {
   readonly verifier: NoteVerifier
-  /** Checkpoints of this log from elsewhere: it must have all that was in it then. */
+  /** Checkpoints of this log that were kept elsewhere. The log must still have everything that they cover. */
   readonly kept?: readonly KeptCheckpoint[]
-  /** Leaves before are not looked at again: the whole is verified when absent. */
+  /** The first leaf to verify. Defaults to 0. */
   readonly from?: number
-  /** What is wrong with the database itself, as sentences; absent on a server. */
+  /** Returns the problems of the database file, as sentences. Omitted on a server. */
   readonly checkFile?: () => readonly string[] | Promise<readonly string[]>
-  /** Stops between two pages. */
+  /** Stops the verification between two pages. */
   readonly signal?: AbortSignal
   readonly onProgress?: (verified: number, treeSize: number) => void
   /** Awaited after each page. */
@@ -44,42 +44,43 @@ export interface VerifyOptions extends TreeParts {
 }
 
 export interface Verification {
-  /** Undefined where there is none that can be believed. */
+  /** `undefined` without a valid checkpoint. */
   readonly checkpoint: OpenedCheckpoint | undefined
-  /** The leaves from here on were compared. */
+  /** The first leaf that was compared. */
   readonly from: number
-  /** The leaves before here were. */
+  /** The leaf after the last one that was compared. */
   readonly to: number
-  /** Events behind the tree, so far: they are sealed by the next checkpoint. */
+  /** The number of events that no checkpoint covers yet. */
   readonly unsealed: number
-  /** The first hundred. */
+  /** The first hundred findings. */
   readonly findings: readonly Finding[]
   readonly count: number
-  /** False when the signal aborted. */
+  /** False if the signal aborted. */
   readonly isComplete: boolean
 }
 
 /**
- * Whether the log, its tree and the signature belong together, and each stream reads as the log has it. @throws StoreUnavailableError where
- * that cannot be said
+ * Verifies that the log matches its tree and signature, and that each stream reads as the log has it.
+ * @throws StoreUnavailableError if this cannot be determined
  */
-export async function verify(options: VerifyOptions): Promise<Verification> {
+export async function verifySealedLog(options: VerifyOptions): Promise<Verification> {
   const findings = new Findings()
-  const nothing = { from: 0, to: 0, unsealed: 0, isComplete: true }
-  const answer = (found: Partial<Verification>, checkpoint: OpenedCheckpoint | undefined): Verification => {
-    return { ...nothing, ...found, checkpoint, findings: findings.list, count: findings.count }
-  }
+  const result = (compared: Partial<Verification>, checkpoint: OpenedCheckpoint | undefined): Verification => ({
+    ...{ from: 0, to: 0, unsealed: 0, isComplete: true },
+    ...compared,
+    ...{ checkpoint, findings: findings.list, count: findings.count },
+  })
   for (const problem of (await options.checkFile?.()) ?? []) findings.add('file', 'events.db', problem)
   const checkpoint = await newestCheckpoint(options, findings)
-  if (!checkpoint) return answer({}, undefined)
+  if (!checkpoint) return result({}, undefined)
   try {
     await compareKept(options, checkpoint, findings)
-    return answer(await walk(options, checkpoint, findings), checkpoint)
+    return result(await compareLog(options, checkpoint, findings), checkpoint)
   } catch (error) {
-    // A database that is damaged cannot be read, which is a finding; one that is away is none.
+    // An unreadable database is a finding if its file is damaged. An unavailable one is not.
     if (!(error instanceof StoreUnavailableError) || findings.count === 0) throw error
     findings.add('file', 'events.db', `The log cannot be read: ${error.message}.`)
-    return answer({ isComplete: false }, checkpoint)
+    return result({ isComplete: false }, checkpoint)
   }
 }
 
@@ -94,7 +95,7 @@ async function newestCheckpoint({ tiles, verifier }: VerifyOptions, findings: Fi
   }
 }
 
-/** Whoever kept a checkpoint finds out a log that was cut back, even one signed anew with the same key. */
+/** Compares the tree with kept checkpoints. They reveal a log that was cut back, even if it was signed again with the same key. */
 export async function compareKept(
   { tiles, verifier, kept = [] }: Pick<VerifyOptions, 'tiles' | 'verifier' | 'kept'>,
   { size, root }: OpenedCheckpoint,
@@ -104,29 +105,28 @@ export async function compareKept(
     try {
       const older = openCheckpoint(note, verifier)
       if (older.size > size) {
-        findings.add('checkpoint', name, `It is of ${older.size} leaves, the tree has ${size}: the log was cut back.`)
+        const problem = `The checkpoint covers ${older.size} leaves, but the tree has ${size}: the log was cut back.`
+        findings.add('checkpoint', name, problem)
         continue
       }
       const proof = await new TreeReader(tiles, size).consistencyProof(older.size)
-      if (!verifyConsistency(older, { size, root }, proof)) {
-        findings.add('checkpoint', name, `The tree is not one that the first ${older.size} leaves have grown into.`)
-      }
+      if (!verifyConsistency(older, { size, root }, proof))
+        findings.add('checkpoint', name, `The tree is not a continuation of the checkpoint's ${older.size} leaves.`)
     } catch (error) {
       findings.add('checkpoint', name, sentence(error))
     }
   }
 }
 
-async function walk(options: VerifyOptions, checkpoint: OpenedCheckpoint, findings: Findings) {
-  const { store, signal, onProgress, pause } = options
+async function compareLog(options: VerifyOptions, checkpoint: OpenedCheckpoint, findings: Findings) {
+  const { store, tiles, signal, onProgress, pause } = options
   const { size, root } = checkpoint
-  const start = await startOf(options, size, findings)
-  const { tree, after, from } = start
+  const { tree, after, from } = await openStart(options, size, findings)
   const leaves: Uint8Array[] = []
   const comparison = new LogComparison({
     ...{ store, findings, from },
-    leaves: sealedLeaves(options.tiles, from, size),
-    isSealed: (leaf, index) => isSealed(options.tiles, size, leaf, index),
+    leaves: sealedLeaves(tiles, from, size),
+    isSealed: (leaf, index) => isSealed(tiles, size, leaf, index),
     onLeaf: (leaf) => leaves.push(leaf),
   })
   let unsealed = 0
@@ -145,9 +145,8 @@ async function walk(options: VerifyOptions, checkpoint: OpenedCheckpoint, findin
   await comparison.end()
   await tree.append(leaves.splice(0))
   await tree.flush()
-  if (!tree.root().equals(root)) {
-    findings.add('checkpoint', checkpointPath, 'The checkpoint is of another tree than these leaves make.')
-  }
+  if (!tree.root().equals(root))
+    findings.add('checkpoint', checkpointPath, 'The checkpoint belongs to a different tree than these leaves.')
   return { from, to: comparison.index, unsealed, isComplete: true }
 }
 
@@ -157,12 +156,12 @@ interface Start {
   readonly from: number
 }
 
-/** At the beginning of a bundle; where the tree or the log does not allow that, at the very beginning. */
-async function startOf({ store, tiles, from = 0 }: VerifyOptions, size: number, findings: Findings): Promise<Start> {
+/** Starts at the bundle with leaf `from`, or at the first leaf if the tree or the log does not allow that. */
+async function openStart({ store, tiles, from = 0 }: VerifyOptions, size: number, findings: Findings): Promise<Start> {
   const comparing = new ComparingTiles(tiles, findings)
   const first = Math.floor(Math.min(from, size) / tileWidth) * tileWidth
   try {
-    const after = await placeBehind({ store, tiles }, first)
+    const after = await positionAfter({ store, tiles }, first)
     return { tree: await TreeAppender.open(comparing, first, size), after, from: first }
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error
@@ -171,7 +170,7 @@ async function startOf({ store, tiles, from = 0 }: VerifyOptions, size: number, 
   }
 }
 
-/** Undefined for each leaf whose file is damaged: it is told when the file is compared. */
+/** Yields `undefined` for each leaf in a damaged file. The comparison of the files reports the file. */
 async function* sealedLeaves(tiles: TileStore, from: number, size: number) {
   for (let bundle = from / tileWidth; bundle * tileWidth < size; bundle++) {
     try {
@@ -183,7 +182,7 @@ async function* sealedLeaves(tiles: TileStore, from: number, size: number) {
   }
 }
 
-/** The hashes have their own files: of a leaf and an event that differ they say which of the two was changed. */
+/** The hashes have separate files, which show whether a leaf or its event was changed if they differ. */
 async function isSealed(tiles: TileStore, size: number, leaf: Uint8Array, index: number): Promise<boolean> {
   try {
     return (await new TreeReader(tiles, size).leafHash(index)).equals(leafHash(leaf))

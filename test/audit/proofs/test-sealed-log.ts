@@ -7,14 +7,14 @@ import {
   signNote,
   TreeAppender,
 } from '@transferd/transparency-log'
-import { leafOf } from '../../../src/audit/integrity/leaf.js'
+import { leafOf } from '../../../src/audit/integrity/event-leaf.js'
 import type { SealedLog } from '../../../src/audit/proofs/prove-transfer.js'
 import { transferStream } from '../../../src/domain/streams.js'
 import type { EventStore, Position } from '../../../src/event-store/event-store.js'
 
 export const signer = parseSigner(generateSigner('log.example/transferd'))
 
-/** A log over which a test makes the tree, at the moments it likes. */
+/** A log whose tree a test extends when it needs a checkpoint. */
 export class TestSealedLog implements SealedLog {
   readonly tiles = new MemoryTiles()
   readonly key = signer
@@ -23,7 +23,7 @@ export class TestSealedLog implements SealedLog {
 
   constructor(readonly log: EventStore) {}
 
-  /** Answers the checkpoint. */
+  /** Seals all events and returns the checkpoint. */
   async seal(): Promise<string> {
     const appender = await TreeAppender.open(this.tiles, this.#size)
     for (;;) {
@@ -52,7 +52,7 @@ export class TestSealedLog implements SealedLog {
   }
 }
 
-/** Transfers whose events lie between one another's: `tracking-<n>` has `n % 5 + 1` of them. */
+/** Appends transfers whose events alternate. `tracking-<n>` has `n % 5 + 1` events. */
 export async function appendTransfers(sealed: TestSealedLog, count: number): Promise<void> {
   for (let step = 0; step < 5; step++) {
     const numbers = Array.from({ length: count }, (_, transfer) => transfer).filter((transfer) => step <= transfer % 5)

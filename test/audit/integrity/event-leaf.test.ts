@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { canonicalJson } from '../../../src/audit/integrity/canonical-json.js'
-import { leafOf, placeInLeaf } from '../../../src/audit/integrity/leaf.js'
+import { leafOf, placeInLeaf } from '../../../src/audit/integrity/event-leaf.js'
 import { logPath, openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { RecordedEvent } from '../../../src/event-store/event-store.js'
 import { openEventStoreDb } from '../../../src/event-store/eventstoredb/eventstoredb-event-store.js'
@@ -16,7 +16,7 @@ const event: RecordedEvent = {
   metadata: { actor: 'cli:ada' },
 }
 
-t.test('JSON has one form: the examples of RFC 8785', async (t) => {
+t.test('serializes the examples of RFC 8785', async (t) => {
   const value = {
     numbers: [Number('333333333.33333329'), 1e30, 4.5, 2e-3, 0.000000000000000000000000001, -0],
     string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
@@ -36,17 +36,17 @@ t.test('JSON has one form: the examples of RFC 8785', async (t) => {
     '10': 8,
     '9': 9,
   }
-  const inOrder = ['\r', '1', '10', '9', '\u0080', '\u00f6', '\u20ac', '\ud83d\ude00', '\ufb33']
+  const sortedNames = ['\r', '1', '10', '9', '\u0080', '\u00f6', '\u20ac', '\ud83d\ude00', '\ufb33']
   t.same(
     [...canonicalJson(names).matchAll(/"((?:[^"\\]|\\.)+)":/g)].map(([, name]) => JSON.parse(`"${name}"`)),
-    inOrder,
+    sortedNames,
   )
   t.equal(canonicalJson({ a: {}, b: [], c: undefined }), '{"a":{},"b":[]}')
   t.equal(canonicalJson({ c: [{ 2: 1, 10: 2 }], a: undefined, b: {} }), '{"b":{},"c":[{"10":2,"2":1}]}')
   t.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}')), '{"__proto__":{"a":2},"b":1}')
 })
 
-t.test('a leaf has everything of the event but its place in the log', async (t) => {
+t.test('a leaf has everything of the event except its position in the log', async (t) => {
   const text =
     '{"data":{"a":{"y":[true,null],"z":1},"b":"€"},"id":"id-1","metadata":{"actor":"cli:ada"},"recordedAtMs":1700000000123,"revision":2,"stream":"transfer-1","type":"Happened"}'
   t.equal(leafOf(event).toString(), text)
@@ -59,7 +59,7 @@ t.test('a leaf has everything of the event but its place in the log', async (t) 
   t.same(placeInLeaf(leafOf(event)), { stream: 'transfer-1', revision: 2, id: 'id-1' })
 })
 
-t.test('what does not fit an entry is named by its hash', async (t) => {
+t.test('a leaf that does not fit into an entry is represented by its hash', async (t) => {
   const long = { ...event, data: { text: 'x'.repeat(70_000) } }
   const { id, recordedAtMs, revision, stream, type, data, metadata } = long
   const whole = canonicalJson({ data, id, metadata, recordedAtMs, revision, stream, type })
@@ -69,8 +69,8 @@ t.test('what does not fit an entry is named by its hash', async (t) => {
   t.match(JSON.parse(leafOf({ ...long, stream: 'x'.repeat(70_000) }).toString()), { sha256: /^[0-9a-f]{64}$/ })
 })
 
-/** The same log through both engines: every event as stored. */
-async function throughBoth(t: Test, directory: string) {
+/** Reads the stored events of a log through both engines. */
+async function readThroughBoth(t: Test, directory: string) {
   const server = await startTestEventsServer(directory)
   const stores = [openEventStoreDb({ url: server.url }), await openEmbeddedEventStore({ directory })]
   const read = await Promise.all(stores.map((store) => store.readAll({ maxCount: 100, includeStored: true })))
@@ -80,7 +80,7 @@ async function throughBoth(t: Test, directory: string) {
   return read.map(({ events }) => events)
 }
 
-t.test('a log has the same leaves through either engine', async (t) => {
+t.test('a log has the same leaves through both engines', async (t) => {
   const store = await openTestStore(t)
   const { data, metadata } = event
   const events = [0, 1].map((n) => ({
@@ -90,7 +90,7 @@ t.test('a log has the same leaves through either engine', async (t) => {
     metadata,
   }))
   await store.append('transfer-1', 'no_stream', events)
-  const [one, other] = await throughBoth(t, t.testdirName)
+  const [one, other] = await readThroughBoth(t, t.testdirName)
   t.equal(one!.length, 2)
   t.same(
     one!.map((each) => leafOf(each).toString()),
@@ -98,41 +98,41 @@ t.test('a log has the same leaves through either engine', async (t) => {
   )
 })
 
-t.test('what is stored beside the JSON of an event is in its leaf', async (t) => {
+t.test('a leaf includes stored bytes that are not part of the event’s JSON', async (t) => {
   const store = await openTestStore(t)
   const id = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a11'
   await store.append('transfer-1', 'no_stream', [{ id, type: 'T', data: { amountMinor: '100' }, metadata: {} }])
   await store.close()
   const db = new Database(logPath(t.testdirName))
-  const readAnew = async () => {
+  const readLeaves = async () => {
     const reopened = await openEmbeddedEventStore({ directory: t.testdirName })
     const { events } = await reopened.readAll({ maxCount: 10, includeStored: true })
     await reopened.close()
     return events.map((each) => leafOf(each).toString())
   }
-  const [plain] = await readAnew()
+  const [plain] = await readLeaves()
   const before = db.prepare('SELECT body FROM events').pluck().get() as string
   const edits = [
     ['body', before.replace('{"amountMinor":"100"}', '{"amountMinor" :"100"}'), 'white space'],
-    ['body', before.replace('{"amountMinor":"100"}', '{"amountMinor":"1","amountMinor":"100"}'), 'a name twice'],
+    ['body', before.replace('{"amountMinor":"100"}', '{"amountMinor":"1","amountMinor":"100"}'), 'a repeated name'],
     ['body', before.replace('amountMinor', '\\u0061mountMinor'), 'an escape'],
-    ['body', before.replace(/\]$/, ',1]'), 'one more'],
+    ['body', before.replace(/\]$/, ',1]'), 'an additional element'],
     ['body', Buffer.from(before), 'bytes'],
-    ['body', 'no JSON', 'no JSON'],
+    ['body', 'not JSON', 'not JSON'],
     ['body', 7, 'a number'],
-    ['name', Buffer.from('transfer-1'), 'a name that is none'],
-    ['revision', 'x', 'a revision that is none'],
-    ['recorded_at', 1.5, 'a time that is none'],
+    ['name', Buffer.from('transfer-1'), 'an invalid name'],
+    ['revision', 'x', 'an invalid revision'],
+    ['recorded_at', 1.5, 'an invalid time'],
   ] as const
   const leaves = new Set([plain])
-  for (const [column, value, what] of edits) {
+  for (const [column, value, title] of edits) {
     const old = db.prepare(`SELECT ${column} FROM events`).pluck().get()
     db.prepare(`UPDATE events SET ${column} = ?`).run(value)
-    const [leaf] = await readAnew()
-    t.notOk(leaf === undefined || leaves.has(leaf), what)
+    const [leaf] = await readLeaves()
+    t.notOk(leaf === undefined || leaves.has(leaf), title)
     leaves.add(leaf)
     db.prepare(`UPDATE events SET ${column} = ?`).run(old)
   }
-  t.same(await readAnew(), [plain])
+  t.same(await readLeaves(), [plain])
   db.close()
 })

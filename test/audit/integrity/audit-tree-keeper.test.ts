@@ -5,13 +5,18 @@ import { join } from 'node:path'
 import { cosign, generateSigner, openCheckpoint, parseNote, parseSigner } from '@transferd/transparency-log'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { askToVerify, type IntegrityStatus, integrityStatus } from '../../../src/audit/integrity/integrity-status.js'
-import { startTreeKeeper } from '../../../src/audit/integrity/keeper.js'
-import type { CopyTarget, Witness } from '../../../src/audit/integrity/publish.js'
+import { startTreeKeeper } from '../../../src/audit/integrity/audit-tree-keeper.js'
+import type { CopyTarget, Witness } from '../../../src/audit/integrity/checkpoint-targets.js'
+import {
+  type IntegrityStatus,
+  integrityStatus,
+  requestVerification,
+} from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import type { EventStore } from '../../../src/event-store/event-store.js'
 import type { ReadModels } from '../../../src/read-models/read-models.js'
+import { until as untilTrue } from '../../callbacks/world.js'
 import { openTestReadModels } from '../../support/read-models.js'
 import { appendTransfers, signer, tilesOf, verifyDirectory } from './sealed-log.js'
 
@@ -25,11 +30,11 @@ interface World {
   start(settings?: { copyTo?: CopyTarget; witnesses?: readonly Witness[]; damaged?: readonly string[] }): {
     stop(): Promise<void>
   }
-  /** Until what the keeper tells is so. */
-  until(holds: (status: IntegrityStatus) => boolean): Promise<IntegrityStatus>
+  /** Resolves with the saved status once the condition is true. */
+  until(condition: (status: IntegrityStatus) => boolean): Promise<IntegrityStatus>
 }
 
-async function world(t: Test): Promise<World> {
+async function openWorld(t: Test): Promise<World> {
   const directory = t.testdir()
   const store = await openEmbeddedEventStore({ directory })
   const readModels = await openTestReadModels(directory)
@@ -46,7 +51,8 @@ async function world(t: Test): Promise<World> {
         ...{ store, readModels, commands, clock, copyTo, witnesses },
         tiles: tilesOf(directory),
         logger: pino({ level: 'silent' }),
-        metrics: { sealed: () => undefined, found: () => undefined },
+        metrics: { setTreeSize: () => undefined, setFindings: () => undefined },
+        timing: { pollMs: 10, retryMs: 50 },
         publishFailed: () => undefined,
         signer: async () => signer,
         checkOthers: async () => damaged,
@@ -56,24 +62,25 @@ async function world(t: Test): Promise<World> {
         hasKey: () => hasKey,
       })
     },
-    async until(holds) {
-      for (let tries = 0; tries < 400; tries++) {
-        const status = await integrityStatus(readModels)
-        if (status && holds(status)) return status
-        await new Promise((resolve) => setTimeout(resolve, 25))
+    async until(condition) {
+      let status: IntegrityStatus | undefined
+      const isMet = async () => {
+        status = await integrityStatus(readModels)
+        return status !== undefined && condition(status)
       }
-      throw new Error(`not told: ${JSON.stringify(await integrityStatus(readModels))}`)
+      await untilTrue(isMet, 20_000)
+      return status!
     },
   }
 }
 
 const sizeOf = ({ note }: IntegrityStatus) => (note === null ? 0 : openCheckpoint(note, signer).size)
 
-/** Keeps what it is sent, and cosigns what comes to /add-checkpoint. */
-async function elsewhere(t: Test) {
+/** Starts a server that stores files by PUT and cosigns the checkpoints that arrive at /add-checkpoint. */
+async function startPublishTarget(t: Test) {
   const witness = parseSigner(generateSigner('witness.example', 'cosignature'))
   const files = new Map<string, Buffer>()
-  const asked: string[] = []
+  const authorizations: string[] = []
   let seen = 0
   const bodyOf = async (request: IncomingMessage) => Buffer.concat(await request.toArray())
   const server = createServer(async (request, response) => {
@@ -83,7 +90,7 @@ async function elsewhere(t: Test) {
       return response.writeHead(file ? 200 : 404).end(file)
     }
     if (request.method === 'PUT') {
-      asked.push(request.headers.authorization ?? '')
+      authorizations.push(request.headers.authorization ?? '')
       files.set(request.url!, body)
       return response.writeHead(201).end()
     }
@@ -97,12 +104,12 @@ async function elsewhere(t: Test) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, witness, files, asked, saw: (size: number) => (seen = size) }
+  return { url, witness, files, authorizations }
 }
 
-t.test('seals what is there, what has come when it stops, and goes on from there; cosigned and copied', async (t) => {
-  const { directory, store, start, until, commands } = await world(t)
-  const { url, witness, files, asked } = await elsewhere(t)
+t.test('seals existing events, and at a stop the newest ones; the checkpoint is cosigned and copied', async (t) => {
+  const { directory, store, start, until, commands } = await openWorld(t)
+  const { url, witness, files, authorizations } = await startPublishTarget(t)
   const settings = {
     witnesses: [{ url, key: witness }],
     copyTo: { kind: 'url', url: `${url}/log`, authorization: 'Basic dTpw' } as const,
@@ -116,20 +123,20 @@ t.test('seals what is there, what has come when it stops, and goes on from there
   await keeper.stop()
   const again = start(settings)
   const second = await until((status) => sizeOf(status) === 373 && status.witnesses.length === 1)
-  t.match(second.verifications, [{ occasion: /start|rest/, findings: [] }], 'verified as it begins')
+  t.match(second.verifications, [{ occasion: /start|rest/, findings: [] }], 'verified at the start')
   await again.stop()
   t.match(await verifyDirectory(directory), { findings: [], unsealed: 0, to: 373 })
   t.same(files.get('/log/checkpoint')?.toString(), readFileSync(join(directory, 'audit/checkpoint'), 'utf8'))
   t.same(files.get('/log/tile/entries/000'), readFileSync(join(directory, 'audit/tile/entries/000')))
   t.ok(files.has('/log/tile/0/001.p/117'))
-  t.ok(asked.length > 0 && asked.every((authorization) => authorization === 'Basic dTpw'))
+  t.strictSame([...new Set(authorizations)], ['Basic dTpw'])
   t.equal(parseNote(second.note!).signatures.length, 2)
   t.equal((await commands.state()).stoppedSince, null)
 })
 
-t.test('a witness or a copy that cannot be reached is told, and nothing stops', async (t) => {
-  const { directory, store, start, until, commands } = await world(t)
-  const { url, witness } = await elsewhere(t)
+t.test('reports an unreachable witness or copy, which stops nothing', async (t) => {
+  const { directory, store, start, until, commands } = await openWorld(t)
+  const { url, witness } = await startPublishTarget(t)
   const file = join(directory, 'a-file')
   writeFileSync(file, '')
   await appendTransfers(store, 0, 4)
@@ -144,8 +151,8 @@ t.test('a witness or a copy that cannot be reached is told, and nothing stops', 
   await keeper.stop()
 })
 
-t.test('a log that was edited meanwhile stops payouts at the next start, once', async (t) => {
-  const { directory, store, readModels, start, until, commands } = await world(t)
+t.test('stops payouts at the next start after the log was edited, and only once', async (t) => {
+  const { directory, store, readModels, start, until, commands } = await openWorld(t)
   await appendTransfers(store, 0, 40)
   await start().stop()
   const keeper = start()
@@ -161,29 +168,29 @@ t.test('a log that was edited meanwhile stops payouts at the next start, once', 
   const { stoppedSince, findings } = await commands.state()
   t.ok(stoppedSince)
   await commands.resumePayouts('it was a test', { actor: 'cli:ada', $correlationId: 'c', $causationId: 'c' })
-  await askToVerify(readModels, clock())
+  await requestVerification(readModels, clock())
   await until((status) =>
     status.verifications.some(({ occasion, finishedAt }) => occasion === 'asked' && finishedAt !== null),
   )
-  t.equal((await commands.state()).stoppedSince, null, 'what was decided about stops nothing again')
+  t.equal((await commands.state()).stoppedSince, null, 'a decided finding does not stop payouts again')
   t.ok(findings.length > 0)
   await next.stop()
 })
 
-t.test('another file that is damaged is told, and stops no payouts', async (t) => {
-  const { readModels, store, start, until, commands } = await world(t)
+t.test('reports a damaged file other than the log, which stops no payouts', async (t) => {
+  const { readModels, store, start, until, commands } = await openWorld(t)
   await appendTransfers(store, 0, 4)
   const keeper = start({ damaged: ['read-models.db: SQLite says: a page is missing.'] })
   await until((status) => sizeOf(status) === 10)
-  await askToVerify(readModels, clock())
+  await requestVerification(readModels, clock())
   const { troubles } = await until((status) => status.troubles.length > 0)
   t.same(troubles, ['read-models.db: SQLite says: a page is missing.'])
   t.equal((await commands.state()).stoppedSince, null)
   await keeper.stop()
 })
 
-t.test('a log that is cut back with its tree is found through the copy', async (t) => {
-  const { directory, store, start, until, commands } = await world(t)
+t.test('the copy reveals a log that was cut back with its tree', async (t) => {
+  const { directory, store, start, until, commands } = await openWorld(t)
   const copy = join(directory, 'elsewhere')
   mkdirSync(copy)
   const copyTo: CopyTarget = { kind: 'directory', directory: copy }
@@ -200,9 +207,7 @@ t.test('a log that is cut back with its tree is found through the copy', async (
   const next = start({ copyTo })
   const isFound = async () =>
     (await commands.state()).findings.some(({ place, problem }) => place === 'the copy' && /cut back/.test(problem))
-  for (let tries = 0; tries < 400 && !(await isFound()); tries++)
-    await new Promise((resolve) => setTimeout(resolve, 25))
+  await untilTrue(isFound)
   await next.stop()
-  t.ok(await isFound())
-  t.equal(readFileSync(join(copy, 'checkpoint'), 'utf8'), before, 'and the copy stays')
+  t.equal(readFileSync(join(copy, 'checkpoint'), 'utf8'), before, 'the copy is unchanged')
 })

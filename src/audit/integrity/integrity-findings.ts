@@ -1,9 +1,9 @@
 import { type Finding, maxFindings } from '../../domain/integrity/integrity.js'
 
-/** Longer names are those of strangers. */
-const maxPlace = 300
+/** Only streams of other programs have longer names. */
+const maxPlaceLength = 300
 
-/** The first of what does not verify, and how many there are in all: an edited log is found in one place after the other. */
+/** Keeps the first findings of a verification, and counts all of them, because an edited log can fail in many places. */
 export class Findings {
   readonly list: Finding[] = []
   count = 0
@@ -11,6 +11,6 @@ export class Findings {
   add(kind: Finding['kind'], place: string, problem: string, leafIndex: number | null = null): void {
     this.count++
     if (this.list.length >= maxFindings) return
-    this.list.push({ kind, place: place.slice(0, maxPlace), leafIndex, problem })
+    this.list.push({ kind, place: place.slice(0, maxPlaceLength), leafIndex, problem })
   }
 }

@@ -4,9 +4,9 @@ import type { RecordedEvent } from '../../event-store/event-store.js'
 import { canonicalJson } from './canonical-json.js'
 
 /**
- * The leaf of an event: canonical JSON of all that is stored of it but its place in the log, which the leaf's own place says. Read it
- * with `includeStored`: what is stored and is not just the JSON of data and metadata (bytes, white space, a name that comes twice) is in
- * the leaf as it is. docs/decisions/0029-tamper-evidence.md says what that covers.
+ * Returns the leaf of an event: canonical JSON of everything that is stored, except the position in the log, which is the leaf's own. Read
+ * the event with `includeStored`: stored bytes that are not just the JSON of data and metadata (white space, a repeated name) are then
+ * part of the leaf. docs/decisions/0029-tamper-evidence.md describes what this covers.
  */
 export function leafOf({ stream, revision, id, type, data, metadata, recordedAtMs, stored }: RecordedEvent): Buffer {
   const place = { id, recordedAtMs, revision, stream, type }
@@ -19,12 +19,12 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64')
 }
 
-/** An entry has at most 65,535 bytes: a longer leaf is named by its SHA-256. */
+/** An entry has at most 65,535 bytes, so a longer leaf is represented by its SHA-256. */
 function digestOf(leaf: Buffer, place: object): Buffer {
   const sha256 = createHash('sha256').update(leaf).digest('hex')
-  const named = Buffer.from(canonicalJson({ ...place, sha256 }))
-  // A name as long as that is a stranger's.
-  return named.length <= maxEntryBytes ? named : Buffer.from(canonicalJson({ sha256 }))
+  const withPlace = Buffer.from(canonicalJson({ ...place, sha256 }))
+  // Only a stream of another program can have such a long name.
+  return withPlace.length <= maxEntryBytes ? withPlace : Buffer.from(canonicalJson({ sha256 }))
 }
 
 interface LeafPlace {
@@ -33,7 +33,7 @@ interface LeafPlace {
   readonly id: string
 }
 
-/** Which event a leaf is of; undefined where it does not say so. */
+/** Returns which event a leaf belongs to, or `undefined` if the leaf does not contain it. */
 export function placeInLeaf(leaf: Uint8Array): LeafPlace | undefined {
   try {
     const { stream, revision, id } = JSON.parse(Buffer.from(leaf).toString('utf8'))

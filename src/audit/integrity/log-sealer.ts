@@ -1,0 +1,88 @@
+import {
+  formatCheckpoint,
+  type NoteSigner,
+  type NoteVerifier,
+  type OpenedCheckpoint,
+  openCheckpoint,
+  signNote,
+  type TileStore,
+  TreeAppender,
+  VerificationError,
+} from '@transferd/transparency-log'
+import type { EventStore, Position } from '../../event-store/event-store.js'
+import { leafOf } from './event-leaf.js'
+import { positionAfter, storedPages } from './stored-log.js'
+
+/** The file of the newest checkpoint, next to `tile/`. */
+export const checkpointPath = 'checkpoint'
+
+export interface TreeParts {
+  /** The log as stored, with encrypted personal data and with skipped events. */
+  readonly store: EventStore
+  readonly tiles: TileStore
+}
+
+/** Returns the newest checkpoint, or `undefined` if there is no tree yet. @throws VerificationError */
+export async function signedCheckpoint(
+  tiles: TileStore,
+  verifier: NoteVerifier,
+): Promise<(OpenedCheckpoint & { readonly note: string }) | undefined> {
+  const bytes = await tiles.read(checkpointPath)
+  if (bytes === undefined) return undefined
+  const note = Buffer.from(bytes).toString('utf8')
+  return { ...openCheckpoint(note, verifier), note }
+}
+
+/**
+ * Extends the tree by the events of the log and signs checkpoints. A tree has one sealer at a time. If the process is killed, the tree is
+ * that of its last checkpoint, and the next sealer writes the same files again. After an error, discard the sealer and open another one.
+ */
+export class LogSealer {
+  #sealedSize: number
+
+  private constructor(
+    private readonly parts: TreeParts,
+    private readonly signer: NoteSigner,
+    private readonly tree: TreeAppender,
+    private through: Position | undefined,
+  ) {
+    this.#sealedSize = tree.size
+  }
+
+  /** Continues after the last checkpoint. @throws VerificationError if checkpoint, tree and log do not match */
+  static async open(parts: TreeParts, signer: NoteSigner): Promise<LogSealer> {
+    const checkpoint = await signedCheckpoint(parts.tiles, signer)
+    const size = checkpoint?.size ?? 0
+    const tree = await TreeAppender.open(parts.tiles, size)
+    if (checkpoint && !tree.root().equals(checkpoint.root))
+      throw new VerificationError('the tree does not match its checkpoint')
+    return new LogSealer(parts, signer, tree, await positionAfter(parts, size))
+  }
+
+  /** The size of the last checkpoint. */
+  get sealedSize(): number {
+    return this.#sealedSize
+  }
+
+  /** Adds the events up to the current end of the log. Awaits `pause` after each page, and ends early if the signal aborts. */
+  async follow(pause: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    for await (const { events, through, atEnd } of storedPages(this.parts.store, this.through)) {
+      if (signal.aborted) return
+      await this.tree.append(events.map(leafOf))
+      this.through = through
+      if (!atEnd) await pause()
+    }
+  }
+
+  /** Signs a checkpoint and returns it, or `undefined` if there are no new events. */
+  async seal(): Promise<string | undefined> {
+    const { size } = this.tree
+    if (size === this.#sealedSize) return undefined
+    await this.tree.flush()
+    const checkpoint = { origin: this.signer.name, size, root: this.tree.root() }
+    const note = signNote(formatCheckpoint(checkpoint), [this.signer])
+    await this.parts.tiles.write(checkpointPath, Buffer.from(note))
+    this.#sealedSize = size
+    return note
+  }
+}
