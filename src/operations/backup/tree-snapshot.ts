@@ -14,7 +14,7 @@ import {
   VerificationError,
   widthOf,
 } from '@transferd/transparency-log'
-import { checkpointPath } from '../../audit/integrity/sealer.js'
+import { checkpointPath } from '../../audit/integrity/log-sealer.js'
 
 /** The tree of a directory as of its newest checkpoint, which stays the same while a service extends the tree. */
 export class TreeSnapshot implements TileStore {

@@ -1,6 +1,6 @@
 import { emptyRoot, formatCheckpoint, generateSigner, parseSigner, signNote } from '@transferd/transparency-log'
 import t from 'tap'
-import { verificationRequestedAt, saveIntegrityStatus } from '../../../src/audit/integrity/integrity-status.js'
+import { saveIntegrityStatus, verificationRequestedAt } from '../../../src/audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../src/commands/integrity/integrity-commands.js'
 import { integrityDetails } from '../../../src/operations/audit/integrity-details.js'
 import { signInAs } from '../../support/dashboard.js'

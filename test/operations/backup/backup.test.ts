@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { DirectoryTiles, generateSigner, parseSigner, TreeReader } from '@transferd/transparency-log'
 import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { Sealer } from '../../../src/audit/integrity/sealer.js'
+import { LogSealer } from '../../../src/audit/integrity/log-sealer.js'
 import { openEmbeddedEventStore } from '../../../src/event-store/embedded.js'
 import { chunksOf, readManifest } from '../../../src/operations/backup/backup-manifest.js'
 import { cutIntoChunks } from '../../../src/operations/backup/chunk-cutter.js'
@@ -56,7 +56,7 @@ async function world(t: Test, events = 40) {
   }
   const tree = join(data, 'audit')
   const seal = async () => {
-    const sealer = await Sealer.open({ store, tiles: new DirectoryTiles(tree) }, signer)
+    const sealer = await LogSealer.open({ store, tiles: new DirectoryTiles(tree) }, signer)
     await sealer.follow(nothing, new AbortController().signal)
     await sealer.seal()
   }

@@ -1,7 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { parseCheckpoint, parseNote } from '@transferd/transparency-log'
-import { requestVerification, type IntegrityStatus, integrityStatus } from '../../../audit/integrity/integrity-status.js'
+import {
+  type IntegrityStatus,
+  integrityStatus,
+  requestVerification,
+} from '../../../audit/integrity/integrity-status.js'
 import { IntegrityCommands } from '../../../commands/integrity/integrity-commands.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { EventStore } from '../../../event-store/event-store.js'
