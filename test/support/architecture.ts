@@ -96,7 +96,7 @@ export const areas: Areas = {
   },
   'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
   'audit/integrity': {
-    areas: ['domain', 'event-store', 'read-models', 'subscriptions', 'commands'],
+    areas: ['kernel', 'domain', 'event-store', 'read-models', 'subscriptions', 'commands'],
     packages: [transparencyLog, 'pino'],
   },
   'audit/proofs': { areas: ['domain', 'event-store', 'audit/integrity'], packages: [transparencyLog] },
