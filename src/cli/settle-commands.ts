@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
-import type { CompleteRequest, TransferResult } from '../commands/transfer/transfers.js'
+import type { CompleteRequest, TransferResult } from '../commands/transfer/transfer-requests.js'
 import { formatTwoDecimals } from '../domain/money.js'
 import type { TransferEvent } from '../domain/transfer/transfer-events.js'
 import type { CommandStores } from './cli-stores.js'

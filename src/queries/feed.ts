@@ -53,7 +53,7 @@ export async function listFeed(
     .find(feedAfter(merchantId, from), { sort: feedOrder, limit })) as readonly TransferEventDocument[]
   const ids = [...new Set(entries.map(({ trackingId }) => trackingId))]
   const histories = new Map(
-    await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'leave out')] as const)),
+    await Promise.all(ids.map(async (id) => [id, await transfers.history(id, 'omit')] as const)),
   )
   const items: FeedItem[] = []
   let next: string | undefined
@@ -74,7 +74,7 @@ async function positionOf({ readModels, transfers }: Sources, merchantId: string
   const { trackingId, revision } = event
   const entry = await readModels.collection(collections.transferEvents).findOne({ _id: feedId(merchantId, position) })
   if (entry?.trackingId === trackingId && entry.revision === revision) return position
-  const history = await transfers.history(trackingId, 'leave out')
+  const history = await transfers.history(trackingId, 'omit')
   const recorded = history.find((each) => each.revision === revision)
   return recorded?.event.data.merchantId === merchantId ? recorded.position : undefined
 }

@@ -91,7 +91,7 @@ t.test('claims and releases trigger no callback', async (t) => {
   world.start()
   const request = { merchantId, referenceId: randomUUID(), amountMinor: 100_00n, userId: 'u', name: 'N', username: 'n' }
   const account = { paymentMethod: 1, told: false, accountNumber: 'TR330006100519786457841326', identityNumber: null }
-  const created = await world.transfers.createWithdrawal({ ...request, ...account }, context)
+  const created = await world.transfers.create({ ...request, ...account }, context)
   if (!created.accepted) throw new Error('refused')
   const { trackingId } = created.transfer
   await world.transfers.claim(trackingId, context)

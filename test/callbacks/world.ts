@@ -185,7 +185,7 @@ export async function openWorld(t: Teardown, options: WorldOptions = {}): Promis
       return issued
     },
     async deposit(merchantId, amountMinor = 100_00n) {
-      const result = await transfers.createDeposit(
+      const result = await transfers.create(
         {
           merchantId,
           referenceId: randomUUID(),

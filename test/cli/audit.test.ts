@@ -31,7 +31,7 @@ const transfers = new TransferCommands(store, clock, async () => merchantSetting
 async function deposit(referenceId: string): Promise<string> {
   const customer = { userId: 'u', name: 'Ada', username: 'ada', paymentMethod: 1, told: false, amountMinor: 100_50n }
   const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, ...customer } as const
-  const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
+  const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
   if (!created.accepted) throw new Error(created.refusal.rule)
   return created.transfer.trackingId
 }

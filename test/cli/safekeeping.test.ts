@@ -45,7 +45,7 @@ async function world(t: Test, environment: Environment) {
       expiryMinutes: 30,
       ...customer,
     } as const
-    const created = await transfers.createDeposit(request, { ...context, actor: `merchant:${merchantId}` })
+    const created = await transfers.create(request, { ...context, actor: `merchant:${merchantId}` })
     if (!created.accepted) throw new Error(created.refusal.rule)
     return created.transfer.trackingId
   }

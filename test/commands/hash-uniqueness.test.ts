@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { skipEvent } from '../../src/commands/skip-events.js'
 import { hashIdOf, referenceIdsIn } from '../../src/commands/transfer/hash-uniqueness.js'
-import { TransferCommands, type TransferResult } from '../../src/commands/transfer/transfers.js'
+import type { TransferResult } from '../../src/commands/transfer/transfer-requests.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import { formatShortest, formatTwoDecimals, parseAmount } from '../../src/domain/money.js'
 import type { TransferKind } from '../../src/domain/transfer/transfer-events.js'
 import { openEmbeddedEventStore } from '../../src/event-store/embedded.js'
@@ -77,9 +78,9 @@ function withdrawalOf(merchantId: string, wanted: Create) {
 function newMerchant(store: EventStore, merchantId: string = randomUUID()) {
   const commands = commandsOn(store)
   const create = (wanted: Create): Promise<TransferResult> => {
-    if (wanted.kind === 'withdrawal') return commands.createWithdrawal(withdrawalOf(merchantId, wanted), context)
+    if (wanted.kind === 'withdrawal') return commands.create(withdrawalOf(merchantId, wanted), context)
     const request = { ...requestOf(merchantId, wanted), channel: 'native', expiryMinutes: 30 } as const
-    return commands.createDeposit(request, context)
+    return commands.create(request, context)
   }
   return { merchantId, create }
 }
@@ -269,7 +270,7 @@ for (const engine of ['embedded', 'EventStoreDB'] as const) {
       t.match(await create(wanted), isNew)
       const findRepeated = (secret: string, amountText: string) => {
         const unproven = { hashCode: hashCode(secret, amountText, 'r'), amountText }
-        return commandsOn(store).findRepeatedWithdrawal(withdrawalOf(merchantId, wanted), unproven)
+        return commandsOn(store).findRepeated(withdrawalOf(merchantId, wanted), unproven)
       }
       t.match(await findRepeated('sk_one', '100.00'), { referenceId: 'r' })
       t.equal(await findRepeated('sk_two', '100.00'), undefined)

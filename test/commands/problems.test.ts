@@ -31,7 +31,7 @@ function commandsOn(store: EventStore): TransferCommands {
 async function deposit(transfers: TransferCommands, referenceId: string = randomUUID()) {
   const customer = { userId: 'u', name: 'Ada', username: 'a', paymentMethod: 1, amountMinor: 10_000n }
   const request = { merchantId, referenceId, told: false, channel: 'native', expiryMinutes: 30, ...customer } as const
-  const result = await transfers.createDeposit(request, context)
+  const result = await transfers.create(request, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }

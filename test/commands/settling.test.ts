@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { TransferCommands, type TransferResult, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
+import type { TransferResult, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import type { Change } from '../../src/kernel/rules.js'
 import { addMs, minuteMs } from '../../src/kernel/time.js'
@@ -26,7 +27,7 @@ const underClaim = true
 async function withWithdrawal(t: Test) {
   const store = await openTestStore(t)
   const commands = commandsOn(store)
-  await commands.createWithdrawal(withdrawal, context)
+  await commands.create(withdrawal, context)
   return { store, commands }
 }
 

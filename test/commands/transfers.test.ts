@@ -1,6 +1,7 @@
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
-import { type DepositRequest, TransferCommands, type WithdrawalRequest } from '../../src/commands/transfer/transfers.js'
+import type { DepositRequest, WithdrawalRequest } from '../../src/commands/transfer/transfer-requests.js'
+import { TransferCommands } from '../../src/commands/transfer/transfers.js'
 import type { EventStore } from '../../src/event-store/event-store.js'
 import { hashCode } from '../../src/security/hash-code.js'
 import { merchantId, settings } from '../domain/merchant-samples.js'
@@ -43,7 +44,7 @@ t.test('a tracking id derives from merchant, kind and referenceId: it must never
 
 t.test('a created deposit is found at once, expires in time, and says who created it', async (t) => {
   const store = await openTestStore(t)
-  const created = await commands(store).createDeposit(deposit, { ...context, actor: `merchant:${merchantId}` })
+  const created = await commands(store).create(deposit, { ...context, actor: `merchant:${merchantId}` })
   t.match(created, { accepted: true, changed: true, transfer: { trackingId, expiresAt: '2026-03-01T10:30:00.000Z' } })
   const found = await commands(store).find(trackingId)
   t.equal(found?.revision, 0)
@@ -55,7 +56,7 @@ t.test('a created deposit is found at once, expires in time, and says who create
 t.test('100 parallel creates with one referenceId: one event, one answer', async (t) => {
   const store = await openTestStore(t)
   const withHash = { ...deposit, ...hashed('100', deposit.referenceId) }
-  const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).createDeposit(withHash, context)))
+  const answers = await Promise.all(Array.from({ length: 100 }, () => commands(store).create(withHash, context)))
   t.equal(answers.filter((answer) => answer.accepted && answer.changed).length, 1)
   t.ok(answers.every((answer) => answer.accepted && answer.transfer.trackingId === trackingId))
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
@@ -63,10 +64,10 @@ t.test('100 parallel creates with one referenceId: one event, one answer', async
 
 t.test('the same create later is the first answer again, with no event; a changed body is a conflict', async (t) => {
   const store = await openTestStore(t)
-  const first = await commands(store).createDeposit(deposit, context)
-  const again = await commands(store, {}, () => '2026-03-09T10:00:00.000Z').createDeposit(deposit, context)
+  const first = await commands(store).create(deposit, context)
+  const again = await commands(store, {}, () => '2026-03-09T10:00:00.000Z').create(deposit, context)
   t.strictSame(again, { ...first, changed: false })
-  const changed = await commands(store).createDeposit({ ...deposit, amountMinor: 10_001n }, context)
+  const changed = await commands(store).create({ ...deposit, amountMinor: 10_001n }, context)
   t.match(changed, { accepted: false, refusal: { reason: 'conflict' } })
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
 })
@@ -76,8 +77,8 @@ t.test('two merchants may share a referenceId and a hash', async (t) => {
   const hash = hashed('100', deposit.referenceId)
   const other = '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12'
   const answers = [
-    await commands(store).createDeposit({ ...deposit, ...hash }, context),
-    await commands(store).createDeposit({ ...deposit, ...hash, merchantId: other }, context),
+    await commands(store).create({ ...deposit, ...hash }, context),
+    await commands(store).create({ ...deposit, ...hash, merchantId: other }, context),
   ]
   t.ok(answers.every((answer) => answer.accepted && answer.changed))
   t.equal(new Set(answers.map((answer) => answer.accepted && answer.transfer.trackingId)).size, 2)
@@ -88,32 +89,26 @@ t.test('one hash for another amount and referenceId is refused, and no transfer 
   // md5 over text without a delimiter: "1" + "23" is "12" + "3".
   const [first, second] = [hashed('1', '23'), hashed('12', '3')]
   t.equal(first.hash.hashCode, second.hash.hashCode)
-  const one = await commands(store).createDeposit(
-    { ...deposit, referenceId: '23', amountMinor: 100n, ...first },
-    context,
-  )
+  const one = await commands(store).create({ ...deposit, referenceId: '23', amountMinor: 100n, ...first }, context)
   t.match(one, { accepted: true, changed: true })
   const forged = { ...deposit, referenceId: '3', amountMinor: 1_200n, ...second }
   for (const { hash } of [second, { hash: { ...second.hash, hashCode: second.hash.hashCode.toLowerCase() } }]) {
-    const two = await commands(store).createDeposit({ ...forged, hash }, context)
+    const two = await commands(store).create({ ...forged, hash }, context)
     t.match(two, { accepted: false, refusal: { rule: 'hash-reused' } })
   }
   t.strictSame(await logged(store, 'transfer-'), ['DepositCreated'])
-  t.match(
-    await commands(store).createDeposit({ ...deposit, referenceId: '23', amountMinor: 100n, ...first }, context),
-    {
-      accepted: true,
-      changed: false,
-    },
-  )
+  t.match(await commands(store).create({ ...deposit, referenceId: '23', amountMinor: 100n, ...first }, context), {
+    accepted: true,
+    changed: false,
+  })
 })
 
 t.test(
   'the same request with its amount written otherwise has another hash, and is a repeat all the same',
   async (t) => {
     const store = await openTestStore(t)
-    await commands(store).createDeposit({ ...deposit, ...hashed('100', deposit.referenceId) }, context)
-    const again = await commands(store).createDeposit({ ...deposit, ...hashed('100.00', deposit.referenceId) }, context)
+    await commands(store).create({ ...deposit, ...hashed('100', deposit.referenceId) }, context)
+    const again = await commands(store).create({ ...deposit, ...hashed('100.00', deposit.referenceId) }, context)
     t.match(again, { accepted: true, changed: false })
   },
 )
@@ -122,7 +117,7 @@ t.test(
   '50 parallel completions, cancellations and failures: exactly one terminal event, and honest answers',
   async (t) => {
     const store = await openTestStore(t)
-    await commands(store).createDeposit(deposit, context)
+    await commands(store).create(deposit, context)
     const ways = [
       () => commands(store).complete(trackingId, {}, context),
       () => commands(store).changeStatus(trackingId, 'Cancel', null, context),
@@ -142,7 +137,7 @@ t.test(
 t.test('the amount mismatch is judged by the settings of the merchant', async (t) => {
   const store = await openTestStore(t)
   const judged = async (referenceId: string, changes: object) => {
-    await commands(store).createDeposit({ ...deposit, referenceId }, context)
+    await commands(store).create({ ...deposit, referenceId }, context)
     const id = trackingIdOf(merchantId, 'deposit', referenceId)
     return commands(store, changes).complete(id, { transactionAmountMinor: 9_950n, receiptUrl: 'r' }, context)
   }
@@ -155,7 +150,7 @@ t.test('the amount mismatch is judged by the settings of the merchant', async (t
 
 t.test('a completion is decided at the revision read after the settings, not before them', async (t) => {
   const store = await openTestStore(t)
-  await commands(store).createDeposit(deposit, context)
+  await commands(store).create(deposit, context)
   const slow = new TransferCommands(
     store,
     () => at,
@@ -175,7 +170,7 @@ t.test('a change of what is not there is refused, and a merchant without setting
   t.match(await commands(store).changeStatus(trackingId, 'Cancel', null, context), refused)
   t.match(await commands(store).expire(trackingId, context), refused)
   t.equal(await commands(store).find(trackingId), undefined)
-  await commands(store).createDeposit(deposit, context)
+  await commands(store).create(deposit, context)
   const without = new TransferCommands(
     store,
     () => at,
@@ -186,12 +181,12 @@ t.test('a change of what is not there is refused, and a merchant without setting
 
 t.test('money of no or negative amount is never booked, whoever forgot to check', async (t) => {
   const store = await openTestStore(t)
-  await commands(store).createDeposit(deposit, context)
+  await commands(store).create(deposit, context)
   for (const transactionAmountMinor of [0n, -1n, 10n ** 15n]) {
     const request = { transactionAmountMinor, confirmedAmountMinor: transactionAmountMinor }
     await t.rejects(commands(store).complete(trackingId, request, context), { name: 'EventFormatError' })
   }
-  await t.rejects(commands(store).createWithdrawal({ ...withdrawal, amountMinor: 0n }, context), {
+  await t.rejects(commands(store).create({ ...withdrawal, amountMinor: 0n }, context), {
     name: 'EventFormatError',
   })
   await commands(store).changeStatus(trackingId, 'Cancel', null, context)
@@ -206,7 +201,7 @@ t.test('money of no or negative amount is never booked, whoever forgot to check'
 
 t.test('of many who return the same money at once, one does; nobody returns money of what is not there', async (t) => {
   const store = await openTestStore(t)
-  await commands(store).createDeposit(deposit, context)
+  await commands(store).create(deposit, context)
   await commands(store).changeStatus(trackingId, 'Cancel', null, context)
   await commands(store).receiveFunds(trackingId, 1, { receivedAmountMinor: 9_500n, receiptUrl: null }, context)
   const returns = Array.from({ length: 20 }, (_, n) => {
@@ -230,7 +225,7 @@ t.test('a deposit expires by the clock, once', async (t) => {
   const store = await openTestStore(t)
   const { clock, set } = settableClock(at)
   const timed = commands(store, {}, clock)
-  await timed.createDeposit(deposit, context)
+  await timed.create(deposit, context)
   t.match(await timed.expire(trackingId, context), { accepted: true, changed: false })
   set('2026-03-01T10:30:00.000Z')
   const answers = await Promise.all(Array.from({ length: 10 }, () => timed.expire(trackingId, context)))

@@ -33,7 +33,7 @@ t.test(
     const create = async (userId: string, referenceId: string) => {
       const customer = { userId, name: `name of ${userId}`, username: userId, paymentMethod: 1, told: false }
       const request = { merchantId, referenceId, channel: 'hosted', expiryMinutes: 30, amountMinor: 100n } as const
-      const created = await transfers.createDeposit({ ...request, ...customer }, context)
+      const created = await transfers.create({ ...request, ...customer }, context)
       if (!created.accepted) throw new Error(created.refusal.rule)
       const { trackingId } = created.transfer
       await transfers.changeStatus(trackingId, 'Cancel', null, context)

@@ -95,7 +95,7 @@ async function deposit({ transfers }: World, merchantId: string): Promise<string
     username: 'a',
   }
   const more = { paymentMethod: 1, told: true, channel: 'hosted', expiryMinutes: 30 } as const
-  const result = await transfers.createDeposit({ ...request, ...more }, context)
+  const result = await transfers.create({ ...request, ...more }, context)
   if (!result.accepted) throw new Error(result.refusal.rule)
   return result.transfer.trackingId
 }

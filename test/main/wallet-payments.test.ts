@@ -32,7 +32,7 @@ t.test('the fourth code at once to one account waits, through whichever merchant
   const merchants = [(await service.merchant()).id, (await service.merchant()).id]
   const logIn = async (n: number, email: string, password: string) => {
     const merchantId = merchants[n % 2]!
-    const created = await transfers.createDeposit(
+    const created = await transfers.create(
       {
         ...{ merchantId, referenceId: randomUUID(), amountMinor: 1n, userId: '8412', name: 'Ada', username: 'ada' },
         ...{ paymentMethod: 1, told: false, channel: 'native', expiryMinutes: 30 },

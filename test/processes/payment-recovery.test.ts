@@ -21,7 +21,7 @@ async function scene(t: Test) {
 
   /** A deposit whose customer has only to be charged. */
   const verifiedDeposit = async () => {
-    const created = await transfers.createDeposit(
+    const created = await transfers.create(
       {
         ...{
           merchantId,

@@ -48,7 +48,7 @@ export class IntegrityCommands {
 
   /** Undefined when payouts were never resumed. */
   async lastResumed(): Promise<Resumed | undefined> {
-    const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'leave out')
+    const history = await readHistory<IntegrityEvent>(this.store, integrityStream, 'omit')
     const last = history.findLast(({ event }) => event.type === 'PayoutsResumed')
     if (last?.event.type !== 'PayoutsResumed') return undefined
     return { at: last.event.data.at, by: last.metadata.actor, reason: last.event.data.reason }

@@ -3,24 +3,13 @@ import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { openCollection, paymentDecider } from '../../domain/payment/payment.js'
 import { integrityStream, paymentStream, transferStream } from '../../domain/streams.js'
 import type { Transfer, TransferState } from '../../domain/transfer/transfer.js'
-import type {
-  Approve,
-  ChangeStatus,
-  Complete,
-  CreateDeposit,
-  CreateWithdrawal,
-  MismatchPolicy,
-  ReceiveFunds,
-  ReturnFunds,
-  Settler,
-  TransferCommand,
-} from '../../domain/transfer/transfer-commands.js'
+import type { ChangeStatus, MismatchPolicy, Settler, TransferCommand } from '../../domain/transfer/transfer-commands.js'
 import { transferDecider } from '../../domain/transfer/transfer-decider.js'
 import type { TransferEvent } from '../../domain/transfer/transfer-events.js'
 import type { EventStore } from '../../event-store/event-store.js'
 import { whyUnreadable } from '../../event-store/read-event.js'
 import type { Clock } from '../../kernel/clock.js'
-import { type Refused, refuse } from '../../kernel/decision.js'
+import { refuse } from '../../kernel/decision.js'
 import { addMs, minuteMs } from '../../kernel/time.js'
 import {
   type CommandContext,
@@ -30,111 +19,62 @@ import {
   loadStream,
 } from '../handle-command.js'
 import { derivedEventId, trackingIdOf } from '../ids.js'
-import { type HistoryEntry, readHistory } from '../stream-history.js'
+import { type HistoryEntry, readHistory, type Unreadable } from '../stream-history.js'
 import { type CreateCommand, createWithUniqueHash, type RequestHash, wasCreatedWithHash } from './hash-uniqueness.js'
-
-interface WithHash {
-  /** The verified hashCode; omitted if the request has none. */
-  readonly hash?: RequestHash | undefined
-}
-
-export type DepositRequest = Omit<CreateDeposit, 'type' | 'trackingId' | 'at' | 'expiresAt'> &
-  WithHash & { readonly expiryMinutes: number }
-export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | 'at'> & WithHash
-/** What both have. */
-export type TransferRequest = Omit<WithdrawalRequest, 'accountNumber' | 'identityNumber'>
-
-export interface CompleteRequest {
-  readonly transactionAmountMinor?: bigint
-  /** The same amount once more, where it is unlikely. */
-  readonly confirmedAmountMinor?: bigint
-  readonly receiptUrl?: string
-  readonly message?: string
-  /** Why another amount than was received. */
-  readonly reason?: string
-}
-
-/** How somebody acts who has looked at a transfer before. */
-export interface Acting {
-  /** Of the last event that they saw: where anything has happened since, nothing is done. */
-  readonly revision?: number
-  /** Settles a withdrawal under a claim of their own only. */
-  readonly underClaim?: boolean
-}
-
-export type TransferResult =
-  | {
-      readonly accepted: true
-      readonly transfer: Transfer
-      readonly changed: boolean
-      /** Of the last event when this was decided, or of the last one it led to. */
-      readonly revision: number
-    }
-  | Refused
-
-interface Found {
-  readonly transfer: Transfer
-  /** Of its last event. */
-  readonly revision: number
-}
+import type { Acting, CompleteRequest, CreateRequest, FoundTransfer, TransferResult } from './transfer-requests.js'
 
 export const defaultCompletionGuardFactor = 10
-/** How many of the latest changes a refusal for a stale revision shows. */
+/** A rejection because of a stale revision shows at most this many of the latest changes. */
 const maxShownChanges = 5
 
-/** All that is done to transfers. Every method may throw StoreUnavailableError or TooMuchContentionError. */
+/** Runs every command on transfers. Each method may throw StoreUnavailableError, TooMuchContentionError or UnreadableEventError. */
 export class TransferCommands {
   constructor(
     private readonly store: EventStore,
     private readonly clock: Clock,
     private readonly settingsOf: (merchantId: string) => Promise<MerchantSettings | undefined>,
-    /** How many times the requested amount, or which fraction, a completion must confirm. */
+    /** A completion must be confirmed if its amount is this many times, or this fraction of, the requested amount. */
     private readonly completionGuardFactor = defaultCompletionGuardFactor,
   ) {}
 
-  createDeposit(request: DepositRequest, context: CommandContext): Promise<TransferResult> {
-    return this.#create(this.#depositCommand(request), request, context)
-  }
-
-  createWithdrawal(request: WithdrawalRequest, context: CommandContext): Promise<TransferResult> {
-    return this.#create(this.#withdrawalCommand(request), request, context)
+  /** Creates a transfer, or returns the one that the same request created earlier. */
+  async create(request: CreateRequest, context: CommandContext): Promise<TransferResult> {
+    return toResult(await createWithUniqueHash(this.store, this.#createCommand(request), request.hash, context))
   }
 
   /**
-   * Returns the deposit that the same request created earlier, even if today's settings would reject it, or `undefined` if none exists.
-   * Appends nothing. `unproven` is a hashCode that matches no valid secret: it must be the one that the deposit was created with.
+   * Returns the transfer that the same request created earlier, even if today's settings would reject it, or `undefined` if none exists.
+   * Appends nothing. `unproven` is a hashCode that matches no valid secret: it must be the one that the transfer was created with.
    */
-  findRepeatedDeposit(request: DepositRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
-    return this.#findRepeated(this.#depositCommand(request), unproven)
+  async findRepeated(request: CreateRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
+    const command = this.#createCommand(request)
+    const { transfer } = (await this.find(command.trackingId)) ?? {}
+    if (!transfer || !transferDecider.decide(command, transfer).accepted) return undefined
+    const isProven = !unproven || (await wasCreatedWithHash(this.store, transfer, unproven.hashCode))
+    return isProven ? transfer : undefined
   }
 
-  /** Does the same as {@link findRepeatedDeposit} for a withdrawal. */
-  findRepeatedWithdrawal(request: WithdrawalRequest, unproven?: RequestHash): Promise<Transfer | undefined> {
-    return this.#findRepeated(this.#withdrawalCommand(request), unproven)
-  }
-
-  /** Undefined when there is none. From the log, so never behind. */
-  async find(trackingId: string): Promise<Found | undefined> {
+  /** Returns the current transfer from the log, or `undefined` if it does not exist. */
+  async find(trackingId: string): Promise<FoundTransfer | undefined> {
     const { state, revision } = await loadStream(this.store, transferDecider, transferStream(trackingId))
     return state.kind === 'none' || revision === 'no_stream' ? undefined : { transfer: state, revision }
   }
 
-  /** All that happened to it, oldest first; empty when there is none. */
-  history(
-    trackingId: string,
-    unreadable: 'throw' | 'leave out' = 'throw',
-  ): Promise<readonly HistoryEntry<TransferEvent>[]> {
+  /** Returns every event of the transfer, oldest first. */
+  history(trackingId: string, unreadable?: Unreadable): Promise<readonly HistoryEntry<TransferEvent>[]> {
     return readHistory(this.store, transferStream(trackingId), unreadable)
   }
 
-  /** Whether an event is there that cannot be read, and that no one has decided to skip. @throws StoreUnavailableError */
+  /** Returns whether the event exists, is unreadable, and is not skipped. */
   async isUnreadable(trackingId: string, revision: number): Promise<boolean> {
     const [recorded] = await this.store.readStream(transferStream(trackingId), { fromRevision: revision, maxCount: 1 })
     if (recorded?.revision !== revision || recorded.isSkipped) return false
     return whyUnreadable(recorded) !== undefined
   }
 
-  /** Since the log did not verify and until a person says otherwise. From the log, so true on every node at once. */
+  /**
+   * Returns whether payouts are stopped because the log did not verify. Reads the log, so every node knows it immediately.
+   */
   async arePayoutsStopped(): Promise<boolean> {
     const { state } = await loadStream(this.store, integrityDecider, integrityStream)
     return state.stoppedSince !== null
@@ -147,14 +87,18 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const { receiptUrl = null, message = null, reason = null, ...amounts } = request
-    const named = { ...amounts, type: 'Complete', receiptUrl, message, reason } as const
-    const rules = { guardFactor: this.completionGuardFactor, payoutsStopped: await this.arePayoutsStopped() }
-    const commandFor = (settings: MerchantSettings): Complete => {
-      const { approvalAboveMinor } = settings
-      const settler = this.#settler(context, acting)
-      return { ...named, ...settler, ...rules, mismatchPolicy: mismatchPolicyOf(settings), approvalAboveMinor }
-    }
-    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['complete', request]))
+    const payoutsStopped = await this.arePayoutsStopped()
+    return this.#withSettings(
+      trackingId,
+      context,
+      once(trackingId, acting, context, 'complete', request),
+      (settings) => ({
+        ...{ type: 'Complete', ...amounts, receiptUrl, message, reason, ...this.#settler(context, acting) },
+        ...{ guardFactor: this.completionGuardFactor, payoutsStopped },
+        mismatchPolicy: mismatchPolicyOf(settings),
+        approvalAboveMinor: settings.approvalAboveMinor,
+      }),
+    )
   }
 
   changeStatus(
@@ -165,22 +109,22 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const command = { type, message, ...this.#settler(context, acting) }
-    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, [type, message]))
+    return this.#execute(trackingId, command, context, once(trackingId, acting, context, type, message))
   }
 
-  /** Withdrawals only: for a quarter of an hour nobody else may settle it. */
+  /** Reserves a withdrawal for the actor for 15 minutes: no other user can settle it. */
   async claim(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
     const payoutsStopped = await this.arePayoutsStopped()
     const command = { type: 'Claim', by: context.actor, payoutsStopped, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['claim']))
+    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'claim'))
   }
 
   release(trackingId: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
     const command = { type: 'Release', by: context.actor, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['release']))
+    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'release'))
   }
 
-  /** Withdrawals above the merchant's threshold only; of `amountMinor` to its account, or of the requested amount. */
+  /** Approves a withdrawal above the merchant's threshold, for `amountMinor` or else for the requested amount. */
   async approve(
     trackingId: string,
     request: { readonly amountMinor?: bigint },
@@ -188,15 +132,15 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const payoutsStopped = await this.arePayoutsStopped()
-    const commandFor = ({ approvalAboveMinor }: MerchantSettings): Approve => {
+    const options = once(trackingId, acting, context, 'approve', request)
+    return this.#withSettings(trackingId, context, options, ({ approvalAboveMinor }) => {
       return { ...request, type: 'Approve', by: context.actor, approvalAboveMinor, payoutsStopped, at: this.clock() }
-    }
-    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['approve', request]))
+    })
   }
 
   /**
-   * Money of a deposit's `collection` (from 1) was taken: counted once, however often it is told. Completes a Pending deposit
-   * (or has a person look at it); on any other the money is recorded and needs attention.
+   * Records the money of a deposit's `collection` (from 1) once, regardless of how often it is reported. The money completes a Pending
+   * deposit or sends it to ManualControl. For any other deposit it needs attention.
    */
   receiveFunds(
     trackingId: string,
@@ -205,28 +149,27 @@ export class TransferCommands {
     context: CommandContext,
   ): Promise<TransferResult> {
     const onceId = derivedEventId(trackingId, `collection ${collection}`)
-    const commandFor = (settings: MerchantSettings): ReceiveFunds => {
+    return this.#withSettings(trackingId, context, { onceId }, (settings) => {
       const { manualControlAboveMinor } = settings
       const mismatchPolicy = mismatchPolicyOf(settings)
       return { type: 'ReceiveFunds', ...received, mismatchPolicy, manualControlAboveMinor, at: this.clock() }
-    }
-    return this.#judged(trackingId, context, commandFor, { onceId })
+    })
   }
 
-  /** Money of a deposit was given back: recorded once for each receipt. */
+  /** Records money of a deposit that was returned, once for each receipt. */
   returnFunds(
     trackingId: string,
     returned: { readonly amountMinor: bigint; readonly receiptUrl: string },
     context: CommandContext,
     acting: Acting = {},
   ): Promise<TransferResult> {
-    const commandFor = ({ mismatchToleranceMinor: toleranceMinor }: MerchantSettings): ReturnFunds => {
+    const options = once(trackingId, acting, context, 'return', returned)
+    return this.#withSettings(trackingId, context, options, ({ mismatchToleranceMinor: toleranceMinor }) => {
       return { type: 'ReturnFunds', ...returned, toleranceMinor, at: this.clock() }
-    }
-    return this.#judged(trackingId, context, commandFor, seen(trackingId, acting, context, ['return', returned]))
+    })
   }
 
-  /** Nothing more has to be done about a deposit's money, which ends its need for attention. */
+  /** Ends a deposit's need for attention, because nothing more has to be done about its money. */
   resolveAttention(
     trackingId: string,
     reason: string,
@@ -234,23 +177,23 @@ export class TransferCommands {
     acting: Acting = {},
   ): Promise<TransferResult> {
     const command = { type: 'ResolveAttention', reason, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['resolve', reason]))
+    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'resolve', reason))
   }
 
-  /** Puts a cancelled or failed deposit into ManualControl. */
+  /** Moves a cancelled or failed deposit to ManualControl. */
   reopen(trackingId: string, reason: string, context: CommandContext, acting: Acting = {}): Promise<TransferResult> {
     const command = { type: 'Reopen', reason, at: this.clock() } as const
-    return this.#execute(trackingId, command, context, seen(trackingId, acting, context, ['reopen', reason]))
+    return this.#execute(trackingId, command, context, once(trackingId, acting, context, 'reopen', reason))
   }
 
-  /** Follows from the erasure of its customer, whatever its status; nothing changes at a repeat. */
+  /** Records the erasure of the customer, regardless of the status. A repeat changes nothing. */
   erasePersonalData(trackingId: string, context: CommandContext): Promise<TransferResult> {
-    // By its id and not by the state: once the key is destroyed the state says nothing of the customer before the event does.
+    // The id detects the repeat. The state cannot: once the key is destroyed, it is erased even without the event.
     const onceId = derivedEventId(trackingId, 'erasure')
     return this.#execute(trackingId, { type: 'ErasePersonalData', at: this.clock() }, context, { onceId })
   }
 
-  /** Cancels the deposit if its time is over and no money is being taken for it; otherwise nothing changes. */
+  /** Cancels the deposit if it has expired and no collection of its money is in progress. */
   async expire(trackingId: string, context: CommandContext): Promise<TransferResult> {
     const payment = await loadStream(this.store, paymentDecider, paymentStream(trackingId))
     if (openCollection(payment.state)) {
@@ -260,39 +203,40 @@ export class TransferCommands {
     return this.#execute(trackingId, { type: 'Expire', at: this.clock() }, context)
   }
 
-  #depositCommand({ hash: _, expiryMinutes, ...request }: DepositRequest): CreateDeposit {
+  #createCommand({ hash: _, ...request }: CreateRequest): CreateCommand {
     const at = this.clock()
+    const { merchantId, referenceId } = request
+    if (!('channel' in request)) {
+      return {
+        type: 'CreateWithdrawal',
+        trackingId: trackingIdOf(merchantId, 'withdrawal', referenceId),
+        at,
+        ...request,
+      }
+    }
+    const { expiryMinutes, ...deposit } = request
     const expiresAt = addMs(at, expiryMinutes * minuteMs)
-    const trackingId = trackingIdOf(request.merchantId, 'deposit', request.referenceId)
-    return { type: 'CreateDeposit', trackingId, at, expiresAt, ...request }
+    return {
+      type: 'CreateDeposit',
+      trackingId: trackingIdOf(merchantId, 'deposit', referenceId),
+      at,
+      expiresAt,
+      ...deposit,
+    }
   }
 
-  #withdrawalCommand({ hash: _, ...request }: WithdrawalRequest): CreateWithdrawal {
-    const trackingId = trackingIdOf(request.merchantId, 'withdrawal', request.referenceId)
-    return { type: 'CreateWithdrawal', trackingId, at: this.clock(), ...request }
-  }
-
-  async #create(command: CreateCommand, { hash }: WithHash, context: CommandContext): Promise<TransferResult> {
-    return toResult(await createWithUniqueHash(this.store, command, hash, context))
-  }
-
-  async #findRepeated(command: CreateCommand, unproven?: RequestHash): Promise<Transfer | undefined> {
-    const { transfer } = (await this.find(command.trackingId)) ?? {}
-    if (!transfer || !transferDecider.decide(command, transfer).accepted) return undefined
-    const isProven = !unproven || (await wasCreatedWithHash(this.store, transfer, unproven.hashCode))
-    return isProven ? transfer : undefined
-  }
-
-  /** A command that depends on the settings of the transfer's merchant: the transfer is read once for both. */
-  async #judged(
+  /** Executes a command that depends on the settings of the transfer's merchant, and reads the transfer once for both. */
+  async #withSettings(
     trackingId: string,
     context: CommandContext,
+    options: ActionOptions,
     commandFor: (settings: MerchantSettings) => TransferCommand,
-    options: Seen = {},
   ): Promise<TransferResult> {
     const loaded = await loadStream(this.store, transferDecider, transferStream(trackingId), options)
     if (loaded.state.kind === 'none') return refuse('not-found', 'unknown-transfer')
-    const settings = await this.#settings(loaded.state.merchantId)
+    const { merchantId } = loaded.state
+    const settings = await this.settingsOf(merchantId)
+    if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
     return this.#execute(trackingId, commandFor(settings), context, { loaded, ...options })
   }
 
@@ -316,26 +260,20 @@ export class TransferCommands {
   #settler({ actor }: CommandContext, { underClaim = false }: Acting): Settler {
     return { by: actor, underClaim, at: this.clock() }
   }
-
-  async #settings(merchantId: string): Promise<MerchantSettings> {
-    const settings = await this.settingsOf(merchantId)
-    if (!settings) throw new Error(`transfer of an unknown merchant ${merchantId}`)
-    return settings
-  }
 }
 
-type Seen = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
+type ActionOptions = Pick<HandleOptions<TransferState>, 'onceId' | 'seenRevision'>
 
 /**
- * What somebody does about a transfer as they saw it. The same done by the same on the same revision is one action, however often its
- * request arrives: who lost the answer asks again, and is told of no stranger.
+ * Makes the same action of the same user on the same revision happen once, however often its request arrives. A user who repeats a
+ * request because its response was lost is not told that the transfer has changed.
  */
-function seen(
+function once(
   trackingId: string,
   { revision }: Acting,
   { actor }: CommandContext,
-  action: readonly [name: string, ...words: unknown[]],
-): Seen {
+  ...action: readonly [name: string, ...details: unknown[]]
+): ActionOptions {
   if (revision === undefined) return {}
   const purpose = JSON.stringify([actor, revision, ...action], (_, value) =>
     typeof value === 'bigint' ? value.toString() : value,
@@ -348,9 +286,8 @@ function mismatchPolicyOf(settings: MerchantSettings): MismatchPolicy {
 }
 
 function toResult(result: CommandResult<TransferState, TransferEvent>): TransferResult {
-  const { state } = result
   if (!result.accepted) return result
-  const { revision, events } = result
+  const { state, revision, events } = result
   if (state.kind === 'none' || revision === 'no_stream') throw new Error('an accepted command left no transfer')
   return { accepted: true, transfer: state, changed: events.length > 0, revision }
 }

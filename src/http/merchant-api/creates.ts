@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { SecretKeyUse } from '../../commands/merchant/secret-key-use.js'
 import type { RequestHash } from '../../commands/transfer/hash-uniqueness.js'
-import type { TransferCommands, TransferRequest, TransferResult } from '../../commands/transfer/transfers.js'
+import type { CreateRequest, TransferResult } from '../../commands/transfer/transfer-requests.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { Currency } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
 import { toJsonNumber } from '../../domain/money.js'
@@ -82,20 +83,9 @@ export class Creates {
     await this.#noteSecretKey(request, merchant, amount)
     const refused = this.#refusal(request, merchant, amount, channel, hash)
     const unproven = hash?.proven === false ? hash : undefined
-    const common = requestOf(body, merchant, amount, hash)
-    let transfer: Transfer | undefined
-    if (channel === 'withdrawal') {
-      const { accountNumber, identityNumber = null } = body as Withdrawal
-      const withdrawal = { ...common, accountNumber, identityNumber }
-      transfer = refused
-        ? await transfers.findRepeatedWithdrawal(withdrawal, unproven)
-        : this.#accepted(await transfers.createWithdrawal(withdrawal, contextOf(request)), channel)
-    } else {
-      const deposit = { ...common, channel, expiryMinutes: merchant.settings.depositExpiryMinutes }
-      transfer = refused
-        ? await transfers.findRepeatedDeposit(deposit, unproven)
-        : this.#accepted(await transfers.createDeposit(deposit, contextOf(request)), channel)
-    }
+    const create = requestOf(body, merchant, amount, hash, channel)
+    if (!refused) return this.#accepted(await transfers.create(create, contextOf(request)), channel)
+    const transfer = await transfers.findRepeated(create, unproven)
     if (!transfer) throw refused
     return transfer
   }
@@ -151,9 +141,8 @@ export class Creates {
     const hash = { hashCode: body.hashCode, amountText: amount.amountText }
     const found = await Promise.all(
       candidates.map(async (merchant) => {
-        const expiryMinutes = merchant.settings.depositExpiryMinutes
-        const deposit = { ...requestOf(body, merchant, amount, hash), channel: 'hosted' as const, expiryMinutes }
-        return (await this.options.transfers.findRepeatedDeposit(deposit, hash)) ? [merchant] : []
+        const deposit = requestOf(body, merchant, amount, hash, 'hosted')
+        return (await this.options.transfers.findRepeated(deposit, hash)) ? [merchant] : []
       }),
     )
     return found.flat()
@@ -193,12 +182,14 @@ export class Creates {
 }
 
 function requestOf(
-  { userId, name, username, referenceId, paymentMethod }: NativeDeposit | Withdrawal,
+  body: NativeDeposit | Withdrawal,
   { merchantId, settings }: Merchant,
   { amountMinor }: CheckedAmount,
   hash: RequestHash | undefined,
-): TransferRequest {
-  return {
+  channel: Channel,
+): CreateRequest {
+  const { userId, name, username, referenceId, paymentMethod } = body
+  const common = {
     merchantId,
     referenceId,
     amountMinor,
@@ -209,6 +200,9 @@ function requestOf(
     told: settings.callbackOnCreate,
     hash,
   }
+  if (channel !== 'withdrawal') return { ...common, channel, expiryMinutes: settings.depositExpiryMinutes }
+  const { accountNumber, identityNumber = null } = body as Withdrawal
+  return { ...common, accountNumber, identityNumber }
 }
 
 function hashMismatch(): RequestError {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { CompleteRequest, TransferCommands, TransferResult } from '../../commands/transfer/transfers.js'
+import type { CompleteRequest, TransferResult } from '../../commands/transfer/transfer-requests.js'
+import type { TransferCommands } from '../../commands/transfer/transfers.js'
 import { type Currency, isPayable } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'
 import { badRequest, bodyFailures, keyFailures, settlingFailures, unknownTransfer } from '../envelope.js'

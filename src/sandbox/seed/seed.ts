@@ -4,7 +4,8 @@ import { CallbackCommands } from '../../commands/callback/callback-commands.js'
 import type { CommandContext } from '../../commands/handle-command.js'
 import { trackingIdOf } from '../../commands/ids.js'
 import { MerchantCommands } from '../../commands/merchant/merchant-commands.js'
-import { TransferCommands, type TransferResult } from '../../commands/transfer/transfers.js'
+import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
+import { TransferCommands } from '../../commands/transfer/transfers.js'
 import type { AttemptOutcome } from '../../domain/callback/callback-decider.js'
 import type { MerchantSettings } from '../../domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../domain/merchant/merchant-settings.js'
@@ -134,8 +135,8 @@ class Seeding {
     const { depositExpiryMinutes: expiryMinutes } = this.settings.get(merchantId)!
     const result =
       kind === 'deposit'
-        ? await transfers.createDeposit({ ...request, channel, expiryMinutes }, context)
-        : await transfers.createWithdrawal({ ...request, accountNumber, identityNumber: null }, context)
+        ? await transfers.create({ ...request, channel, expiryMinutes }, context)
+        : await transfers.create({ ...request, accountNumber, identityNumber: null }, context)
     if (result.accepted) this.created++
   }
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { CompleteRequest, TransferResult } from '../../../commands/transfer/transfers.js'
+import type { CompleteRequest, TransferResult } from '../../../commands/transfer/transfer-requests.js'
 import { type Currency, isPayable } from '../../../domain/currency.js'
 import { needsApproval } from '../../../domain/transfer/paying.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
