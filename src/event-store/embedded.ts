@@ -1,4 +1,4 @@
-/** The port over the embedded log, whose operations are the port's. */
+/** The embedded log, which implements the port itself. */
 export {
   attachEventLog as attachEmbeddedEventStore,
   type Backup,

@@ -11,13 +11,13 @@ export { EventFormatError, shownType } from './event-versions.js'
 
 export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
 
-/** Who caused an event, and what it belongs to; EventStoreDB's own names for the ids. */
+/** Who caused an event, and which request it belongs to. The ids have EventStoreDB's names. */
 export type EventMetadata = {
   /** `merchant:<id>`, `user:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   readonly actor: string
-  /** The request or job that everything it caused shares. */
+  /** The id of the request or job, which all its events share. */
   readonly $correlationId: string
-  /** The event or request directly behind this one. */
+  /** The id of the event or request that directly caused the event. */
   readonly $causationId: string
 }
 
@@ -26,7 +26,7 @@ const prefixOfType = new Map(
   Object.entries(schemasByStream).flatMap(([prefix, types]) => Object.keys(types).map((type) => [type, prefix])),
 )
 
-/** Makes an event ready to append. @throws EventFormatError when it does not fit its own schema. */
+/** Returns the event in its stored form. @throws EventFormatError if it does not fit its schema */
 export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: string = randomUUID()): NewEvent {
   const data = minorToText(event.data)
   const schemaVersion = versions.checkNewest(event.type, data)
@@ -34,17 +34,17 @@ export function encodeEvent(event: DomainEvent, metadata: EventMetadata, id: str
   return { id, type: event.type, data, metadata: { actor, $correlationId, $causationId, schemaVersion } }
 }
 
-/** Why an event cannot be read whose personal data nothing opens. */
+/** Why an event is unreadable if its personal data cannot be decrypted. */
 export const noKey = 'the key of its personal data is missing or another'
 
-/** A recorded event that cannot be read: of an unknown type or version, damaged, in the wrong stream, or not what its stream was about. */
+/** A recorded event is unreadable: it has an unknown type or version, is damaged, is in the wrong stream, or does not fit the state. */
 export class UnreadableEventError extends EventFormatError {
   override readonly name = 'UnreadableEventError'
   readonly stream: string
   readonly revision: number
   readonly type: string
 
-  /** `reason`: a sentence that tells nothing of the event's data. */
+  /** `reason`: a sentence without any of the event's data. */
   constructor(
     { stream, revision, type }: Pick<RecordedEvent, 'stream' | 'revision' | 'type'>,
     readonly reason: string,
@@ -57,13 +57,13 @@ export class UnreadableEventError extends EventFormatError {
 }
 
 /**
- * The event in today's shape, whatever version was stored and whether or not it is skipped: who folds or lists events goes
- * through read-event.ts. @throws UnreadableEventError
+ * Returns an event in its newest version, even if it is skipped. Readers that build states or lists use read-event.ts instead.
+ * @throws UnreadableEventError
  */
 export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   const { type, data, metadata, stream } = recorded
-  if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong into this stream`)
-  // Whoever could open it did (privacy/sealing-store.ts).
+  if (!belongs(type, stream)) throw new UnreadableEventError(recorded, `${type} does not belong in this stream`)
+  // The store decrypts the fields if it has the key (privacy/sealing-store.ts).
   if (personalTypes.has(type) && sealedField in data) throw new UnreadableEventError(recorded, noKey)
   try {
     const newest = versions.upcast(type, metadata.schemaVersion, data)
@@ -74,7 +74,7 @@ export function decodeEvent(recorded: RecordedEvent): DomainEvent {
   }
 }
 
-/** Whether an event of this type may stand in this stream. Anything may in one that is none of the service's. */
+/** Returns whether an event of this type belongs to this stream. Streams of other programs can hold any event. */
 export function belongs(type: string, stream: string): boolean {
   const [kind, prefix] = [streamKind(stream), prefixOfType.get(type)]
   return kind === undefined || prefix === undefined || prefix === kind
@@ -88,7 +88,7 @@ function textToMinor(data: object): JsonObject {
   return mapMinor(data, (value) => (typeof value === 'string' ? BigInt(value) : value))
 }
 
-/** Fields named `…Minor`, at any depth of plain objects. */
+/** Converts the fields named `…Minor`, at any depth of plain objects. */
 function mapMinor(data: object, convert: (value: unknown) => unknown): JsonObject {
   const out: Record<string, unknown> = {}
   for (const name in data) {

@@ -1,9 +1,9 @@
 import { comparePositions, type EventStore, type Position, type RecordedEvent } from './event-store.js'
 
-/** An event, by what outlasts a move of the log to another engine. */
+/** The location of an event, which survives a move of the log to another engine. */
 export type Place = Pick<RecordedEvent, 'stream' | 'revision'>
 
-/** Undefined where there is no such event. @throws StoreUnavailableError */
+/** Returns the position of the event at a place, or `undefined` if there is none. @throws StoreUnavailableError */
 export async function positionOfPlace(
   store: Pick<EventStore, 'readStream'>,
   { stream, revision }: Place,
@@ -13,23 +13,23 @@ export async function positionOfPlace(
 }
 
 /**
- * How far the log was looked at by a reader of some of its streams, as an event: a position is good in one engine only, and of what was
- * looked at the reader sees next to nothing. Each time it costs the reading of one event.
+ * The progress of a reader of some streams, as the place of an event: a position is valid in one engine only, and the reader itself sees
+ * hardly any events. Each advance reads one event.
  */
 export class ReadProgress {
   readonly #store: Pick<EventStore, 'readAll'>
-  #before: Position | undefined
+  #previous: Position | undefined
 
   constructor(store: Pick<EventStore, 'readAll'>, from: Position | undefined) {
     this.#store = store
-    this.#before = from
+    this.#previous = from
   }
 
-  /** The first event behind the position of the call before; undefined where none is up to this one. @throws StoreUnavailableError */
+  /** Returns the first event after the previous position, or `undefined` if none is at or before this one. @throws StoreUnavailableError */
   async advanceTo(position: Position): Promise<Place | undefined> {
-    const after = this.#before && { after: this.#before }
+    const after = this.#previous && { after: this.#previous }
     const [event] = (await this.#store.readAll({ maxCount: 1, ...after })).events
-    this.#before = position
+    this.#previous = position
     if (!event || comparePositions(event.position, position) > 0) return undefined
     const { stream, revision } = event
     return { stream, revision }

@@ -8,8 +8,8 @@ import type {
 } from '@transferd/event-log'
 
 /**
- * The event-store port: the smallest set of operations the service needs and every engine offers, in the words of the embedded log.
- * Semantics are EventStoreDB's where the two could differ; docs/reference/event-store.md lists them.
+ * The event-store port: the smallest set of operations that the service needs and every engine offers. If engines could differ, the
+ * semantics are EventStoreDB's. docs/reference/event-store.md lists them.
  */
 export {
   type Append,
@@ -52,7 +52,7 @@ export interface RecordedEvent extends LogEvent {
   readonly previousRevision?: number
 }
 
-/** A page of the global order. */
+/** A page of the log in its global order. */
 export interface Page extends LogPage {
   readonly events: readonly RecordedEvent[]
 }

@@ -3,11 +3,11 @@ import { eventSchemas, olderVersions } from './event-schemas.js'
 
 export interface PersonalField {
   readonly name: string
-  /** What it is read as once the customer was erased. */
+  /** The value that replaces the field after the customer was erased. */
   readonly erased: string | number
 }
 
-/** In the data of a stored event: one ciphertext instead of all personal fields that say something. */
+/** The field of a stored event that holds one ciphertext instead of all personal fields with a value. */
 export const sealedField = 'sealed'
 
 const none: readonly PersonalField[] = []
@@ -20,10 +20,10 @@ const fieldsByType: ReadonlyMap<string, readonly (readonly PersonalField[])[]> =
   }),
 )
 
-/** Types of which every event says something of a customer. */
+/** The types whose events hold personal data. */
 export const personalTypes: ReadonlySet<string> = new Set(fieldsByType.keys())
 
-/** Those that event-schemas.ts marks. None for a version that is not known. */
+/** Returns the fields that a schema marks as personal, or none for an unknown version. */
 export function personalFieldsOf(type: string, version: unknown): readonly PersonalField[] {
   return fieldsByType.get(type)?.[(version as number) - 1] ?? none
 }

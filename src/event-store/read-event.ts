@@ -2,8 +2,8 @@ import { type DomainEvent, decodeEvent, UnreadableEventError } from './event-cod
 import type { RecordedEvent } from './event-store.js'
 
 /**
- * The one way from a recorded event to what it says; undefined when a person decided to skip it (skipped-events.ts): every reader
- * then takes it as if it were not there, its revision aside. @throws UnreadableEventError
+ * Returns the decoded event, or `undefined` if it is skipped (skipped-events.ts). Every reader uses this function, and ignores a skipped
+ * event except for its revision. @throws UnreadableEventError
  */
 export function readEvent(recorded: RecordedEvent): DomainEvent | undefined {
   return recorded.isSkipped ? undefined : decoded(recorded)
@@ -16,7 +16,7 @@ interface Decoded {
 
 const shared = new WeakMap<RecordedEvent, Decoded>()
 
-/** Of events that many read: each is decoded by the first and shared by all. */
+/** Marks events that several readers share: the first reader decodes each, the others reuse the result. */
 export function decodeOnce(events: readonly RecordedEvent[]): void {
   for (const recorded of events) if (!shared.has(recorded)) shared.set(recorded, {})
 }
@@ -35,7 +35,7 @@ function decoded(recorded: RecordedEvent): DomainEvent {
   }
 }
 
-/** As {@link readEvent}; undefined for an event that cannot be read, too. */
+/** Returns `undefined` for an unreadable event too. */
 export function readableEvent(recorded: RecordedEvent): DomainEvent | undefined {
   try {
     return readEvent(recorded)
@@ -45,7 +45,7 @@ export function readableEvent(recorded: RecordedEvent): DomainEvent | undefined 
   }
 }
 
-/** The state after an event; as before when it is skipped. @throws UnreadableEventError also when it does not fit the state */
+/** Returns the state after an event, which a skipped event does not change. @throws UnreadableEventError also if the event does not fit the state */
 export function foldEvent<State, Event>(
   evolve: (state: State, event: Event) => State,
   state: State,
@@ -55,7 +55,7 @@ export function foldEvent<State, Event>(
   return event ? evolved(evolve, state, recorded, event) : state
 }
 
-/** The state after an event that was read. @throws UnreadableEventError when it does not fit the state */
+/** Returns the state after a decoded event. @throws UnreadableEventError if the event does not fit the state */
 export function evolved<State, Event>(
   evolve: (state: State, event: Event) => State,
   state: State,
@@ -65,12 +65,12 @@ export function evolved<State, Event>(
   try {
     return evolve(state, event)
   } catch (error) {
-    // What evolve throws is a fixed sentence: a transfer that changed before it was created.
+    // The message of evolve is a constant, such as: a transfer changed before it was created.
     throw new UnreadableEventError(recorded, error instanceof Error ? error.message : String(error))
   }
 }
 
-/** Why an event cannot be read, whether or not it is skipped; undefined when it can. */
+/** Returns why an event is unreadable, even if it is skipped, or `undefined` if it is readable. */
 export function whyUnreadable(recorded: RecordedEvent): string | undefined {
   try {
     decoded(recorded)

@@ -3,26 +3,26 @@ import { type Place, positionOfPlace } from './event-location.js'
 import type { EventStore, ExpectedRevision, Position } from './event-store.js'
 import { readableEvent } from './read-event.js'
 
-/** Few, among any number of transfers, and a start has to know all of them. */
+/** The prefixes of listed streams: there are few of them among many transfers, and a start reads all of them. */
 export const listedPrefixes = [streamPrefix.merchant, streamPrefix.user, streamPrefix.privacy] as const
 
 export interface StreamList {
-  /** The names of all listed streams that have an event up to the place; one of them may have begun after it. */
+  /** The names of all streams with an event up to the place. Some of the listed streams may start after it. */
   readonly streams: ReadonlySet<string>
-  /** Undefined where nothing is listed: then the log is read from its start. */
+  /** The last event that the list covers; `undefined` if it is empty, and the log must be read from its start. */
   readonly through: Place | undefined
-  /** Of that place. */
+  /** The position of that event. */
   readonly position: Position | undefined
-  /** Of the list's own stream. */
+  /** The revision of the list's own stream. */
   readonly revision: ExpectedRevision
 }
 
 /**
- * What the log's own list of streams says. It names them and nothing else: what happened to a merchant is read from the merchant's stream
- * and from what came after the place, so whoever starts with it knows what one knows who has read the whole log.
+ * Reads the log's own list of streams. It holds only names: a start reads each merchant's stream, and the log after the place, and so
+ * knows as much as a reader of the whole log.
  *
- * Each event of the list goes on from the place that the one before it came to. One that does not (two processes wrote at once, or one
- * between them cannot be read) counts for nothing, so what is listed has no gaps. @throws StoreUnavailableError
+ * Each event of the list continues at the place where the previous one ended. One that does not is ignored (two processes wrote
+ * simultaneously, or an event between them is unreadable), so the list has no gaps. @throws StoreUnavailableError
  */
 export async function readStreamList(store: Pick<EventStore, 'readStream'>): Promise<StreamList> {
   const recorded = await store.readStream(listedStreamsStream)
@@ -39,7 +39,7 @@ export async function readStreamList(store: Pick<EventStore, 'readStream'>): Pro
     through = event.data.through
   }
   const position = through && (await positionOfPlace(store, through))
-  // Its event is gone from a log that was cut elsewhere.
+  // The log was restored to an earlier state, which does not contain the event.
   if (!position) return { streams: new Set(), through: undefined, position: undefined, revision }
   return { streams, through, position, revision }
 }

@@ -1,7 +1,7 @@
 const maxValues = 50
 const rest = 'other'
 
-/** Values of a label whose number somebody else decides: the first fifty get a series each, as long as the process lives, all others share one. */
+/** Limits the values of a metric label that clients choose: the first fifty have their own series while the process runs, all others share one. */
 export class BoundedLabel {
   readonly #own = new Set<string>()
 

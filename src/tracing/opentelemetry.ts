@@ -16,7 +16,7 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import type { Attributes, OpenSpan, SpanStart, TraceContext, Tracer } from './tracing.js'
 
 const flushWithinMs = 3_000
-const troubleEveryMs = 60_000
+const problemEveryMs = 60_000
 const kinds = {
   server: SpanKind.SERVER,
   client: SpanKind.CLIENT,
@@ -25,23 +25,23 @@ const kinds = {
 } as const
 
 export interface OpenTelemetry extends Tracer {
-  /** Sends what is left, for a few seconds at most. */
+  /** Sends the remaining spans, for at most a few seconds. */
   close(): Promise<void>
 }
 
 /**
- * Sends spans to where the OTEL_ variables say, with their samplers, queues and limits. What cannot be sent is dropped: no request waits
- * for a collector. `onTrouble` is told why, at most once a minute.
+ * Sends spans to the collector of the OTEL_ variables, with their samplers, queues and limits. Spans that cannot be sent are dropped: no
+ * request waits for a collector. `onProblem` receives the reason, at most once a minute.
  */
 export function openTelemetry(
   resource: { readonly version: string; readonly instanceId: string },
-  onTrouble: (reason: string) => void,
+  onProblem: (reason: string) => void,
 ): OpenTelemetry {
-  let toldAtMs = Number.NEGATIVE_INFINITY
+  let reportedAtMs = Number.NEGATIVE_INFINITY
   const error = (message: string) => {
-    if (performance.now() - toldAtMs < troubleEveryMs) return
-    toldAtMs = performance.now()
-    onTrouble(reasonOf(message))
+    if (performance.now() - reportedAtMs < problemEveryMs) return
+    reportedAtMs = performance.now()
+    onProblem(reasonOf(message))
   }
   const silent = () => undefined
   diag.setLogger({ error, warn: silent, info: silent, debug: silent, verbose: silent }, DiagLogLevel.ERROR)
@@ -55,9 +55,9 @@ export function openTelemetry(
   })
   const spans = new Spans(provider.getTracer('transferd', resource.version))
   return {
-    begin: (start, traceparent) => spans.begin(start, traceparent),
+    start: (start, traceparent) => spans.start(start, traceparent),
     inSpan: (start, parent, work) => spans.inSpan(start, parent, work),
-    record: (start, parent, beganMs, endedMs) => spans.record(start, parent, beganMs, endedMs),
+    record: (start, parent, startedMs, endedMs) => spans.record(start, parent, startedMs, endedMs),
     current: () => spans.current(),
     annotate: (attributes) => spans.annotate(attributes),
     async close() {
@@ -68,12 +68,12 @@ export function openTelemetry(
 }
 
 class Spans implements Tracer {
-  /** Not the packages' own context manager: one place to look at, and nothing global. */
+  /** Replaces the context manager of the packages, which is global. */
   readonly #around = new AsyncLocalStorage<Context>()
 
   constructor(private readonly tracer: ReturnType<BasicTracerProvider['getTracer']>) {}
 
-  begin(start: SpanStart, traceparent: string | undefined): OpenSpan {
+  start(start: SpanStart, traceparent: string | undefined): OpenSpan {
     const span = this.#started(start, remote(parsed(traceparent)))
     const inside = trace.setSpan(ROOT_CONTEXT, span)
     return {
@@ -97,7 +97,7 @@ class Spans implements Tracer {
     try {
       return await this.#around.run(trace.setSpan(around, span), work)
     } catch (error) {
-      // Never the message: it may quote what was asked for.
+      // Never the message, which may quote the request.
       span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown')
       span.setStatus({ code: SpanStatusCode.ERROR })
       throw error
@@ -106,8 +106,8 @@ class Spans implements Tracer {
     }
   }
 
-  record(start: SpanStart, parent: TraceContext, beganMs: number, endedMs: number): void {
-    this.#started(start, remote({ ...parent, traceFlags: TraceFlags.SAMPLED }), beganMs).end(endedMs)
+  record(start: SpanStart, parent: TraceContext, startedMs: number, endedMs: number): void {
+    this.#started(start, remote({ ...parent, traceFlags: TraceFlags.SAMPLED }), startedMs).end(endedMs)
   }
 
   current(): TraceContext | undefined {
@@ -141,14 +141,14 @@ function remote(parent: RemoteContext | undefined): Context {
 
 const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
-/** As W3C Trace Context says; what is no such header begins a trace of its own. */
+/** Parses a header of W3C Trace Context. Returns `undefined` if it is invalid, which starts a new trace. */
 function parsed(traceparent: string | undefined): RemoteContext | undefined {
   const [, traceId, spanId, flags] = traceparentForm.exec(traceparent ?? '') ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED }
 }
 
-/** The library's text holds stacks, and may hold headers: only a code is told. */
+/** Returns only a code, because the library's text contains stacks and may contain headers. */
 function reasonOf(message: string): string {
-  return /"code":"?([A-Z0-9_]{1,40})/.exec(message)?.[1] ?? 'the collector did not take them'
+  return /"code":"?([A-Z0-9_]{1,40})/.exec(message)?.[1] ?? 'the collector rejected the spans'
 }

@@ -1,35 +1,35 @@
 /**
- * What is traced of one request and of all that it causes, in whichever thread: HTTP, command, append, projection, callback. Off unless
- * a {@link Tracer} is installed in the thread, and then nothing here does more than look whether one is.
+ * Traces a request and everything that it causes, in any thread: HTTP, command, append, projection, callback. Each thread has its own
+ * {@link Tracer}. Without one, these functions only check that none is installed.
  */
 
-/** Of W3C Trace Context; only of spans that are sampled. */
+/** The ids of a sampled span (W3C Trace Context). */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
 }
 
-/** All that a span may tell. None is, or holds, a name, an account, an amount or a secret. */
+/** All attributes that a span can have. None contains a name, an account, an amount or a secret. */
 export interface Attributes {
   readonly 'http.request.method'?: string
-  /** The pattern. */
+  /** The pattern of the route. */
   readonly 'http.route'?: string
   readonly 'http.response.status_code'?: number
-  /** The request's id, and the events' `$correlationId`. */
+  /** The id of the request, which is the events' `$correlationId`. */
   readonly 'transferd.correlation_id'?: string
   readonly 'transferd.merchant_id'?: string
   readonly 'transferd.tracking_id'?: string
-  /** How a stream's name begins; some go on with an account. */
+  /** The prefix of the stream's name. The rest may be an account. */
   readonly 'transferd.stream_kind'?: string
-  /** How many are appended. */
+  /** The number of appended events. */
   readonly 'transferd.events'?: number
   readonly 'transferd.event_type'?: string
   readonly 'transferd.projection'?: string
-  /** Whether a command was refused, and by which rule. */
+  /** The rule that rejected the command. */
   readonly 'transferd.refusal'?: string
   readonly 'transferd.callback.attempt'?: number
   readonly 'transferd.callback.outcome'?: string
-  /** An error's class, never its message. */
+  /** The class of the error, never its message. */
   readonly 'error.type'?: string
 }
 
@@ -39,23 +39,23 @@ export interface SpanStart {
   readonly attributes?: Attributes
 }
 
-/** A span that outlives a call. */
+/** A span that lasts longer than a call. */
 export interface OpenSpan {
-  /** Makes it the span that is around `work`. */
+  /** Runs `work` inside the span. */
   enter<Result>(work: () => Result): Result
   end(attributes: Attributes, failed: boolean): void
 }
 
 export interface Tracer {
-  /** `traceparent` as a caller sent it; the begin of a trace where it is none. */
-  begin(start: SpanStart, traceparent: string | undefined): OpenSpan
-  /** In a span around `work`; of `parent`, or of the span that is around the call. Without either `work` is run alone. */
+  /** Starts a span below the caller's `traceparent`, or a new trace if it is not valid. */
+  start(start: SpanStart, traceparent: string | undefined): OpenSpan
+  /** Runs `work` in a span below `parent`, or below the current span. Without either, it runs `work` without a span. */
   inSpan<Result>(start: SpanStart, parent: TraceContext | undefined, work: () => Promise<Result>): Promise<Result>
-  /** A span that is over. Milliseconds since the epoch. */
-  record(start: SpanStart, parent: TraceContext, beganMs: number, endedMs: number): void
-  /** Of the span around the call. */
+  /** Records a span that has ended. The times are milliseconds since the epoch. */
+  record(start: SpanStart, parent: TraceContext, startedMs: number, endedMs: number): void
+  /** Returns the ids of the current span. */
   current(): TraceContext | undefined
-  /** Tells more of the span around the call. */
+  /** Adds attributes to the current span. */
   annotate(attributes: Attributes): void
 }
 
@@ -70,18 +70,18 @@ export function installedTracer(): Tracer | undefined {
   return tracer
 }
 
-/** A span below the one that is around the call, if there is one. */
+/** Runs `work` in a span below the current one, if there is one. */
 export function inSpan<Result>(start: () => SpanStart, work: () => Promise<Result>): Promise<Result> {
   return tracer ? tracer.inSpan(start(), undefined, work) : work()
 }
 
-/** Any event as it was recorded. */
+/** A recorded event. */
 interface Caused {
   readonly type: string
   readonly metadata: { readonly [name: string]: unknown }
 }
 
-/** A span below what recorded the event, if that was traced. */
+/** Runs `work` in a span below the one that recorded the event, if it was traced. */
 export function inSpanOf<Result>(
   caused: Pick<Caused, 'metadata'> | undefined,
   start: () => SpanStart,
@@ -91,19 +91,19 @@ export function inSpanOf<Result>(
   return tracer && parent ? tracer.inSpan(start(), parent, work) : work()
 }
 
-/** One span for each of the events, below what recorded it, of the time that `work` took for all of them. */
+/** Records one span per event, below the span that recorded it. Each lasts as long as `work` took for all events. */
 export async function inSpanOfEach(
   events: readonly Caused[],
   start: (event: Caused) => SpanStart,
   work: () => Promise<void>,
 ): Promise<void> {
   if (!tracer) return work()
-  const beganMs = nowMs()
+  const startedMs = nowMs()
   await work()
   const endedMs = nowMs()
   for (const event of events) {
     const parent = contextOf(event)
-    if (parent) tracer.record(start(event), parent, beganMs, endedMs)
+    if (parent) tracer.record(start(event), parent, startedMs, endedMs)
   }
 }
 
@@ -113,7 +113,7 @@ export function annotate(attributes: () => Attributes): void {
 
 const hex = { trace: /^[0-9a-f]{32}$/, span: /^[0-9a-f]{16}$/ }
 
-/** Beside the correlation id, under the names of EventStoreDB's own clients; undefined where it was not traced. */
+/** Returns the span in the event's metadata, under the names of EventStoreDB's own clients, or `undefined` if it was not traced. */
 function contextOf({ metadata: { $traceId, $spanId } }: Pick<Caused, 'metadata'>): TraceContext | undefined {
   if (typeof $traceId !== 'string' || typeof $spanId !== 'string') return undefined
   return hex.trace.test($traceId) && hex.span.test($spanId) ? { traceId: $traceId, spanId: $spanId } : undefined

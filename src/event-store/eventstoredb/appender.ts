@@ -9,7 +9,7 @@ import {
   StoreUnavailableError,
   WrongExpectedRevisionError,
 } from '../event-store.js'
-import type { Answer } from './append-wire.js'
+import type { AppendResponse } from './append-wire.js'
 import type { Connection } from './eventstoredb-connection.js'
 import { shared } from './generated.js'
 import { DeadlineError } from './incoming.js'
@@ -17,19 +17,19 @@ import { type ProposedAppend, proposeAppend } from './proposed-append.js'
 import type { RawClient } from './raw-client.js'
 
 const what = 'appending'
-/** Appends and bytes that wait for their answers; more are refused. */
+/** The largest number of appends, and of their bytes, that wait for a response. More are rejected. */
 const maxPending = 20_000
 const maxPendingBytes = 128 * 1024 * 1024
-/** One of those that go at once must not be refused for want of room while a smaller one behind it is sent. */
-const maxAtOnceBytes = 8 * 1024 * 1024
-/** How often overdue answers are looked for. */
+/** The largest size of pipelined appends. It ensures that none is rejected for its size while a smaller one after it is sent. */
+const maxPipelinedBytes = 8 * 1024 * 1024
+/** The interval at which overdue responses are detected. */
 const overdueEveryMs = 500
-/** An append that the server answered with "timeout" is retried: two identical ones at the same moment are enough for that. */
+/** The number of tries for an append to which the server responds "timeout". Two identical simultaneous appends can cause it. */
 const maxTries = 4
 
 export interface Appended {
   readonly revision: number
-  /** Absent when the events were appended before, and are hidden since. */
+  /** Missing if the events had been appended before and are hidden now. */
   readonly position?: Position
 }
 
@@ -42,7 +42,7 @@ interface Pending {
   readonly reject: (error: Error) => void
 }
 
-/** The server gave up; whether the append was done is unknown. */
+/** The server timed out. The outcome of the append is unknown. */
 class ServerTimeout extends StoreUnavailableError {}
 
 interface Opening {
@@ -51,7 +51,7 @@ interface Opening {
   opened?: BatchCall
 }
 
-/** Sends all appends through one endless call, any number in flight; each is answered under its own id. */
+/** Sends all appends through one long-lived call, with any number in flight. Each response has the id of its append. */
 export class Appender {
   #call: Opening | undefined
   #pending = 0
@@ -66,13 +66,13 @@ export class Appender {
       try {
         return await this.#sent(stream, expected, this.#proposed({ stream, expectedRevision: expected, events }))
       } catch (error) {
-        // Appended a second time, the same events are answered as the first time: the revision is exact.
+        // Because the expected revision is exact, the server responds to a repeated append as to the first one.
         if (!(error instanceof ServerTimeout) || tries === maxTries) throw error
       }
     }
   }
 
-  /** Resolves when nothing waits for an answer. */
+  /** Resolves when no append waits for a response. */
   async idle(): Promise<void> {
     if (this.#pending === 0) return
     await new Promise<void>((resolve) => {
@@ -81,14 +81,14 @@ export class Appender {
   }
 
   /**
-   * In this order, and as many in flight as fit: a server stores what comes through one call in the order in which it comes. None is tried again,
-   * as those behind it are under way. @throws the first error, when all of them have ended
+   * Sends appends without waiting for the previous one: a server stores the appends of one call in the order in which it receives them.
+   * None is retried, because the ones after it are in flight. @throws the first error, when all have ended
    */
   async appendAll(appends: readonly Append[]): Promise<readonly Appended[]> {
     const results: Appended[] = []
     for (let next = 0; next < appends.length; ) {
       const sent: Promise<Appended>[] = []
-      for (let bytes = 0; next < appends.length && bytes < maxAtOnceBytes; next++) {
+      for (let bytes = 0; next < appends.length && bytes < maxPipelinedBytes; next++) {
         const append = appends[next]!
         const proposed = this.#proposed(append)
         bytes += proposed.size
@@ -111,7 +111,7 @@ export class Appender {
     const { deadlineMs, client } = connection
     const { size } = proposed
     if (this.#pending >= maxPending || this.#pendingBytes + size > maxPendingBytes)
-      throw new StoreUnavailableError(`${this.#pending} appends wait for the event store already`)
+      throw new StoreUnavailableError(`${this.#pending} appends are already waiting for the event store`)
     this.#pending += 1
     this.#pendingBytes += size
     try {
@@ -127,7 +127,7 @@ export class Appender {
     }
   }
 
-  /** Without the timer and the promises of waiting for it. */
+  /** Returns the call if it is open, which saves the timer and the promises of waiting for it. */
   #openedOn(client: RawClient): BatchCall | undefined {
     return this.#call?.client === client ? this.#call.opened : undefined
   }
@@ -146,7 +146,7 @@ export class Appender {
     return ready
   }
 
-  /** The error for whoever waits. The next append makes a new call. */
+  /** Returns the error for the waiting appends. The next append opens a new call. */
   #ended(client: RawClient, error: unknown): Error {
     if (this.#call?.client === client) this.#call = undefined
     const failure = this.connection.failed(client, error, what)
@@ -160,42 +160,42 @@ class BatchCall {
   #failure: Error | undefined
 
   constructor(
-    private readonly stream: ClientDuplexStream<Buffer, Answer>,
+    private readonly stream: ClientDuplexStream<Buffer, AppendResponse>,
     private readonly onEnded: (error: unknown) => Error,
   ) {
-    stream.on('data', (answer: Answer) => this.#settle(answer))
+    stream.on('data', (response: AppendResponse) => this.#settle(response))
     stream.on('error', (error: Error) => this.#end(error))
     stream.on('end', () => this.#end(new StoreUnavailableError('the server ended the call')))
   }
 
-  /** What is written waits in the call's own buffer; the appender limits how much that is. */
+  /** Messages wait in the call's own buffer. The appender limits their number. */
   send({ correlationId, messages }: ProposedAppend, pending: Pending): void {
     if (this.#failure) {
       pending.reject(this.#failure)
       return
     }
     this.#pending.set(correlationId, pending)
-    this.#timer ??= setInterval(() => this.#lookForOverdue(), overdueEveryMs)
+    this.#timer ??= setInterval(() => this.#checkOverdue(), overdueEveryMs)
     for (const message of messages) this.stream.write(message)
   }
 
-  #settle(answer: Answer): void {
-    const { correlationId } = answer
+  #settle(response: AppendResponse): void {
+    const { correlationId } = response
     const pending = this.#pending.get(correlationId)
-    // A server may answer again after it has answered "timeout".
+    // A server may respond again after it has responded "timeout".
     if (pending === undefined) return
     this.#pending.delete(correlationId)
     if (this.#pending.size === 0) this.#stopTimer()
-    if ('error' in answer) pending.reject(refusal(answer.error, pending))
-    else if ('isEmpty' in answer) pending.reject(new StoreUnavailableError(`${what}: an answer that says nothing`))
-    else pending.resolve({ revision: answer.revision, ...(answer.position && { position: answer.position }) })
+    if ('error' in response) pending.reject(refusal(response.error, pending))
+    else if ('isEmpty' in response) pending.reject(new StoreUnavailableError(`${what}: the response is empty`))
+    else pending.resolve({ revision: response.revision, ...(response.position && { position: response.position }) })
   }
 
-  /** They were sent in order, so the first is the oldest. */
-  #lookForOverdue(): void {
+  /** Appends are sent in order, so the first pending one is the oldest. */
+  #checkOverdue(): void {
     const [oldest] = this.#pending.values()
     if (oldest === undefined || oldest.overdueAtMs > performance.now()) return
-    this.#end(new DeadlineError(`${what}: no answer in time`))
+    this.#end(new DeadlineError(`${what}: no response in time`))
     this.stream.cancel()
   }
 
@@ -224,15 +224,15 @@ function refusal(error: Status, { stream, expectedRevision }: Pending): Error {
       return new WrongExpectedRevisionError(stream, expectedRevision, actual)
     }
     case 'MaximumAppendSizeExceeded':
-      return new AppendTooLargeError(`${stream}: the event store takes no append of this size`)
+      return new AppendTooLargeError(`${stream}: the append is too large for the event store`)
     case 'Timeout':
       return new ServerTimeout(`${what} to ${stream}: the event store timed out`)
     case 'AccessDenied':
       return new StoreUnavailableError(`${what} to ${stream}: access denied, or the log is served read-only`)
     case 'StreamDeleted':
-      return new Error(`${stream} was deleted for ever (a tombstone): nothing can be appended to it`)
+      return new Error(`${stream} was deleted permanently (a tombstone): nothing can be appended to it`)
     case 'BadRequest':
-      return new TypeError(`${what} to ${stream}: the event store does not take it: ${error.getMessage()}`)
+      return new TypeError(`${what} to ${stream}: the event store rejects it: ${error.getMessage()}`)
     default:
       return new StoreUnavailableError(`${what} to ${stream}: ${error.getMessage()}`)
   }

@@ -9,7 +9,7 @@ import type { ConsumeCall } from './raw-client.js'
 import { idOf, toRecordedEvent } from './recorded-event.js'
 
 const { ReadReq } = persistent
-/** Ids in one message. */
+/** The largest number of ids in one message. */
 const maxIds = 2_000
 
 const actions = {
@@ -22,48 +22,48 @@ export interface ConsumerOptions {
   readonly group: string
   readonly bufferSize: number
   readonly signal: AbortSignal
-  /** The port's error for what the call ended with. */
+  /** Returns the port's error for the error of the call. */
   readonly failed: (error: unknown) => Error
-  /** The event itself: what is replayed comes with the position of its parked entry. */
+  /** Reads the event itself: a replayed event has the position of its parked entry. */
   readonly original: (stream: string, revision: number) => Promise<RecordedEvent | undefined>
 }
 
-/** What the server has sent and nobody has taken is in flight there: at most the buffer size. */
+/** A consumer of a group. Events that were sent but not taken are in flight on the server, at most as many as the buffer size. */
 export class Consumer implements PersistentConsumer {
   readonly #onAbort = () => void this.close()
   #ended = false
 
   private constructor(
-    private readonly answers: Incoming<ConsumeResponse, ConsumeCall>,
+    private readonly responses: Incoming<ConsumeResponse, ConsumeCall>,
     private readonly options: ConsumerOptions,
   ) {}
 
-  /** Resolves when the server has confirmed. @throws what the call ends with */
-  static async open(answers: Incoming<ConsumeResponse, ConsumeCall>, options: ConsumerOptions): Promise<Consumer> {
-    const consumer = new Consumer(answers, options)
+  /** Resolves when the server has confirmed the subscription. @throws the error of the call */
+  static async open(responses: Incoming<ConsumeResponse, ConsumeCall>, options: ConsumerOptions): Promise<Consumer> {
+    const consumer = new Consumer(responses, options)
     const uuids = new ReadReq.Options.UUIDOption().setString(new shared.Empty())
     const wanted = new ReadReq.Options().setAll(new shared.Empty()).setGroupName(options.group).setUuidOption(uuids)
-    answers.call.write(new ReadReq().setOptions(wanted.setBufferSize(options.bufferSize)))
+    responses.call.write(new ReadReq().setOptions(wanted.setBufferSize(options.bufferSize)))
     try {
-      while (await answers.more()) {
-        if (!answers.take()?.hasSubscriptionConfirmation()) continue
+      while (await responses.more()) {
+        if (!responses.take()?.hasSubscriptionConfirmation()) continue
         if (options.signal.aborted) await consumer.close()
         else options.signal.addEventListener('abort', consumer.#onAbort)
         return consumer
       }
       throw new Error('the server ended the call')
     } catch (error) {
-      answers.cancel()
+      responses.cancel()
       throw error
     }
   }
 
   async ack(...ackIds: string[]): Promise<void> {
-    for (const ids of lots(ackIds)) this.#send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
+    for (const ids of batches(ackIds)) this.#send(new ReadReq().setAck(new ReadReq.Ack().setIdsList(ids)))
   }
 
   async nack(action: NackAction, reason: string, ...ackIds: string[]): Promise<void> {
-    for (const ids of lots(ackIds)) {
+    for (const ids of batches(ackIds)) {
       const nack = new ReadReq.Nack().setAction(actions[action]).setReason(reason).setIdsList(ids)
       this.#send(new ReadReq().setNack(nack))
     }
@@ -73,16 +73,16 @@ export class Consumer implements PersistentConsumer {
     if (this.#ended) return
     this.#ended = true
     this.options.signal.removeEventListener('abort', this.#onAbort)
-    this.answers.cancel()
+    this.responses.cancel()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<PersistentDelivery> {
     try {
       while (!this.#ended) {
-        const answer = this.answers.take()
-        const delivery = answer && (await this.#toDelivery(answer))
+        const response = this.responses.take()
+        const delivery = response && (await this.#toDelivery(response))
         if (delivery !== undefined) yield delivery
-        else if (answer === undefined && !(await this.answers.more(true)) && !this.#ended)
+        else if (response === undefined && !(await this.responses.more(true)) && !this.#ended)
           throw new Error('the server ended the call')
       }
     } catch (error) {
@@ -92,14 +92,14 @@ export class Consumer implements PersistentConsumer {
     }
   }
 
-  async #toDelivery(answer: ConsumeResponse): Promise<PersistentDelivery | undefined> {
-    const delivered = answer.getEvent()
+  async #toDelivery(response: ConsumeResponse): Promise<PersistentDelivery | undefined> {
+    const delivered = response.getEvent()
     const event = delivered?.getEvent()
     const link = delivered?.getLink()
     if (delivered === undefined || (event === undefined && link === undefined)) return undefined
     const ackId = idOf((link ?? event)?.getId())
     if (event === undefined) {
-      // A parked event whose stream was truncated meanwhile: there is nothing left to do with it.
+      // The stream of the parked event was truncated, so nothing is left to process.
       await this.ack(ackId)
       return undefined
     }
@@ -108,15 +108,15 @@ export class Consumer implements PersistentConsumer {
     return { event: original ?? recorded, retryCount: delivered.getRetryCount(), ackId }
   }
 
-  /** Quiet when the consumer has ended: the events come again. */
+  /** Does nothing if the consumer has ended: the events are redelivered. */
   #send(request: ConsumeRequest): void {
-    if (!this.#ended && this.answers.call.writable) this.answers.call.write(request)
+    if (!this.#ended && this.responses.call.writable) this.responses.call.write(request)
   }
 }
 
-function* lots(ackIds: readonly string[]) {
+function* batches(ackIds: readonly string[]) {
   const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-  // An id that is no UUID would end the call for all the others.
+  // An id that is not a UUID would end the call for all others.
   const known = ackIds.filter((id) => uuid.test(id))
   for (let from = 0; from < known.length; from += maxIds)
     yield known.slice(from, from + maxIds).map((id) => new shared.UUID().setString(id))

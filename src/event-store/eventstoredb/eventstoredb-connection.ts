@@ -7,21 +7,20 @@ import { RawClient } from './raw-client.js'
 
 const firstDelayMs = 100
 const maxDelayMs = 3_000
-/** A connection that lasted this long was a good one: after it the intervals start short again. */
+/** After a connection of this duration, the reconnection intervals start short again. */
 const steadyAfterMs = 10_000
 const probeDeadlineMs = 5_000
 
 /**
- * The one client there is at a time. When its connection is lost, everything is refused at once until a new one answers. That is
- * tried for ever, at growing intervals with jitter, the first try included: a server that comes back must not be met by every
- * node at the same moment.
+ * Holds the current client. When its connection is lost, every call fails immediately until a new connection works. It tries to reconnect
+ * forever, at increasing intervals with jitter from the first try on, so that not all nodes reach a restarted server simultaneously.
  */
 export class Connection {
   readonly #target: ConnectionTarget
   readonly #closing = new AbortController()
   #client: RawClient
   #upSinceMs = performance.now()
-  /** Why there is no connection; undefined while there is one, or none was needed yet. */
+  /** Why the connection is lost; `undefined` while it works, or before it is first used. */
   #unavailable: string | undefined
   #attempts = 0
   #reconnecting: Promise<void> | undefined
@@ -42,31 +41,31 @@ export class Connection {
   }
 
   /** @throws the port's errors */
-  async use<Answer>(what: string, ask: (client: RawClient) => Promise<Answer>): Promise<Answer> {
+  async use<Result>(what: string, call: (client: RawClient) => Promise<Result>): Promise<Result> {
     const { client } = this
     try {
-      return await ask(client)
+      return await call(client)
     } catch (error) {
       throw this.failed(client, error, what)
     }
   }
 
-  /** The same for a call that is answered once. @throws StoreUnavailableError after the deadline */
-  call<Answer>(what: string, ask: (client: RawClient) => Promise<Answer>): Promise<Answer> {
-    return this.use(what, (client) => within(this.deadlineMs, what, ask(client)))
+  /** Makes a call with a single response. @throws StoreUnavailableError after the deadline */
+  call<Result>(what: string, call: (client: RawClient) => Promise<Result>): Promise<Result> {
+    return this.use(what, (client) => within(this.deadlineMs, what, call(client)))
   }
 
-  /** The port's error for a call that failed on this client; reconnects if the connection is lost. */
+  /** Returns the port's error for a failed call of this client, and reconnects if the connection is lost. */
   failed(client: RawClient, error: unknown, what: string): Error {
     const failure = toStoreError(error, what)
     if (error instanceof DeadlineError || meansLostConnection(error)) this.#lost(client, failure.message)
     return failure
   }
 
-  /** Refuses everything from now on; calls in flight fail. */
+  /** Rejects every further call. Calls in flight fail. */
   async close(): Promise<void> {
     this.#closing.abort()
-    // Ends a probe under way, and so the reconnecting.
+    // Ends a probe in progress, and so the reconnection.
     await this.#client.end()
     await this.#reconnecting
   }
@@ -81,7 +80,7 @@ export class Connection {
   async #reconnect(): Promise<void> {
     const { signal } = this.#closing
     for (;;) {
-      // What hangs on the old one would hang for ever.
+      // Otherwise calls of the old connection would hang forever.
       await this.#client.end().catch(() => undefined)
       const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#attempts)
       this.#attempts = Math.min(this.#attempts + 1, 30)

@@ -7,28 +7,28 @@ import {
   StoreUnavailableError,
 } from '../event-store.js'
 
-/** The gRPC status codes that matter here. */
+/** The gRPC status codes that are used here. */
 const cancelled = 1
 const internal = 13
 const unavailable = 14
 const unauthenticated = 16
 const permissionDenied = 7
 
-/** Of gRPC, or what the client makes of it. */
+/** An error of gRPC, or of the client. */
 interface CallError extends Error {
   readonly code?: number
   readonly details?: string
-  /** The client's word for it. */
+  /** The client's name of the error. */
   readonly type?: string
   readonly metadata?: { get(name: string): readonly unknown[] }
 }
 
-/** The server's word for what went wrong, such as `access-denied`. */
+/** Returns the server's name of the error, such as `access-denied`. */
 function kindOf(error: CallError): string | undefined {
   return error.type ?? error.metadata?.get('exception')[0]?.toString()
 }
 
-/** Whether the connection is lost, not only the call. */
+/** Returns whether the connection is lost, and not only the call. */
 export function meansLostConnection(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, details } = error as CallError
@@ -48,7 +48,7 @@ const errorsByKind: { readonly [kind: string]: new (message: string) => Error } 
   'maximum-subscribers-reached': MaximumSubscribersReachedError,
 }
 
-/** An error of the port for whatever a call failed with. Its message holds no secrets: neither gRPC nor the client repeat any. */
+/** Returns an error of the port for the error of a call. Its message holds no secrets: neither gRPC nor the client repeats any. */
 export function toStoreError(error: unknown, what: string): Error {
   if (error instanceof StoreUnavailableError || error instanceof ConsumerDroppedError) return error
   if (!(error instanceof Error)) return new StoreUnavailableError(`${what}: ${String(error)}`)

@@ -16,26 +16,26 @@ import { checkCount, readStream } from './read-stream.js'
 import { type StreamFilter, streamFilter } from './stream-filter.js'
 
 const defaultPageSize = 500
-/** Nothing waits longer for the server: then it counts as unavailable. */
+/** The longest wait for a response, after which the server counts as unavailable. */
 const defaultDeadlineMs = 10_000
 const maxPrefixes = 100
 
 /**
- * A log on EventStoreDB 23.10 or later. The server need not be reachable yet, and may go and come back: meanwhile
- * everything throws StoreUnavailableError. @throws TypeError with what is wrong with the URL, without a character of it
+ * Opens a log on EventStoreDB 23.10 or later. The server may be unavailable, now or later. Then every operation throws
+ * StoreUnavailableError. @throws TypeError that describes the problem of the URL without any part of it
  */
 export function openEventStoreDb(options: { readonly url: string; readonly deadlineMs?: number }): EventStore {
   const connection = new Connection(parseConnectionUrl(options.url), options.deadlineMs ?? defaultDeadlineMs)
   const appender = new Appender(connection)
   const resultOf = async ({ revision, position }: Appended): Promise<AppendResult> => {
-    // Events appended before, and hidden since by the stream's metadata: they are somewhere before the end.
+    // The events had been appended before, and the stream's metadata hides them now. They precede the end of the log.
     return { revision, position: position ?? (await endOf(connection)) ?? { commit: 0n, prepare: 0n } }
   }
   const append: EventStore['append'] = async (stream, expectedRevision, events) =>
     resultOf(await appender.append(stream, expectedRevision, events))
   return {
     append,
-    /** One after the other, unless all may go at once: there is no way to have the server stop at the first refusal. */
+    /** Appends sequentially unless `pipelined` is set, because the server cannot stop at the first rejected append. */
     async appendInOrder(appends, { pipelined = false } = {}) {
       const results: AppendResult[] = []
       if (pipelined) for (const appended of await appender.appendAll(appends)) results.push(await resultOf(appended))
@@ -61,7 +61,7 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
   const filter = filterOf(streamPrefixes)
   return connection.use('reading the log', async (client) => {
     const end = await lastPosition(client)
-    // Everything up to the end, or up to where the reader is, has been looked at.
+    // The page covers everything up to the end, or up to the reader's position.
     const isBehind = end === undefined || (after !== undefined && comparePositions(after, end) >= 0)
     if (isBehind || streamPrefixes?.length === 0) {
       const checkpoint = isBehind ? after : end
@@ -81,9 +81,9 @@ async function readAll(connection: Connection, options: ReadAllOptions): Promise
 function subscribeToAll(connection: Connection, options: SubscribeToAllOptions): AsyncIterable<Page> {
   const { after, signal, streamPrefixes, pageSize = defaultPageSize } = options
   const filter = filterOf(streamPrefixes)
-  // The end is that of this moment, not of the first page: what is appended between the two belongs to the subscriber.
+  // Read the end now and not with the first page: the subscriber receives events that are appended in between.
   const from = after !== 'end' ? Promise.resolve(after) : signal.aborted ? undefined : endOf(connection)
-  // Whoever iterates hears of it.
+  // The iteration reports the error.
   from?.catch(() => undefined)
   return pages(connection, from, filter, pageSize, signal)
 }

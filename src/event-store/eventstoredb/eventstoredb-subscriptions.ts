@@ -14,12 +14,12 @@ import { toRecordedEvent, type WireEvent } from './recorded-event.js'
 import { readStreamRequest } from './requests.js'
 import { streamFilter } from './stream-filter.js'
 
-/** How many events the server filters before it notes how far the group has come. */
+/** The number of events that the server filters before it records the group's progress. */
 const searchWindow = 32
 
-/** Groups on `$all`. Creating and consuming them needs a user of `$admins`. */
+/** Groups on `$all`. Creating and consuming them requires a user of `$admins`. */
 export class EventStoreDbPersistentSubscriptions implements PersistentSubscriptions {
-  /** The server does not tell: known of groups made here. */
+  /** The prefixes of groups that were created here. The server does not return them. */
   readonly #streamPrefixes = new Map<string, readonly string[]>()
 
   constructor(private readonly connection: Connection) {}
@@ -53,7 +53,7 @@ export class EventStoreDbPersistentSubscriptions implements PersistentSubscripti
   }
 
   async info(group: string): Promise<PersistentSubscriptionInfo> {
-    const { settings, stats, connections } = await this.connection.call(`asking about group ${group}`, (client) =>
+    const { settings, stats, connections } = await this.connection.call(`reading group ${group}`, (client) =>
       client.getPersistentSubscriptionToAllInfo(group),
     )
     const checkpoint = stats.lastCheckpointedEventPosition
@@ -81,10 +81,10 @@ export class EventStoreDbPersistentSubscriptions implements PersistentSubscripti
     })
   }
 
-  /** The server keeps them as links, in a stream beside the group's checkpoints; replayed ones are truncated from it. */
+  /** The server stores parked events as links, in a stream next to the group's checkpoints, and truncates replayed ones. */
   async listParked(group: string, { maxCount }: { readonly maxCount: number }): Promise<readonly ParkedEvent[]> {
     await this.info(group)
-    const what = `reading what group ${group} has parked`
+    const what = `reading the parked events of group ${group}`
     const request = readStreamRequest(`$persistentsubscription-$all::${group}-parked`, 'forwards', 0, maxCount)
     const entries = await this.connection.use(what, (client) => client.readEvents(what, request))
     return entries.flatMap((entry) => toParkedEvent(entry) ?? [])
@@ -92,13 +92,13 @@ export class EventStoreDbPersistentSubscriptions implements PersistentSubscripti
 
   async replayParked(group: string, options: { readonly stopAt?: number } = {}): Promise<void> {
     const { stopAt } = options
-    await this.connection.call(`replaying what group ${group} has parked`, (client) =>
+    await this.connection.call(`replaying the parked events of group ${group}`, (client) =>
       client.replayParkedMessagesToAll(group, stopAt === undefined ? {} : { stopAt }),
     )
   }
 }
 
-/** The entry's data is `<revision>@<stream>`. */
+/** Parses an entry, whose data is `<revision>@<stream>`. */
 function toParkedEvent(entry: WireEvent): ParkedEvent | undefined {
   const [, revision, stream] = /^(\d+)@(.*)$/s.exec(Buffer.from(entry.getData_asU8()).toString('utf8')) ?? []
   if (revision === undefined || stream === undefined) return undefined

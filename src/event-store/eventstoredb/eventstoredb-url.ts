@@ -5,9 +5,9 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** What a URL such as `esdb://user:password@host:2113?tls=true` asks for. It may hold a password: never log it. */
+/** The target of a URL such as `esdb://user:password@host:2113?tls=true`. It may hold a password: never log it. */
 export interface ConnectionTarget {
-  /** One node; several to ask for the cluster's; or a DNS name that stands for them. */
+  /** One node, several nodes that know the cluster, or a DNS name of the cluster. */
   readonly kind: 'node' | 'cluster' | 'discover'
   readonly endpoints: readonly Endpoint[]
   readonly credentials: { readonly username: string; readonly password: string } | undefined
@@ -32,8 +32,8 @@ const parameters = [
 const preferences = ['leader', 'follower', 'random', 'read_only_replica'] as const
 
 /**
- * Ours and not the client's own parser: that one repeats the URL, with the password, in its errors and debug lines, and
- * passes over what it does not know. @throws TypeError whose message is the end of a sentence and holds nothing of the URL
+ * Parses a URL. The client's own parser repeats the URL with the password in its errors and debug lines, and ignores unknown parameters.
+ * @throws TypeError whose message is the end of a sentence without any part of the URL
  */
 export function parseConnectionUrl(url: string): ConnectionTarget {
   const [, discover, user, hosts, query = ''] =
@@ -51,7 +51,7 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
   const target: ConnectionTarget = {
     kind: discover ? 'discover' : endpoints.length > 1 ? 'cluster' : 'node',
     endpoints,
-    // Without TLS they are sent to this machine only: on a network anybody could read them.
+    // Without TLS they are sent to this machine only: anyone on a network could read them.
     credentials: parseCredentials(user),
     tls,
     tlsCaFile: parseFile('tlsCAFile', values),
@@ -65,7 +65,7 @@ export function parseConnectionUrl(url: string): ConnectionTarget {
   return target
 }
 
-/** One node at a loopback address. */
+/** Returns whether the target is one node at a loopback address. */
 export function isOfThisMachine({ kind, endpoints }: ConnectionTarget): boolean {
   const isLoopback = ({ address }: Endpoint) => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(address)
   return kind === 'node' && endpoints.every(isLoopback)
@@ -84,7 +84,7 @@ function parseCredentials(user: string | undefined): ConnectionTarget['credentia
   try {
     if (username && password) return { username: decodeURIComponent(username), password: decodeURIComponent(password) }
   } catch {
-    // Told below, without a character of it.
+    // Reported below, without any part of it.
   }
   throw new TypeError('must have credentials as user:password@, with %XX for special characters')
 }
@@ -93,7 +93,7 @@ function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(query)) {
     const known = parameters.find((parameter) => parameter.toLowerCase() === name.toLowerCase())
-    // Its name is not repeated: behind an unescaped question mark in a password it would be a part of that.
+    // The message does not repeat the name: after an unescaped question mark in a password, it is part of the password.
     if (known === undefined) throw new TypeError(`has an unknown parameter; known are ${parameters.join(', ')}`)
     values.set(known, value)
   }
@@ -107,7 +107,7 @@ function parseBoolean(name: string, value: string): boolean {
 
 function parseFile(name: string, values: ReadonlyMap<string, string>): string | undefined {
   const path = values.get(name)
-  if (path !== undefined && !existsSync(path)) throw new TypeError(`names a ${name} that is not there`)
+  if (path !== undefined && !existsSync(path)) throw new TypeError(`names a missing ${name}`)
   return path
 }
 

@@ -6,23 +6,23 @@ import { positionOf, sizeOf, toRecordedAsStored, toRecordedEvent, type WireEvent
 import { lastEventRequest, subscribeRequest } from './requests.js'
 import type { StreamFilter } from './stream-filter.js'
 
-/** A page ends with the event that reaches it: 500 of a megabyte each would not fit the memory of a small machine. */
+/** The size at which a page ends: 500 events of a megabyte each would not fit into the memory of a small machine. */
 const pageBytes = 8 * 1024 * 1024
 
-/** Of the last event of all streams; undefined on an empty log. */
+/** Returns the position of the last event of all streams, or `undefined` if the log is empty. */
 export async function lastPosition(client: RawClient): Promise<Position | undefined> {
   const [last] = await client.readEvents('reading the end of the log', lastEventRequest())
   return last && positionOf(last)
 }
 
-function later(a: Position | undefined, b: Position | undefined): Position | undefined {
+function latest(a: Position | undefined, b: Position | undefined): Position | undefined {
   if (a === undefined || b === undefined) return a ?? b
   return comparePositions(a, b) < 0 ? b : a
 }
 
 export interface FeedOptions {
   readonly after: Position | undefined
-  /** The end of the log as it was before; what is said of the end holds for this place at least. */
+  /** The end of the log before the subscription. A page at the end covers at least this position. */
   readonly end: Position | undefined
   readonly filter: StreamFilter
   readonly pageSize: number
@@ -30,8 +30,8 @@ export interface FeedOptions {
 }
 
 /**
- * Pages made of a subscription to the whole log. A read would do for what is already there, but has no checkpoints: one that
- * filtered everything out for a long time would have to start over after a broken connection.
+ * Builds pages from a subscription to the whole log. A read would return the existing events too, but it has no checkpoints: one whose
+ * filter matches nothing for a long time would have to restart after a broken connection.
  */
 export class Feed {
   #checkpoint: Position | undefined
@@ -39,7 +39,7 @@ export class Feed {
   #checkpoints = 0
 
   private constructor(
-    private readonly answers: Incoming<ReadResp>,
+    private readonly responses: Incoming<ReadResp>,
     private readonly options: FeedOptions,
   ) {
     this.#checkpoint = options.after
@@ -50,40 +50,40 @@ export class Feed {
   }
 
   /**
-   * The next page: a full one, or, at the end, what there is; an empty one when the end is first reached, and when many events
-   * were filtered out. Undefined when it was cancelled. @throws what the call ended with
+   * Returns the next page: a full one, or a shorter one at the end of the log. It is empty when the end is first reached, and after many
+   * filtered events. Returns `undefined` after a cancellation. @throws the error of the call
    */
   async next(): Promise<Page | undefined> {
     const events: RecordedEvent[] = []
     let bytes = 0
     const page = (): Page => {
-      const atEnd = this.#caughtUp && this.answers.isDrained
+      const atEnd = this.#caughtUp && this.responses.isDrained
       return { events, atEnd, ...(this.#checkpoint && { checkpoint: this.#checkpoint }) }
     }
     for (;;) {
-      const answer = this.answers.take()
-      if (answer === undefined) {
+      const response = this.responses.take()
+      if (response === undefined) {
         if (this.#caughtUp && events.length > 0) return page()
-        // At the end of the log it is quiet; before, a server that says nothing is unavailable.
-        if (!(await this.answers.more(this.#caughtUp))) return undefined
+        // At the end of the log a wait is normal. Before, a server that sends nothing is unavailable.
+        if (!(await this.responses.more(this.#caughtUp))) return undefined
         continue
       }
-      const event = answer.getEvent()?.getEvent()
+      const event = response.getEvent()?.getEvent()
       if (event !== undefined) {
         const recorded = this.#accepted(event)
         if (recorded === undefined) continue
         events.push(recorded)
         bytes += sizeOf(event)
         if (events.length >= this.options.pageSize || bytes >= pageBytes) return page()
-      } else if (this.#note(answer)) return page()
+      } else if (this.#note(response)) return page()
     }
   }
 
   cancel(): void {
-    this.answers.cancel()
+    this.responses.cancel()
   }
 
-  /** Undefined for what is not wanted, and for what was there before: a position behind the end is taken for the end by the server. */
+  /** Returns `undefined` for events that do not match or were read before: the server replaces a position after the end by the end. */
   #accepted(event: WireEvent): RecordedEvent | undefined {
     const position = positionOf(event)
     if (this.#checkpoint !== undefined && comparePositions(position, this.#checkpoint) <= 0) return undefined
@@ -92,19 +92,19 @@ export class Feed {
     return this.options.filter.matches(recorded.stream) ? recorded : undefined
   }
 
-  /** What is no event. True when it ends the page. */
-  #note(answer: ReadResp): boolean {
-    const checkpoint = answer.getCheckpoint()
+  /** Processes a message without an event. Returns whether it ends the page. */
+  #note(response: ReadResp): boolean {
+    const checkpoint = response.getCheckpoint()
     if (checkpoint !== undefined) {
-      this.#checkpoint = later(this.#checkpoint, positionOf(checkpoint))
+      this.#checkpoint = latest(this.#checkpoint, positionOf(checkpoint))
       this.#checkpoints += 1
-      // The first comes after one event already.
+      // The first checkpoint follows the first event.
       return this.#checkpoints > 1
     }
-    if (answer.hasFellBehind()) this.#caughtUp = false
-    if (!answer.hasCaughtUp()) return false
+    if (response.hasFellBehind()) this.#caughtUp = false
+    if (!response.hasCaughtUp()) return false
     this.#caughtUp = true
-    this.#checkpoint = later(this.#checkpoint, this.options.end)
+    this.#checkpoint = latest(this.#checkpoint, this.options.end)
     return true
   }
 }

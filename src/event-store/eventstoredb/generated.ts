@@ -1,6 +1,6 @@
 /**
- * The messages and services of the protocol, as the client brings them along generated. They are CommonJS: imported by
- * default, in one place.
+ * The generated messages and services of the protocol, which the client contains. They are CommonJS modules, so this file imports their
+ * default exports.
  */
 
 import persistentServices from '@eventstore/db-client/generated/persistent_grpc_pb.js'

@@ -4,11 +4,11 @@ import {
 } from '@eventstore/db-client'
 import { InvalidSettingsError, type PersistentSubscriptionSettings } from '../event-store.js'
 
-/** Every one of them: the client's own defaults begin at the end of the log. */
+/** Sets every setting, because the client's own defaults start at the end of the log. */
 export function toWireSettings(settings: PersistentSubscriptionSettings): PersistentSubscriptionToAllSettings {
-  // The client would only warn on the console, and send the first of them.
+  // The client would only print a warning and send the first strategy.
   if (!['RoundRobin', 'DispatchToSingle', 'Pinned'].includes(settings.consumerStrategy))
-    throw new InvalidSettingsError(`no consumer strategy: ${settings.consumerStrategy}`)
+    throw new InvalidSettingsError(`unknown consumer strategy: ${settings.consumerStrategy}`)
   return persistentSubscriptionToAllSettingsFromDefaults({
     startFrom: settings.startFrom,
     resolveLinkTos: false,

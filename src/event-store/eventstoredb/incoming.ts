@@ -1,21 +1,21 @@
 import type { ClientReadableStream } from '@grpc/grpc-js'
 import { StoreUnavailableError } from '../event-store.js'
 
-/** Nobody answered in time. Whether what was asked for was done is not known. */
+/** No response arrived in time. The outcome of the request is unknown. */
 export class DeadlineError extends StoreUnavailableError {}
 
-/** The promise, or a {@link DeadlineError} when it takes longer. The promise may still be rejected later: nobody hears of it. */
+/** Rejects with a {@link DeadlineError} if the promise takes longer. A later rejection of the promise is ignored. */
 export function within<Value>(deadlineMs: number, what: string, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DeadlineError(`${what}: no answer within ${deadlineMs} ms`)), deadlineMs)
+    const timer = setTimeout(
+      () => reject(new DeadlineError(`${what}: no response within ${deadlineMs} ms`)),
+      deadlineMs,
+    )
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
-/**
- * The answers of a call, taken one by one. Those not yet taken fill the call's small buffer, and a full buffer holds the
- * server back.
- */
+/** The responses of a call, taken individually. The others fill the call's small buffer, and a full buffer makes the server wait. */
 export class Incoming<Message, Call extends ClientReadableStream<Message> = ClientReadableStream<Message>> {
   #wake: (() => void) | undefined
   #ended = false
@@ -39,21 +39,21 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
     })
   }
 
-  /** Undefined when nothing has arrived yet, or nothing more will. */
+  /** Returns `undefined` if no response is available now. */
   take(): Message | undefined {
     if (this.#cancelled) return undefined
     if (this.#error) throw this.#error
     return (this.call.read() as Message | null) ?? undefined
   }
 
-  /** Nothing can be taken just now. */
+  /** Whether no response is available now. */
   get isDrained(): boolean {
     return this.call.readableLength === 0
   }
 
   /**
-   * Resolves with true when there may be something to take, with false when there will not. `patient`: however long it takes.
-   * @throws what the call ended with, DeadlineError when nothing comes for so long
+   * Waits for a response, without a deadline if `patient` is set. Resolves to false if none will follow.
+   * @throws the error of the call, DeadlineError
    */
   async more(patient = false): Promise<boolean> {
     if (this.isDrained && !this.#ended) await this.#woken(patient)
@@ -62,18 +62,18 @@ export class Incoming<Message, Call extends ClientReadableStream<Message> = Clie
     return !(this.#ended && this.isDrained)
   }
 
-  /** Never throws, however often. */
+  /** Cancels the call. Never throws, even if it is repeated. */
   cancel(): void {
     this.#ended = true
     this.#cancelled = true
-    // Cancelled within the turn it began in, a call would not tell the server (grpc-node issue 1652).
+    // A call that is cancelled in the turn in which it started does not notify the server (grpc-node issue 1652).
     setImmediate(() => this.call.cancel())
     this.#wake?.()
   }
 
   #woken(patient: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const late = () => reject(new DeadlineError(`${this.what}: nothing for ${this.deadlineMs} ms`))
+      const late = () => reject(new DeadlineError(`${this.what}: no message for ${this.deadlineMs} ms`))
       const timer = patient ? undefined : setTimeout(late, this.deadlineMs)
       this.#wake = () => {
         clearTimeout(timer)

@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { AppendTooLargeError, type ExpectedRevision, maxAppendBytes, type NewEvent } from '../event-store.js'
 import { encodeAppend, type Proposed } from './append-wire.js'
 
-/** Of everything in one append, metadata and types too. */
+/** The largest size of an append, including metadata and types. */
 const maxAppendSize = 16 * 1024 * 1024
-/** A server takes 16 MiB in one message; larger appends are sent in several. */
+/** The size of a message. A server accepts 16 MiB per message, so larger appends take several. */
 const messageBytes = 3 * 1024 * 1024
-/** What an event counts beside its texts, so that the number of events in an append is limited too. */
+/** The size that an event counts in addition to its texts, which limits the number of events in an append. */
 const eventOverhead = 64
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const loneSurrogate = /\p{Surrogate}/u
 
-/** An append as it is sent. */
+/** The messages of an append. */
 export interface ProposedAppend {
   readonly correlationId: string
   readonly messages: readonly Buffer[]
-  /** Bytes, about. */
+  /** The approximate number of bytes. */
   readonly size: number
 }
 
@@ -69,10 +69,10 @@ function propose(event: NewEvent) {
 
 function checkRevision(revision: ExpectedRevision): void {
   if (revision !== 'no_stream' && (!Number.isSafeInteger(revision) || revision < 0))
-    throw new TypeError(`${revision} is no revision`)
+    throw new TypeError(`${revision} is not a revision`)
 }
 
-/** Lone surrogates would be stored as U+FFFD: two names would become one. */
+/** Rejects lone surrogates, which would be stored as U+FFFD: two different names would become equal. */
 function checkText(what: string, text: string): void {
   if (text === '' || loneSurrogate.test(text)) throw new TypeError(`${what} must be well-formed text, and not empty`)
 }

@@ -7,7 +7,7 @@ import type {
 } from '@eventstore/db-client/generated/persistent_pb.js'
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js'
 import type { Channel, ClientDuplexStream, ClientReadableStream } from '@grpc/grpc-js'
-import { type Answer, decodeAnswer } from './append-wire.js'
+import { type AppendResponse, decodeResponse } from './append-wire.js'
 import { type ConnectionTarget, type Endpoint, isOfThisMachine } from './eventstoredb-url.js'
 import { persistentServices, streamsServices } from './generated.js'
 import { Incoming, within } from './incoming.js'
@@ -19,9 +19,9 @@ const batchAppendPath = '/event_store.client.streams.Streams/BatchAppend'
 export type ConsumeCall = ClientDuplexStream<ConsumeRequest, ConsumeResponse>
 
 /**
- * The client, and the calls it would make for its own API, as they are. Its `appendToStream` keeps the pending appends of the
- * whole process in one table: an error of one stream rejects those of all, and an answer that comes after it throws outside
- * any promise, which ends the process. Its streams of events tell checkpoints apart from the events they belong between.
+ * Makes the calls of the client without its own API. The client's `appendToStream` stores the pending appends of the process in one table:
+ * an error of one stream rejects all of them, and a later response throws outside any promise, which ends the process. The client's event
+ * streams separate checkpoints from the events between which they arrive.
  */
 export class RawClient extends EventStoreDBClient {
   #channel: Channel | undefined
@@ -50,7 +50,7 @@ export class RawClient extends EventStoreDBClient {
     }
   }
 
-  /** Follows until it is cancelled, or reads until there is no more. */
+  /** Subscribes until the call is cancelled, or reads to the end. */
   read(what: string, request: ReadReq): Promise<Incoming<ReadResp>> {
     const call = this.GRPCStreamCreator(streamsServices.StreamsClient, 'read', (client) =>
       client.read(request, ...this.#endless()),
@@ -58,24 +58,24 @@ export class RawClient extends EventStoreDBClient {
     return this.#opened(what, call())
   }
 
-  /** All events of a read. */
+  /** Returns all events of a read. */
   async readEvents(what: string, request: ReadReq): Promise<readonly WireEvent[]> {
-    const answers = await this.read(what, request)
+    const responses = await this.read(what, request)
     const events: WireEvent[] = []
     try {
-      while (await answers.more()) {
-        const event = answers.take()?.getEvent()?.getEvent()
+      while (await responses.more()) {
+        const event = responses.take()?.getEvent()?.getEvent()
         if (event !== undefined) events.push(event)
       }
       return events
     } finally {
-      answers.cancel()
+      responses.cancel()
     }
   }
 
-  batchAppend(): Promise<ClientDuplexStream<Buffer, Answer>> {
+  batchAppend(): Promise<ClientDuplexStream<Buffer, AppendResponse>> {
     return this.GRPCStreamCreator(streamsServices.StreamsClient, 'batchAppend', (client) =>
-      client.makeBidiStreamRequest(batchAppendPath, (message: Buffer) => message, decodeAnswer, ...this.#endless()),
+      client.makeBidiStreamRequest(batchAppendPath, (message: Buffer) => message, decodeResponse, ...this.#endless()),
     )()
   }
 
@@ -86,14 +86,14 @@ export class RawClient extends EventStoreDBClient {
     return this.#opened(what, call())
   }
 
-  /** Resolves when a server answers; nobody need be logged in for it. */
+  /** Resolves when a server responds, which requires no login. */
   async probe(): Promise<void> {
     await this.capabilities
   }
 
   /** Ends all calls and the connection. */
   async end(): Promise<void> {
-    // A call that does not end when it is cancelled must not keep the next connection from being made.
+    // A call that ignores its cancellation must not delay the next connection.
     await Promise.race([this.dispose(), sleep(endsWithinMs, undefined, { ref: false })])
     this.#channel?.close()
   }
@@ -102,7 +102,7 @@ export class RawClient extends EventStoreDBClient {
     return new Incoming<Message, Call>(await within(this.deadlineMs, what, call), what, this.deadlineMs)
   }
 
-  /** The client sends no credentials without TLS; a server of this machine may ask for them all the same. */
+  /** Sends the credentials without TLS, which the client does not do: a server on this machine may require them anyway. */
   #sendOnEachCall({ username, password }: NonNullable<ConnectionTarget['credentials']>): void {
     const { callArguments } = this
     const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
@@ -113,13 +113,13 @@ export class RawClient extends EventStoreDBClient {
     }
   }
 
-  /** Waiting for an answer has a deadline of its own: one of the call would end long reads and subscriptions. */
+  /** Disables the deadline of the call, which would end long reads and subscriptions. The wait for a response has its own deadline. */
   #endless() {
     return this.callArguments({}, { deadline: Number.POSITIVE_INFINITY })
   }
 }
 
-/** The constructor has an overload for each kind, and tells them apart by the key. */
+/** The constructor has an overload per kind, which it recognises by the key. */
 function settingsOf({ kind, endpoints, ...target }: ConnectionTarget, deadlineMs: number): SingleNodeOptions {
   const { nodePreference, connectionName } = target
   const settings = {

@@ -4,10 +4,10 @@ import type { JsonObject, Position, RecordedEvent } from '../event-store.js'
 
 export type WireEvent = ReadResp.ReadEvent.RecordedEvent
 
-/** What the clock of the store counts in: 100 ns. */
+/** The store counts time in ticks of 100 ns. */
 const ticksPerMs = 10_000n
 
-/** An event as the port shows it. What is no JSON object (others write such) is read as an empty one. */
+/** Converts an event to the port's form. Data that is not a JSON object, which other programs can write, becomes an empty object. */
 export function toRecordedEvent(event: WireEvent): RecordedEvent {
   const attributes = event.getMetadataMap()
   const isJson = attributes.get('content-type') === 'application/json'
@@ -23,7 +23,7 @@ export function toRecordedEvent(event: WireEvent): RecordedEvent {
   }
 }
 
-/** As {@link toRecordedEvent}, with the bytes of what is not just the JSON of what is shown. */
+/** Adds the stored bytes if they differ from the JSON of the converted event. */
 export function toRecordedAsStored(event: WireEvent): RecordedEvent {
   const recorded = toRecordedEvent(event)
   const [data, metadata] = [event.getData_asU8(), event.getCustomMetadata_asU8()]
@@ -37,7 +37,7 @@ function isTextOf(value: JsonObject, bytes: Uint8Array): boolean {
   return Buffer.from(JSON.stringify(value)).equals(bytes)
 }
 
-/** Bytes it takes on the wire, without what is small. */
+/** Returns the approximate size on the wire. */
 export function sizeOf(event: WireEvent): number {
   return event.getData_asU8().length + event.getCustomMetadata_asU8().length
 }
@@ -48,8 +48,8 @@ interface WirePosition {
 }
 
 /**
- * While a subscription catches up, the server's checkpoints have 0 as their prepare half. It is read as the commit half: 0 would
- * lie before the event, which would then come again.
+ * While a subscription catches up, the prepare half of the server's checkpoints is 0. It is replaced by the commit half, because 0 would
+ * precede the event, which would then be redelivered.
  */
 export function positionOf(position: WirePosition): Position {
   const commit = BigInt(position.getCommitPosition())

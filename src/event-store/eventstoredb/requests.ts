@@ -7,9 +7,9 @@ const { Options } = streams.ReadReq
 const forwards = 0
 const backwards = 1
 
-/** How many events the server filters at a time, … */
+/** The number of events that the server filters at a time. */
 const searchWindow = 500
-/** … and after how many of these windows it sends a checkpoint. */
+/** The number of these windows between two checkpoints. */
 const windowsPerCheckpoint = 20
 
 const empty = () => new shared.Empty()
@@ -18,7 +18,7 @@ export function identifierOf(stream: string) {
   return new shared.StreamIdentifier().setStreamName(Buffer.from(stream))
 }
 
-/** From a revision, inclusive; from where the direction begins when it is undefined. */
+/** Reads from a revision, inclusive, or from the start of the direction. */
 export function readStreamRequest(
   stream: string,
   direction: Direction,
@@ -35,13 +35,13 @@ export function readStreamRequest(
   return request(options.setCount(`${maxCount}`).setNoFilter(empty()))
 }
 
-/** The last event of all streams. */
+/** Reads the last event of all streams. */
 export function lastEventRequest(): ReadReq {
   const source = new Options.AllOptions().setEnd(empty())
   return request(plain().setAll(source).setReadDirection(backwards).setCount('1').setNoFilter(empty()))
 }
 
-/** Everything behind a position, exclusive, and then what comes. */
+/** Subscribes to all events after a position. */
 export function subscribeRequest(after: Position | undefined, filter: StreamFilter): ReadReq {
   const source = new Options.AllOptions()
   if (after === undefined) source.setStart(empty())

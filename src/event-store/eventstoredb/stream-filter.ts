@@ -1,11 +1,11 @@
-/** Which streams are wanted: on the wire a list of prefixes or a regular expression, `undefined` for all of them. */
+/** A filter by stream. On the wire it is a list of prefixes or a regular expression, or `undefined` for all streams. */
 export interface StreamFilter {
   readonly wire: { readonly prefixes: readonly string[] } | { readonly regex: string } | undefined
-  /** The server's filter lets system streams through where ours does not. */
+  /** Stricter than the server's filter, which lets system streams pass. */
   matches(stream: string): boolean
 }
 
-/** No prefixes at all: every stream but the system's (`$…`). Those come only when a prefix begins with `$`. */
+/** Without prefixes, the filter matches every stream except system streams (`$…`), which match only a prefix that starts with `$`. */
 export function streamFilter(streamPrefixes: readonly string[] | undefined): StreamFilter {
   const prefixes = streamPrefixes ?? ['']
   const forSystem = prefixes.filter((prefix) => prefix.startsWith('$'))

@@ -21,7 +21,7 @@ export const tracing = fp(
       const attributes = { 'http.request.method': method, 'http.route': route, 'transferd.correlation_id': id }
       const start = { name: `${method} ${route}`, kind: 'server', attributes } as const
       const { traceparent } = headers
-      const span = installedTracer()?.begin(start, typeof traceparent === 'string' ? traceparent : undefined)
+      const span = installedTracer()?.start(start, typeof traceparent === 'string' ? traceparent : undefined)
       if (span) spans.set(request, span)
       enter(request, reply, done)
     })

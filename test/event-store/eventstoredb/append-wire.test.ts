@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type AppendMessage, decodeAnswer, encodeAppend } from '../../../src/event-store/eventstoredb/append-wire.js'
+import { type AppendMessage, decodeResponse, encodeAppend } from '../../../src/event-store/eventstoredb/append-wire.js'
 import { protobufEmpty, protobufTimestamp, shared, streams } from '../../../src/event-store/eventstoredb/generated.js'
 import { identifierOf } from '../../../src/event-store/eventstoredb/requests.js'
 
@@ -73,10 +73,10 @@ t.test('an answer says what the generated code reads in it, and one that is cut 
       const { correlationId, revision, commit, prepare } = each
       const bytes = bytesOf(each)
       const position = { commit: BigInt(commit), prepare: BigInt(prepare || commit) }
-      t.strictSame(decodeAnswer(bytes), { correlationId, revision, position })
+      t.strictSame(decodeResponse(bytes), { correlationId, revision, position })
       const rest = bytes.subarray(0, cut % bytes.length)
       try {
-        const found = decodeAnswer(rest)
+        const found = decodeResponse(rest)
         // Cut off between two fields it is a message still, and what it says is true.
         if ('revision' in found) t.strictSame(found, { correlationId, revision, position })
       } catch {
@@ -92,7 +92,7 @@ t.test(
     const structured = new shared.UUID.Structured().setMostSignificantBits('-1').setLeastSignificantBits('1')
     const response = new streams.BatchAppendResp().setCorrelationId(new shared.UUID().setStructured(structured))
     const correlationId = 'ffffffff-ffff-ffff-0000-000000000001'
-    const decoded = () => decodeAnswer(Buffer.from(response.serializeBinary()))
+    const decoded = () => decodeResponse(Buffer.from(response.serializeBinary()))
     t.same(decoded(), { correlationId, isEmpty: true })
     const success = new streams.BatchAppendResp.Success()
       .setCurrentRevision('7')

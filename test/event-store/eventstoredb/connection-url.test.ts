@@ -42,7 +42,7 @@ t.test('what cannot be used is refused without a character of the URL', async (t
     [`esdb://host?${secret}=1`, /unknown parameter; known are tls/],
     [`esdb://host?tls=${secret}`, /tls as true or false/],
     ['esdb://host?tlsVerifyCert=false', /tlsCAFile/],
-    [`esdb://host?tlsCAFile=/${secret}.pem`, /tlsCAFile that is not there/],
+    [`esdb://host?tlsCAFile=/${secret}.pem`, /names a missing tlsCAFile/],
     [`esdb://host?userCertFile=${import.meta.filename}`, /together/],
     [`esdb://host?nodePreference=${secret}`, /nodePreference as one of/],
     ['esdb+discover://a,b', /one host/],
