@@ -7,9 +7,8 @@ import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { EventStore } from '../src/event-store/event-store.js'
 import { skipEvents } from '../src/event-store/skipped-events.js'
 import { allProjections } from '../src/projections/all-projections.js'
-import { ProjectionTasks } from '../src/projections/tasks/projection-tasks.js'
+import { type ProjectionTask, ProjectionTasks } from '../src/projections/tasks/projection-tasks.js'
 import { watchTasks } from '../src/projections/tasks/watch-tasks.js'
-import type { TaskDocument } from '../src/read-models/documents.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
 import type { ReadModels } from '../src/read-models/read-models.js'
 import { part } from './support/bench-part.js'
@@ -23,13 +22,13 @@ let highestBytes = 0
 
 async function rebuildAll(what: string, store: EventStore, readModels: ReadModels): Promise<void> {
   const tasks = new ProjectionTasks(readModels, clock)
-  const asked: TaskDocument[] = []
+  const asked: ProjectionTask[] = []
   const beganAtMs = performance.now()
   const cpuBefore = process.cpuUsage()
   highestBytes = 0
   for (const { name } of allProjections) asked.push((await tasks.request(name, { what: 'rebuild', by: 'bench' })).task)
   let builtAtMs = 0
-  let ended: ReadonlyMap<string, TaskDocument | null> = new Map()
+  let ended: ReadonlyMap<string, ProjectionTask | null> = new Map()
   const deps = { store, readModels, clock, logger: pino({ level: 'warn' }) }
   for await (const watched of watchTasks(deps, asked, new AbortController().signal)) {
     if ([...watched.values()].some((task) => task?.phase === 'building')) builtAtMs = performance.now()

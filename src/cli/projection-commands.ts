@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ProjectionStatus } from '../projections/projection-status.js'
-import type { TaskDocument } from '../read-models/documents.js'
+import type { ProjectionTask } from '../projections/tasks/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, defineListCommand, type Listing, Refused, UsageError } from './command.js'
 import { reason } from './options.js'
@@ -95,9 +95,9 @@ async function showStatus({ eventStore: store, readModels }: CommandStores) {
 
 interface Ended {
   readonly name: string
-  readonly state: TaskDocument['state']
+  readonly state: ProjectionTask['state']
   readonly position: string | null
-  readonly comparison: TaskDocument['comparison'] | null
+  readonly comparison: ProjectionTask['comparison'] | null
 }
 
 async function rebuild(
@@ -112,7 +112,7 @@ async function rebuild(
   return name === undefined ? ended : ended[0]
 }
 
-async function oneTask(stores: CommandStores, name: string, what: TaskDocument['what']) {
+async function oneTask(stores: CommandStores, name: string, what: ProjectionTask['what']) {
   const [ended] = await doTasks(stores, [name], { what })
   if (what === 'verify' && ended?.comparison?.differing) throw new Refused(differencesInWords(ended))
   return ended
@@ -122,14 +122,14 @@ async function oneTask(stores: CommandStores, name: string, what: TaskDocument['
 async function doTasks(
   stores: CommandStores,
   names: readonly string[],
-  asked: { readonly what: TaskDocument['what']; readonly keep?: boolean },
+  asked: { readonly what: ProjectionTask['what']; readonly keep?: boolean },
 ): Promise<readonly Ended[]> {
   const { notify, clock, context } = stores
   const { tasks, deps } = await tasksOf(stores, names)
   const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
   const { isUnfinished } = await import('../projections/tasks/projection-tasks.js')
-  const own: TaskDocument[] = []
-  const watched: TaskDocument[] = []
+  const own: ProjectionTask[] = []
+  const watched: ProjectionTask[] = []
   for (const name of names) {
     const { task, joined } = await asRefusal(tasks.request(name, { ...asked, by: context.actor }))
     watched.push(task)
@@ -140,17 +140,17 @@ async function doTasks(
   const givenUp = new AbortController()
   const interrupt = async () => {
     isInterrupted = true
-    const cancelled = await Promise.all(own.map(({ _id, requestId }) => tasks.cancel(_id, requestId)))
+    const cancelled = await Promise.all(own.map(({ projection, requestId }) => tasks.cancel(projection, requestId)))
     if (!cancelled.includes(true)) givenUp.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
-  const last = new Map<string, TaskDocument>()
+  const last = new Map<string, ProjectionTask>()
   const beganAtMs = Date.parse(clock())
   for await (const found of watchTasks(deps, watched, givenUp.signal)) {
     for (const [name, task] of found) if (task && tellProgress(task, last.get(name), notify)) last.set(name, task)
     for (const [name, task] of found) if (!task) last.delete(name)
     // What others asked for goes on; what is cancelled here has to be cleared up first.
-    if (isInterrupted && !own.some(({ _id }) => isUnfinished(found.get(_id)))) break
+    if (isInterrupted && !own.some(({ projection }) => isUnfinished(found.get(projection)))) break
   }
   if (isInterrupted) throw new Refused(own.length === 0 ? 'interrupted; what others asked for goes on' : 'cancelled')
   if (names.length > 1) notify(`took ${Math.round((Date.parse(clock()) - beganAtMs) / 1_000)} s`)
@@ -158,7 +158,7 @@ async function doTasks(
 }
 
 /** @throws Refused */
-function endedOf(name: string, task: TaskDocument | undefined): Ended {
+function endedOf(name: string, task: ProjectionTask | undefined): Ended {
   if (!task) throw new Refused(`the task of ${name} was cancelled by another`)
   const { state, comparison = null, reason: why } = task
   const ended = { name, state, position: comparison?.position ?? task.end ?? null, comparison }
@@ -176,8 +176,8 @@ function differencesInWords({ name, comparison }: Ended): string {
 
 /** True when it is worth remembering. */
 function tellProgress(
-  task: TaskDocument,
-  before: TaskDocument | undefined,
+  task: ProjectionTask,
+  before: ProjectionTask | undefined,
   notify: (message: string) => void,
 ): boolean {
   const line = progressLine(task)
@@ -185,12 +185,13 @@ function tellProgress(
   return true
 }
 
-function progressLine({ _id, what, state, phase, reached, end, eventsPerSecond, secondsLeft }: TaskDocument): string {
+function progressLine({ projection, what, state, phase, ...task }: ProjectionTask): string {
+  const { reached, end, eventsPerSecond, secondsLeft } = task
   if (state !== 'running' || phase !== 'building')
-    return `${_id}: ${what} ${phase && state === 'running' ? phase : state}`
+    return `${projection}: ${what} ${phase && state === 'running' ? phase : state}`
   const rate = eventsPerSecond === undefined ? '' : `, ${eventsPerSecond} events/s`
   const left = secondsLeft === undefined ? '' : `, ${secondsLeft} s left`
-  return `${_id}: ${what} ${phase}, at ${reached ?? 0} of ${end ?? 0}${rate}${left}`
+  return `${projection}: ${what} ${phase}, at ${reached ?? 0} of ${end ?? 0}${rate}${left}`
 }
 
 async function pauseProjection(stores: CommandStores, { reason: why }: { reason?: string }, name: string) {

@@ -14,7 +14,7 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError'
 }
 
-type Field = 'served' | 'built' | 'previous' | 'failure' | 'lastRequestId'
+type Field = 'served' | 'built' | 'previous' | 'failure' | 'task'
 type Changes = { readonly [field in Field]?: PointerDocument[field] | undefined }
 
 /** The pointer of one projection, as the holder of its lease writes it. */

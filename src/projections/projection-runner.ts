@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { comparePositions, formatPosition, type Page } from '../event-store/event-store.js'
-import type { ProjectionBuild, TaskDocument } from '../read-models/documents.js'
+import type { ProjectionBuild, RequestDocument, TaskRecord } from '../read-models/documents.js'
 import type { Lease } from '../read-models/leases.js'
-import { buildName } from '../read-models/projection-pointers.js'
+import { buildName, pointerMaxAgeMs } from '../read-models/projection-pointers.js'
 import { follow, readAnew } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { inSpanOfEach } from '../tracing/tracing.js'
@@ -11,8 +11,8 @@ import { applyEvents } from './apply-events.js'
 import { type Projection, type ProjectionDependencies, ProjectionError } from './projection.js'
 import { isUsable, LeaseLostError, ProjectionPointer, progressAfter, resumePosition } from './projection-pointer.js'
 import { ServedDocuments } from './served-documents.js'
-import { isUnfinished, ProjectionTasks } from './tasks/projection-tasks.js'
-import { TaskWorker } from './tasks/task-worker.js'
+import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './tasks/projection-tasks.js'
+import { dropUnusedBuilds, type Serving, TaskWorker } from './tasks/task-worker.js'
 
 const lookEveryMs = 1_000
 /** A busy log is followed in fewer, larger pages: each costs two transactions and writes every inner page of an index again. */
@@ -31,7 +31,7 @@ export class ProjectionRunner {
   readonly #ending = new AbortController()
   readonly #pointer: ProjectionPointer
   readonly #tasks: ProjectionTasks
-  readonly #worker: TaskWorker
+  readonly #controls: Serving
   readonly #retry: RetryOptions
   readonly #logger: Logger
   /** `new`: the first task builds the documents. `outdated`: no event may be applied to documents of another version or log. */
@@ -42,7 +42,9 @@ export class ProjectionRunner {
   /** The event at which the projection is stopped. */
   #stoppedAt: ProjectionError['event'] | undefined
   #serving: { readonly stopping: AbortController; readonly ended: Promise<void> } | undefined
-  #working: Promise<void> | undefined
+  #working:
+    | { readonly requestId: string; readonly cancelling: AbortController; readonly ended: Promise<void> }
+    | undefined
   #isExclusive = false
 
   constructor(
@@ -58,15 +60,16 @@ export class ProjectionRunner {
       signal: this.#lease.signal,
       onUnavailable: (error, failures) => this.#logger.warn({ err: error, failures }, 'a store is unavailable'),
     }
-    this.#worker = new TaskWorker(deps, projection, this.#lease, this.#retry, this.#tasks, {
+    this.#controls = {
       pointer: this.#pointer,
       isComparable: () => this.#state === 'current',
       exclusively: (work) => this.#exclusively(work),
+      checkCancelled: async () => this.#cancelUnless((await this.#tasks.findRequests(projection.name)).request),
       switched: () => {
         this.#state = 'current'
         this.#stoppedAt = undefined
       },
-    })
+    }
   }
 
   /** Ends with the lease. After a failure, which is logged and recorded, the projection is stopped until it can resume. */
@@ -81,7 +84,7 @@ export class ProjectionRunner {
       if (!(error instanceof LeaseLostError)) throw error
     } finally {
       this.#ending.abort()
-      await this.#working
+      await this.#working?.ended
       await this.#stopServing()
     }
   }
@@ -89,8 +92,9 @@ export class ProjectionRunner {
   async #prepare(): Promise<void> {
     const { readModels } = this.deps
     const { name, version, indexes } = this.projection
-    const { served, built, previous } = (await this.#pointer.load()) ?? { served: await this.#createFirst() }
-    const { task } = await this.#tasks.findAll(name)
+    const { served, built, previous, task } = (await this.#pointer.load()) ?? { served: await this.#createFirst() }
+    const { request } = await this.#tasks.findRequests(name)
+    const isTaskUnfinished = isUnfinished(taskOf(name, request, task))
     // Saved in any case, so that a holder that has lost its lease without noticing can no longer write.
     await this.#pointer.save({
       served,
@@ -98,12 +102,12 @@ export class ProjectionRunner {
       // After a downgrade, the build of the older version can serve again.
       previous: previous && (await isUsable(this.deps, previous.version, previous)) ? previous : undefined,
     })
-    await this.#worker.dropUnused(isUnfinished(task) ? task?.build?.collection : undefined)
+    await dropUnusedBuilds(readModels, this.projection, this.#pointer, isTaskUnfinished)
     // Until a switch, the queries of this version read outdated documents too.
     if ((await readModels.listCollections()).includes(served.collection))
       await readModels.createIndexes(served.collection, indexes)
     if (!(await isUsable(this.deps, version, served))) this.#state = 'outdated'
-    else if (served.progress.position === undefined && isUnfinished(task)) this.#state = 'new'
+    else if (served.progress.position === undefined && isTaskUnfinished) this.#state = 'new'
   }
 
   async #createFirst(): Promise<ProjectionBuild> {
@@ -115,12 +119,19 @@ export class ProjectionRunner {
 
   /** Reads the requests of operators, and checks what has changed. */
   async #look(): Promise<void> {
-    const { task, paused } = await this.#tasks.findAll(this.projection.name)
+    const { name } = this.projection
+    const { request, paused } = await this.#tasks.findRequests(name)
+    const task = taskOf(name, request, this.#pointer.document.task)
     this.#isPaused = paused !== null
     if (this.#isPaused && !this.#isExclusive) await this.#stopServing()
-    if (!this.#working && isUnfinished(task)) this.#begin(task!)
+    this.#cancelUnless(request)
+    if (!this.#working && task && isUnfinished(task)) this.#begin(task)
     if (!this.#working && this.#state === 'new') this.#state = 'current'
     if (!this.#isPaused && !this.#isExclusive) await this.#resume()
+  }
+
+  #cancelUnless(request: RequestDocument | null): void {
+    if (this.#working && this.#working.requestId !== request?.requestId) this.#working.cancelling.abort()
   }
 
   /** Follows the log, unless something prevents it. */
@@ -140,35 +151,56 @@ export class ProjectionRunner {
     this.#begin(task)
   }
 
-  #begin(task: TaskDocument): void {
+  #begin(task: ProjectionTask): void {
     // What an operator has requested in the meantime decides; its build may have to wait for a switch.
     if (task.what !== 'verify') this.#isReplacementRequested = true
-    this.#working = this.#work(task)
+    const cancelling = new AbortController()
+    const ended = this.#work(task, AbortSignal.any([this.#lease.signal, cancelling.signal]))
       .catch((error) => {
-        if (!(error instanceof LeaseLostError)) this.#logger.error({ err: error }, 'a task ended unexpectedly')
+        const isStopped = error instanceof LeaseLostError || this.#lease.signal.aborted
+        if (!isStopped) this.#logger.error({ err: error }, 'a task ended unexpectedly')
         this.#ending.abort()
       })
       .finally(() => {
         this.#working = undefined
       })
+    this.#working = { requestId: task.requestId, cancelling, ended }
   }
 
-  async #work(requested: TaskDocument): Promise<void> {
-    if (requested.state === 'cancelling') return this.#worker.cleanUp(requested)
-    const interruptions = requested.state === 'running' ? (requested.interruptions ?? 0) + 1 : 0
-    const { token } = this.#lease
-    const task = await retryWhileUnavailable(() => this.#tasks.take(requested, token, interruptions), this.#retry)
-    if (!task) return
-    if (interruptions >= maxInterruptions) {
-      const reason = `it was interrupted ${interruptions} times without progress`
-      return this.#tasks.end(task, 'failed', { reason })
+  /** @throws LeaseLostError */
+  async #work({ projection: _, ...task }: ProjectionTask, signal: AbortSignal): Promise<void> {
+    if (task.state === 'cancelling') return this.#endTask('cancelled')
+    if (task.isConcluded) return this.#endTask('done')
+    const interruptions = task.state === 'running' ? (task.interruptions ?? 0) + 1 : 0
+    const record: TaskRecord = { ...task, state: 'running', interruptions, updatedAt: this.deps.clock() }
+    const retry = { ...this.#retry, signal }
+    await retryWhileUnavailable(() => this.#pointer.save({ task: record }), retry)
+    this.#logger.info({ task: task.what, by: task.by }, 'a task starts')
+    try {
+      if (interruptions >= maxInterruptions)
+        throw new Error(`it was interrupted ${interruptions} times without progress`)
+      await new TaskWorker(this.deps, this.projection, this.#controls, record, retry).perform()
+      await this.#endTask('done')
+      this.#logger.info({ task: task.what }, 'a task is done')
+    } catch (error) {
+      if (error instanceof LeaseLostError || this.#lease.signal.aborted) throw error
+      if (signal.aborted) return this.#endTask('cancelled')
+      this.#logger.error({ err: error, task: task.what }, 'a task failed; the served documents stay in use')
+      await this.#endTask('failed', reasonOf(error))
+      // Without a build of this version, the projection is stopped at the event.
+      if (this.#state === 'outdated' && error instanceof ProjectionError) await this.#stop(error)
     }
-    this.#logger.info({ task: task.what, by: task.by }, 'a task begins')
-    const failure = await this.#worker.work(task)
-    if (failure === undefined) this.#logger.info({ task: task.what }, 'a task is done')
-    else this.#logger.error({ err: failure, task: task.what }, 'a task failed; the served documents stay in use')
-    // Without a build of this version, the projection is stopped at the event.
-    if (this.#state === 'outdated' && failure instanceof ProjectionError) await this.#stop(failure)
+  }
+
+  async #endTask(state: 'done' | 'failed' | 'cancelled', reason?: string): Promise<void> {
+    const { phase, build, secondsLeft, interruptions, isConcluded, ...record } = this.#pointer.document.task!
+    // Until then, some readers still use the build that was served before.
+    if (isConcluded && record.what !== 'verify') await pause(pointerMaxAgeMs, this.#lease.signal)
+    const ended = { ...record, ...(reason !== undefined && { reason }), updatedAt: this.deps.clock() }
+    await retryWhileUnavailable(async () => {
+      await dropUnusedBuilds(this.deps.readModels, this.projection, this.#pointer)
+      await this.#pointer.save({ task: state === 'cancelled' ? undefined : { ...ended, state } })
+    }, this.#retry)
   }
 
   async #exclusively<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,14 +1,14 @@
 import { endOfLog } from '../event-store/end-of-log.js'
 import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../event-store/event-store.js'
 import type { Clock } from '../kernel/clock.js'
-import type { PauseDocument, PointerDocument, ProjectionBuild, TaskDocument } from '../read-models/documents.js'
+import type { PauseDocument, PointerDocument, ProjectionBuild } from '../read-models/documents.js'
 import { isDeadHolder } from '../read-models/lease-holder.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { allProjections } from './all-projections.js'
 import type { Projection } from './projection.js'
 import { commitOf, isOfThisLog, readPointer, resumePosition } from './projection-pointer.js'
 import { leaseName } from './start-projections.js'
-import { isUnfinished, ProjectionTasks } from './tasks/projection-tasks.js'
+import { isUnfinished, type ProjectionTask, ProjectionTasks, taskOf } from './tasks/projection-tasks.js'
 
 export const projectionActions = ['rebuild', 'verify', 'switch', 'rollback', 'pause', 'resume', 'cancel'] as const
 export type ProjectionAction = (typeof projectionActions)[number]
@@ -47,12 +47,10 @@ type ShownBuild = Pick<ProjectionBuild, 'collection' | 'version' | 'at' | 'compa
   readonly position: string | null
 }
 
-interface ShownTask
-  extends Pick<TaskDocument, 'what' | 'state' | 'keep' | 'by' | 'requestedAt' | 'updatedAt' | 'phase' | 'end'>,
-    Pick<TaskDocument, 'eventsPerSecond' | 'secondsLeft' | 'comparison' | 'reason'> {
+interface ShownTask extends Omit<ProjectionTask, 'build' | 'interruptions' | 'isConcluded'> {
   /** The position that the build has reached. */
   readonly position: string | null
-  /** The share of the log, from 0 to 1. */
+  /** The share of the log that the build has reached, from 0 to 1. */
   readonly progress: number | null
 }
 
@@ -91,8 +89,9 @@ async function statusOf(
   end: Position | undefined,
 ): Promise<ProjectionStatus> {
   const { name, version } = projection
-  const { served, failure, built, previous } = (await readPointer(readModels, name)) ?? {}
-  const { task, paused } = await new ProjectionTasks(readModels, () => '').findAll(name)
+  const { served, failure, built, previous, task: record } = (await readPointer(readModels, name)) ?? {}
+  const { request, paused } = await new ProjectionTasks(readModels, () => '').findRequests(name)
+  const task = taskOf(name, request, record)
   const { progress = {} } = served ?? {}
   const ofThisLog = await isOfThisLog(store, progress)
   const { lagEvents, waitingSince } = ofThisLog
@@ -130,7 +129,7 @@ function commandFor(name: string, { stream, revision, reason }: NonNullable<Poin
 }
 
 function actionsFor(
-  task: TaskDocument | null,
+  task: ProjectionTask | null,
   { isPaused, canSwitch, canRollBack }: { readonly [name in 'isPaused' | 'canSwitch' | 'canRollBack']: boolean },
 ) {
   const isBusy = isUnfinished(task)
@@ -146,15 +145,11 @@ function actionsFor(
   return projectionActions.filter((action) => possible[action])
 }
 
-function shownTask({ _id, requestId, leaseToken, interruptions, build, reached, ...task }: TaskDocument): ShownTask {
-  const { end } = task
-  const position = reached ?? build?.progress.position ?? null
-  const isBuilding = task.state === 'running' && end !== undefined
-  return {
-    ...task,
-    position,
-    progress: isBuilding ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null,
-  }
+function shownTask({ build, interruptions, isConcluded, ...task }: ProjectionTask): ShownTask {
+  const { state, reached, end } = task
+  const isRunning = state === 'running' && end !== undefined
+  const progress = isRunning ? Math.min(1, commitOf(reached) / Math.max(1, commitOf(end))) : null
+  return { ...task, position: reached ?? null, progress }
 }
 
 function shownBuild({ progress: { position }, ...build }: ProjectionBuild): ShownBuild {

@@ -189,8 +189,8 @@ export interface PointerDocument extends Document {
     readonly reason: string
     readonly at: string
   }
-  /** The request of the last task that changed the builds. */
-  readonly lastRequestId?: string
+  /** The last task that was started. */
+  readonly task?: TaskRecord
   /** The token of the writer's lease: a holder that lost its lease has a smaller one and must not write. */
   readonly leaseToken: number
   readonly updatedAt: string
@@ -206,20 +206,23 @@ export interface ComparisonDocument {
   readonly differences: readonly string[]
 }
 
-/** The last task requested of a projection; `_id` is the projection's name. */
-export interface TaskDocument extends Document {
-  /** Identifies this request. */
+/** The last request for work on a projection; `_id` is the projection's name. Operators write it, and delete it to cancel the task. */
+export interface RequestDocument extends Document {
   readonly requestId: string
   readonly what: 'rebuild' | 'verify' | 'switch' | 'rollback'
-  readonly state: 'requested' | 'running' | 'cancelling' | 'done' | 'failed'
   /** On a rebuild: the build waits for a switch. */
   readonly keep?: boolean
   readonly by: string
   readonly requestedAt: string
+}
+
+/** The progress and the outcome of a requested task. */
+export interface TaskRecord extends Pick<RequestDocument, 'requestId' | 'what' | 'keep' | 'by' | 'requestedAt'> {
+  readonly state: 'running' | 'done' | 'failed'
   readonly updatedAt: string
   readonly phase?: 'building' | 'comparing' | 'switching'
-  /** The lease token of the process that works on it. */
-  readonly leaseToken?: number
+  /** The task has changed the builds, and only its cleanup is left. */
+  readonly isConcluded?: true
   /** How many holders died in a row without making progress. */
   readonly interruptions?: number
   /** The unfinished build, from which another process can resume. */
@@ -261,8 +264,8 @@ export const collections = {
   ...projected,
   /** The pointers of projections. */
   pointers: 'projections',
-  /** Tasks and pauses of projections. */
-  projectionTasks: 'projection_tasks',
+  /** Requested tasks and pauses of projections. */
+  projectionRequests: 'projection_requests',
   /** The progress of payment recovery: one document. */
   paymentRecovery: 'payment_recovery',
   /** The state of the log's tree, as its holder reports it. */

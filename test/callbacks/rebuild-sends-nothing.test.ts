@@ -1,9 +1,8 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { allProjections } from '../../src/projections/all-projections.js'
-import { ProjectionTasks } from '../../src/projections/tasks/projection-tasks.js'
+import { type ProjectionTask, ProjectionTasks } from '../../src/projections/tasks/projection-tasks.js'
 import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
-import type { TaskDocument } from '../../src/read-models/documents.js'
 import { startReceiver } from './receiver.js'
 import { openWorld, until } from './world.js'
 
@@ -19,10 +18,10 @@ t.test('sends and loses no callback when projections are rebuilt', async (t) => 
   const deps = { store, readModels, clock: clock.now, logger: pino({ level: 'silent' }) }
   const rebuildAll = async () => {
     const tasks = new ProjectionTasks(readModels, clock.now)
-    const requested: TaskDocument[] = []
+    const requested: ProjectionTask[] = []
     for (const { name } of allProjections)
       requested.push((await tasks.request(name, { what: 'rebuild', by: 'test' })).task)
-    let last: readonly (TaskDocument | null)[] = []
+    let last: readonly (ProjectionTask | null)[] = []
     for await (const watched of watchTasks(deps, requested, new AbortController().signal)) last = [...watched.values()]
     t.same(
       last.map((task) => task?.state),

@@ -6,23 +6,17 @@ import type { Position } from '../../src/event-store/event-store.js'
 import { skipEvents } from '../../src/event-store/skipped-events.js'
 import { allProjections, projectionNamed, UnknownProjectionError } from '../../src/projections/all-projections.js'
 import type { Projection } from '../../src/projections/projection.js'
-import { readPointer } from '../../src/projections/projection-pointer.js'
+import { ProjectionPointer, readPointer } from '../../src/projections/projection-pointer.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { BufferedDocuments } from '../../src/projections/rebuild/buffered-documents.js'
 import { Build } from '../../src/projections/rebuild/build.js'
 import { catchUp } from '../../src/projections/rebuild/log-pass.js'
 import { startProjections } from '../../src/projections/start-projections.js'
-import { ProjectionTasks, type TaskRequest } from '../../src/projections/tasks/projection-tasks.js'
+import { type ProjectionTask, ProjectionTasks, type TaskRequest } from '../../src/projections/tasks/projection-tasks.js'
 import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
 import { totalsProjection } from '../../src/projections/transfer-totals.js'
 import { transfersProjection } from '../../src/projections/transfers.js'
-import {
-  allMerchants,
-  collections,
-  type TaskDocument,
-  totalPeriods,
-  totalsPrefix,
-} from '../../src/read-models/documents.js'
+import { allMerchants, totalPeriods, totalsPrefix } from '../../src/read-models/documents.js'
 import { buildName } from '../../src/read-models/projection-pointers.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { type TestStores, testStores, until } from './stores.js'
@@ -38,12 +32,12 @@ async function progressOf(
 ) {
   const tasks = new ProjectionTasks(stores.readModels, stores.clock)
   const { task } = await tasks.request(name, { what: 'rebuild', by: 'test', ...request })
-  const progress: (TaskDocument | null)[] = []
+  const progress: (ProjectionTask | null)[] = []
   for await (const watched of watchTasks(stores, [task], never, projections)) progress.push(watched.get(name)!)
   return progress
 }
 
-async function outcomeOf(...args: Parameters<typeof progressOf>): Promise<TaskDocument | null> {
+async function outcomeOf(...args: Parameters<typeof progressOf>): Promise<ProjectionTask | null> {
   return (await progressOf(...args)).at(-1) ?? null
 }
 
@@ -143,29 +137,43 @@ t.test('a task that kills every process that works on it is ended', async (t) =>
   const stores = await testStores(t)
   await stores.work(10)
   const half = (await wholeLog(stores.store))[5]!
-  await interruptedRebuild(stores, totalsProjection, half.position)
-  const tasks = stores.readModels.collection(collections.projectionTasks)
-  await tasks.bulkWrite([{ updateOne: { filter: { _id: 'totals' }, update: { $set: { interruptions: 7 } } } }])
+  await interruptedRebuild(stores, totalsProjection, half.position, 7)
+  const tasks = new ProjectionTasks(stores.readModels, stores.clock)
   const running = startProjections(stores, [totalsProjection])
-  await until(async () => (await tasks.findOne({ _id: 'totals' }))?.state === 'failed')
-  t.match(await tasks.findOne({ _id: 'totals' }), { reason: 'it was interrupted 8 times without progress' })
+  await until(async () => (await tasks.find('totals'))?.state === 'failed')
+  t.match(await tasks.find('totals'), { reason: 'it was interrupted 8 times without progress' })
   await running.stop()
 })
 
 /** Leaves what a process leaves that is killed in the middle of a rebuild. Returns the name of the unfinished build. */
-async function interruptedRebuild(stores: TestStores, projection: Projection, to: Position): Promise<string> {
+async function interruptedRebuild(
+  stores: TestStores,
+  projection: Projection,
+  to: Position,
+  interruptions = 0,
+): Promise<string> {
   const { store, readModels, clock } = stores
-  const tasks = new ProjectionTasks(readModels, clock)
-  const { task } = await tasks.request(projection.name, { what: 'rebuild', by: 'cli:ada' })
-  const taken = await tasks.take(task, 1, 0)
-  const { version } = projection
+  const { name, version, indexes } = projection
+  const { task } = await new ProjectionTasks(readModels, clock).request(name, { what: 'rebuild', by: 'cli:ada' })
+  const { projection: _, ...requested } = task
+  const { leaseToken = 1 } = (await readPointer(readModels, name)) ?? {}
+  const pointer = new ProjectionPointer(readModels, name, leaseToken, clock)
+  await pointer.load()
+  const served = { collection: buildName(projection.collection, version, 'empty'), version, progress: {}, at: clock() }
   const collection = buildName(projection.collection, version, 'killed')
-  await readModels.createUnfilled(collection, projection.indexes)
+  await readModels.createUnfilled(collection, indexes)
   const build = new Build({
-    ...{ readModels, projection, collection, progress: {}, limit: () => to },
-    lease: { token: 1, signal: never },
+    ...{ readModels, projection, collection, progress: {}, limit: () => to, signal: never },
     target: new BufferedDocuments(readModels.collection(collection), true, undefined),
-    onProgress: ({ durable }) => tasks.report(taken!, { build: { collection, version, progress: durable } }),
+    onProgress: async ({ durable: progress }) => {
+      const record = {
+        ...requested,
+        state: 'running',
+        interruptions,
+        build: { collection, version, progress },
+      } as const
+      await pointer.save({ ...(!(await readPointer(readModels, name)) && { served }), task: record })
+    },
   })
   await catchUp(store, build)
   await build.complete()
@@ -178,16 +186,13 @@ t.test('a task whose process died after the switch is not performed again', asyn
   await outcomeOf(stores, 'transfers')
   await outcomeOf(stores, 'transfers')
   const { readModels, clock } = stores
-  const tasks = new ProjectionTasks(readModels, clock)
   t.match(await outcomeOf(stores, 'transfers', { what: 'rollback' }), { state: 'done' })
-  const { served } = (await readPointer(readModels, 'transfers'))!
-  // The pointer is changed, but the task is still running.
-  const update = { $set: { state: 'running', leaseToken: 1 } }
-  await readModels
-    .collection(collections.projectionTasks)
-    .bulkWrite([{ updateOne: { filter: { _id: 'transfers' }, update } }])
+  const { served, task, leaseToken } = (await readPointer(readModels, 'transfers'))!
+  const pointer = new ProjectionPointer(readModels, 'transfers', leaseToken, clock)
+  await pointer.load()
+  await pointer.save({ task: { ...task!, state: 'running', isConcluded: true } })
   const running = startProjections(stores, [transfersProjection])
-  await until(async () => (await tasks.find('transfers'))?.state === 'done')
+  await until(async () => (await new ProjectionTasks(readModels, clock).find('transfers'))?.state === 'done')
   await running.stop()
   t.equal((await readPointer(readModels, 'transfers'))?.served.collection, served.collection)
 })

@@ -5,9 +5,9 @@ import { allProjections } from '../../src/projections/all-projections.js'
 import { readPointer } from '../../src/projections/projection-pointer.js'
 import { projectionStatus } from '../../src/projections/projection-status.js'
 import { startProjections } from '../../src/projections/start-projections.js'
-import { ProjectionTasks, type TaskRequest } from '../../src/projections/tasks/projection-tasks.js'
+import { type ProjectionTask, ProjectionTasks, type TaskRequest } from '../../src/projections/tasks/projection-tasks.js'
 import { watchTasks } from '../../src/projections/tasks/watch-tasks.js'
-import { collections, type TaskDocument } from '../../src/read-models/documents.js'
+import { collections } from '../../src/read-models/documents.js'
 import { expectedDocuments, storedDocuments, wholeLog } from '../support/expected-documents.js'
 import { withSlowReadModels } from '../support/read-models.js'
 import { aroundWrites, type TestStores, testStores, until } from './stores.js'
@@ -19,9 +19,9 @@ const tasksOf = ({ readModels, clock }: TestStores) => new ProjectionTasks(readM
 
 async function outcomes(stores: TestStores, of: readonly string[], request: Partial<TaskRequest> = {}) {
   const tasks = tasksOf(stores)
-  const all: TaskDocument[] = []
+  const all: ProjectionTask[] = []
   for (const name of of) all.push((await tasks.request(name, { what: 'rebuild', by: 'test', ...request })).task)
-  let last: ReadonlyMap<string, TaskDocument | null> = new Map()
+  let last: ReadonlyMap<string, ProjectionTask | null> = new Map()
   for await (const watched of watchTasks(stores, all, never)) last = watched
   return of.map((name) => last.get(name))
 }
@@ -68,7 +68,7 @@ t.test('a cancelled rebuild leaves no trace', async (t) => {
   await projected(stores)
   const served = (await readPointer(stores.readModels, 'transfers'))!.served.collection
   const listed = async () =>
-    (await stores.readModels.listCollections()).filter((name) => name !== collections.projectionTasks)
+    (await stores.readModels.listCollections()).filter((name) => name !== collections.projectionRequests)
   const before = await listed()
   const tasks = tasksOf(stores)
   let cancelled = false

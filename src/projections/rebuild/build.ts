@@ -1,10 +1,9 @@
 import { comparePositions, type Page, type Position, type RecordedEvent } from '../../event-store/event-store.js'
 import type { Progress } from '../../read-models/documents.js'
-import type { Lease } from '../../read-models/leases.js'
 import { type ReadModels, writtenId } from '../../read-models/read-models.js'
 import { applyEvents, type ProjectionTarget } from '../apply-events.js'
 import type { Projection } from '../projection.js'
-import { LeaseLostError, progressAfter, resumePosition } from '../projection-pointer.js'
+import { progressAfter, resumePosition } from '../projection-pointer.js'
 
 const reportEveryMs = 1_000
 /** A killed build repeats at most this much work. */
@@ -22,7 +21,7 @@ export interface BuildTarget extends ProjectionTarget {
 export interface BuildOptions {
   readonly readModels: ReadModels
   readonly projection: Projection
-  readonly lease: Lease
+  readonly signal: AbortSignal
   readonly collection: string
   readonly target: BuildTarget
   readonly progress: Progress
@@ -96,9 +95,9 @@ export class Build {
     return this.#touched
   }
 
-  /** Applies the projection's events of a page. Returns whether the limit is reached. @throws LeaseLostError, ProjectionError */
+  /** Applies the projection's events of a page. Returns whether the limit is reached. @throws ProjectionError, the signal's reason */
   async take(page: Page): Promise<boolean> {
-    this.checkLease()
+    this.options.signal.throwIfAborted()
     const limit = this.options.limit()
     if (limit === undefined) return true
     const { checkpoint = this.#position } = page
@@ -120,17 +119,12 @@ export class Build {
     await this.options.target.finish?.()
     await this.#flush()
     await this.#createIndexes()
-    this.checkLease()
+    this.options.signal.throwIfAborted()
   }
 
-  /** @throws LeaseLostError */
-  checkLease(): void {
-    if (this.options.lease.signal.aborted) throw new LeaseLostError(this.options.projection.name)
-  }
-
-  /** @throws LeaseLostError, and whatever ends the build */
+  /** @throws the signal's reason */
   async reportIfDue(): Promise<void> {
-    this.checkLease()
+    this.options.signal.throwIfAborted()
     if (performance.now() - this.#reportedAtMs >= reportEveryMs) await this.#report()
   }
 
@@ -144,7 +138,7 @@ export class Build {
     if (this.#events > maxUnindexed) await this.#createIndexes()
     this.#durable = this.#progress
     this.#flushedAtMs = performance.now()
-    this.checkLease()
+    this.options.signal.throwIfAborted()
     await this.#report()
   }
 

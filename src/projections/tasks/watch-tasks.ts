@@ -1,15 +1,14 @@
-import type { TaskDocument } from '../../read-models/documents.js'
 import { pause } from '../../subscriptions/retry.js'
 import { allProjections } from '../all-projections.js'
 import type { Projection } from '../projection.js'
 import type { RunnerDependencies } from '../projection-runner.js'
 import { startProjections } from '../start-projections.js'
-import { isUnfinished, ProjectionTasks } from './projection-tasks.js'
+import { isUnfinished, type ProjectionTask, ProjectionTasks } from './projection-tasks.js'
 
 const lookEveryMs = 100
 
 /** The requested tasks by projection; `null` for a task that was cancelled or that another one has replaced. */
-export type WatchedTasks = ReadonlyMap<string, TaskDocument | null>
+export type WatchedTasks = ReadonlyMap<string, ProjectionTask | null>
 
 /**
  * Yields the tasks whenever one of them changes, until all have ended. The process that holds the lease of a projection performs its task.
@@ -18,22 +17,22 @@ export type WatchedTasks = ReadonlyMap<string, TaskDocument | null>
  */
 export async function* watchTasks(
   deps: RunnerDependencies,
-  requested: readonly TaskDocument[],
+  requested: readonly ProjectionTask[],
   signal: AbortSignal,
   projections: readonly Projection[] = allProjections,
 ): AsyncGenerator<WatchedTasks> {
   const tasks = new ProjectionTasks(deps.readModels, deps.clock)
   const ownProjections = startProjections(
     deps,
-    projections.filter(({ name }) => requested.some(({ _id }) => _id === name)),
+    projections.filter(({ name }) => requested.some(({ projection }) => projection === name)),
   )
   try {
     let yielded = ''
     while (!signal.aborted) {
-      const watched = new Map<string, TaskDocument | null>()
-      for (const { _id, requestId } of requested) {
-        const found = await tasks.find(_id)
-        watched.set(_id, found?.requestId === requestId ? found : null)
+      const watched = new Map<string, ProjectionTask | null>()
+      for (const { projection, requestId } of requested) {
+        const found = await tasks.find(projection)
+        watched.set(projection, found?.requestId === requestId ? found : null)
       }
       const text = JSON.stringify([...watched.values()])
       if (text !== yielded) yield watched
