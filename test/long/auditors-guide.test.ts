@@ -16,12 +16,12 @@ const blocks = [...readFileSync('docs/auditing/README.md', 'utf8').matchAll(/^``
   ([, block]) => block!,
 )
 
-interface Told {
+interface StoryEntry {
   readonly position: string
 }
 
 t.test(
-  "the auditor's guide works from its first command to a proof that is verified elsewhere without transferd",
+  "the auditor's guide works from its first command to a proof that is checked on a different machine",
   { skip: hasPython ? false : 'no python3' },
   async (t) => {
     const directory = temporaryDirectory(t)
@@ -30,7 +30,7 @@ t.test(
       'packages/transparency-log/examples/check_proof.py',
       join(directory, 'packages/transparency-log/examples/check_proof.py'),
     )
-    /** A deposit is created, and its service seals what it has when it ends. */
+    /** Creates a deposit. The service seals all events when it stops. */
     const createDeposit = async () => {
       const service = await startServiceProcess(t, { directory })
       const { stdout } = await run('bash', ['-c', sampleCurl(service.baseUrl, service.sandbox!)])
@@ -40,9 +40,9 @@ t.test(
     const trackingId = await createDeposit()
     const [merchant] = await cliItems<{ id: string }>(directory, 'merchants', 'list')
     const merchantId = merchant!.id
-    const story = await cliJson<Told[]>(directory, 'audit', 'story', trackingId)
+    const story = await cliJson<StoryEntry[]>(directory, 'audit', 'story', trackingId)
     const now = new Date().toISOString()
-    const asRun = (block: string) =>
+    const withValues = (block: string) =>
       block
         .replaceAll('npx transferd', `node ${program}`)
         .replaceAll('<trackingId>', trackingId)
@@ -56,14 +56,14 @@ t.test(
     await bash(
       blocks
         .slice(0, kept + 1)
-        .map(asRun)
+        .map(withValues)
         .join('\n'),
       directory,
     )
-    // What happens after the checkpoint was kept.
+    // Events after the kept checkpoint.
     await cliJson(directory, 'transfers', 'cancel', trackingId)
     await createDeposit()
-    const here = blocks.slice(kept + 1, -1).map(asRun)
+    const here = blocks.slice(kept + 1, -1).map(withValues)
     const { stdout } = await bash(here.join('\n'), directory)
     t.match(stdout, /holds +true/)
     t.match(stdout, /treeSize/)
@@ -79,7 +79,7 @@ t.test(
     writeFileSync(join(elsewhere, 'proof.json'), proof.replace(/"leaf": "(.)/, '"leaf": "$1 '))
     await t.rejects(run('bash', ['-c', script], { cwd: elsewhere, env: alone }), {
       code: 1,
-      stderr: /The proof does not hold/,
+      stderr: /The proof is invalid/,
     })
   },
 )
