@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ErasureResult, PrivacyParts } from '../privacy/erasure.js'
+import type { ErasureResult, PrivacyParts } from '../privacy/customer-erasure.js'
 import type { PrivacyStatus } from '../privacy/privacy-status.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, findMerchant, Refused } from './command.js'
@@ -95,7 +95,7 @@ async function eraseOne(
   userId: string,
 ) {
   await findMerchant(stores, merchantId)
-  const { eraseCustomer } = await import('../privacy/erasure.js')
+  const { eraseCustomer } = await import('../privacy/customer-erasure.js')
   const customer = { merchantId, userId: customerId(userId) }
   const { accepted: _, ...erasure } = erased(
     await eraseCustomer(await partsOf(stores), customer, options.reason, stores.context),
@@ -107,7 +107,7 @@ async function eraseOne(
 async function eraseOld(stores: CommandStores, options: RetainOptions) {
   const { after, merchant: merchantId, dryRun = false } = options
   if (merchantId !== undefined) await findMerchant(stores, merchantId)
-  const { eraseOlder } = await import('../privacy/retention.js')
+  const { eraseOlder } = await import('../privacy/customer-retention.js')
   const before = momentBefore(stores.clock(), after)
   const rule = { before, merchantId, dryRun, reason: options.reason ?? `without a transfer for ${after}` }
   const retained = await eraseOlder(await partsOf(stores), rule, stores.context)
@@ -116,7 +116,7 @@ async function eraseOld(stores: CommandStores, options: RetainOptions) {
 }
 
 async function compact(stores: CommandStores) {
-  const { finishErasures } = await import('../privacy/erasure.js')
+  const { finishErasures } = await import('../privacy/customer-erasure.js')
   const finished = await finishErasures(await partsOf(stores), stores.context)
   await clearFiles(stores)
   return { finished }

@@ -17,7 +17,7 @@ import type { Configuration } from '../operations/configuration/configuration.js
 import { createLogger } from '../operations/logging/logger.js'
 import { backlogMetrics } from '../operations/metrics.js'
 import { attachEventStore, openCustomerKeys, openReadModels } from '../operations/stores/stores.js'
-import { startFinishingErasures } from '../privacy/finishing.js'
+import { startFinishingErasures } from '../privacy/customer-erasure.js'
 import { sealing } from '../privacy/sealing-store.js'
 import { startExpiry } from '../processes/expiry.js'
 import { startPaymentRecovery } from '../processes/payment-recovery.js'

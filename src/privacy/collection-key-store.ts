@@ -6,30 +6,27 @@ import {
   type ReadModels,
   ReadModelsUnavailableError,
 } from '../read-models/read-models.js'
-import type { KeptKey, KeyStore } from './key-store.js'
+import type { KeptKey, KeyStore } from './customer-key-store.js'
 
 const keyCollection = 'customer-keys'
 const indexes = [{ key: { key: 1 } }, { key: { merchantId: 1 } }] as const
 
-/** `_id` is the owner, so that the server itself lets each have one. */
+/** `_id` is the owner, so that the server ensures a single key per owner. */
 interface KeyDocument extends Document {
   readonly key: string
   readonly merchantId: string
   readonly sealed: string
 }
 
-/** The keys in a collection beside the read models: for nodes that share one server. `open`: called when a key is first asked for. */
+/** Opens the keys in a collection next to the read models, for nodes that share a server. Calls `open` at the first access. */
 export function openCollectionKeyStore(open: () => Promise<ReadModels>): KeyStore {
   return new CollectionKeyStore(open)
 }
 
 class CollectionKeyStore implements KeyStore {
-  readonly #open: () => Promise<ReadModels>
   #opened: Promise<ReadModels> | undefined
 
-  constructor(open: () => Promise<ReadModels>) {
-    this.#open = open
-  }
+  constructor(private readonly open: () => Promise<ReadModels>) {}
 
   ensure(keys: readonly KeptKey[]): Promise<readonly KeptKey[]> {
     return this.#attempt(async (collection) => {
@@ -38,7 +35,7 @@ class CollectionKeyStore implements KeyStore {
         await collection.bulkWrite(inserts)
         return keys
       } catch (error) {
-        // All others are kept.
+        // All other keys were stored.
         if (!(error instanceof DuplicateKeyError)) throw error
       }
       const owners = keys.map(({ owner }) => owner)
@@ -78,9 +75,9 @@ class CollectionKeyStore implements KeyStore {
       const known = await collection.find({ key: { $in: keys.map(({ id }) => id) } })
       const moved = known.filter(({ _id, key }) => keys.some(({ id, owner }) => id === key && owner !== _id))
       const removed = moved.map(({ _id }) => ({ deleteOne: { filter: { _id } } }))
-      const there = new Set(known.map(({ key }) => key))
-      const kept = keys.filter(({ id }) => there.has(id)).map(documentOf)
-      // The new ones first: a crash in between leaves two, and never none.
+      const existing = new Set(known.map(({ key }) => key))
+      const kept = keys.filter(({ id }) => existing.has(id)).map(documentOf)
+      // Inserts before it removes, so that a crash leaves two documents rather than none.
       await collection.bulkWrite(
         kept.map((replacement) => ({ replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true } })),
       )
@@ -95,7 +92,7 @@ class CollectionKeyStore implements KeyStore {
     })
   }
 
-  /** What a server's own files keep for how long is for who runs it to say (docs/operating/privacy.md). */
+  /** Does nothing. The server's files are the operator's responsibility (docs/operating/privacy.md). */
   async compact(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -104,19 +101,19 @@ class CollectionKeyStore implements KeyStore {
 
   async #attempt<Result>(work: (collection: Collection) => Promise<Result>): Promise<Result> {
     try {
-      this.#opened ??= this.#opening().catch((error) => {
+      this.#opened ??= this.#openCollection().catch((error) => {
         this.#opened = undefined
         throw error
       })
       return await work((await this.#opened).collection(keyCollection))
     } catch (error) {
       if (!(error instanceof ReadModelsUnavailableError)) throw error
-      throw new StoreUnavailableError(`the keys of customers: ${error.message}`, { cause: error })
+      throw new StoreUnavailableError(`the customers' keys: ${error.message}`, { cause: error })
     }
   }
 
-  async #opening(): Promise<ReadModels> {
-    const readModels = await this.#open()
+  async #openCollection(): Promise<ReadModels> {
+    const readModels = await this.open()
     try {
       await readModels.createIndexes(keyCollection, indexes)
       return readModels

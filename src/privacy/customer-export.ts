@@ -4,8 +4,8 @@ import type { Transfer } from '../domain/transfer/transfer.js'
 import type { DomainEvent } from '../event-store/event-codec.js'
 import { comparePositions } from '../event-store/event-store.js'
 import { shownFields } from '../queries/shown-fields.js'
+import { ownTransfers, type PrivacyParts, receiptUrlsOf } from './customer-erasure.js'
 import { type Customer, eachOf, transfersOf } from './customer-transfers.js'
-import { type PrivacyParts, receiptUrlsOf } from './erasure.js'
 
 interface ExportedEvent {
   readonly at: string
@@ -32,19 +32,16 @@ export interface CustomerExport extends Customer {
   readonly transfers: readonly ExportedTransfer[]
 }
 
-/** The id of a log-in is what its tokens are known by. */
-const shownToNobody = 'challengeId'
+/** The id of a login identifies its tokens, so it is not exported. */
+const secretField = 'challengeId'
 
-/** All that is known of a customer; undefined when nothing is. @throws StoreUnavailableError, ReadModelsUnavailableError, UnreadableEventError */
+/** Returns all data about a customer, or `undefined` for an unknown customer. @throws StoreUnavailableError, ReadModelsUnavailableError, UnreadableEventError */
 export async function exportCustomer(parts: PrivacyParts, customer: Customer): Promise<CustomerExport | undefined> {
   const { keys, transfers, clock } = parts
   const key = await keys.find(customer.merchantId, customer.userId)
   if (!key) return undefined
   const { trackingIds } = await transfersOf(parts, customer, key)
-  const found = await eachOf(trackingIds, (trackingId) => transfers.find(trackingId))
-  const own = found.flatMap((each) =>
-    each?.transfer.merchantId === customer.merchantId && each.transfer.userId === customer.userId ? each.transfer : [],
-  )
+  const own = await ownTransfers(transfers, customer, trackingIds)
   const exported = await eachOf(own, (transfer) => exportedTransfer(parts, transfer))
   const oldestFirst = [...exported].sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
   return { ...customer, exportedAt: clock(), transfers: oldestFirst }
@@ -62,7 +59,7 @@ async function exportedTransfer({ store }: PrivacyParts, transfer: Transfer): Pr
     .flat()
     .sort((a, b) => comparePositions(a.position, b.position))
     .map(({ stream, revision, event: { type, data }, metadata: { actor } }) => {
-      const fields = Object.keys(data).filter((name) => name !== shownToNobody)
+      const fields = Object.keys(data).filter((name) => name !== secretField)
       return { at: 'at' in data ? data.at : '', stream, revision, type, actor, data: shownFields(data, fields) }
     })
   const amountMinor = Number(transfer.amountMinor)

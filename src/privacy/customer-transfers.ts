@@ -23,10 +23,10 @@ export interface Creation {
 }
 
 const pageSize = 1_000
-const termsAtOnce = 1_000
+const maxConcurrent = 16
 const kinds: readonly TransferKind[] = ['deposit', 'withdrawal']
 
-/** Every event of these streams in the raw log, a page at a time. */
+/** Reads the stored events of these streams page by page. */
 export async function* pagesOf(raw: EventStore, streamPrefixes: readonly string[] | undefined, after?: Position) {
   let from = after
   for (;;) {
@@ -45,14 +45,14 @@ export function creationIn({ type, data }: RecordedEvent): Creation | undefined 
   return { trackingId: String(data.trackingId), merchantId: String(data.merchantId), keyId, at: String(data.at) }
 }
 
-/** The transfers that may be a customer's: all that are, and hardly another. */
+/** The transfers that may belong to a customer: all that do, and rarely another one. */
 export interface CustomerTransfers {
   readonly trackingIds: readonly string[]
-  /** How far the log was looked at; undefined while it is empty. */
+  /** The position up to which the log was read, or `undefined` while it is empty. */
   readonly through: Position | undefined
 }
 
-/** The read model says it as far as it has come, the log from there on. @throws StoreUnavailableError, ReadModelsUnavailableError */
+/** Finds a customer's transfers in the read model up to its checkpoint, and in the log from there. @throws StoreUnavailableError, ReadModelsUnavailableError */
 export async function transfersOf(
   { raw, readModels }: { readonly raw: EventStore; readonly readModels: ReadModels },
   { merchantId, userId }: Customer,
@@ -61,9 +61,9 @@ export async function transfersOf(
   const { served } = (await readPointer(readModels, transferTermsProjection.name)) ?? {}
   const isUsable = served?.version === transferTermsProjection.version && (await isOfThisLog(raw, served.progress))
   const after = isUsable ? resumePosition(served.progress) : undefined
-  // By the build's own name: after a switch, the projection's name can stand for the earlier build, which is behind `after`.
+  // By the name of the build: after a switch, the projection's name may still denote the previous build, which may lag behind `after`.
   const terms = after && served && readModels.collection(served.collection)
-  const found = new Set(terms ? await inReadModel(terms, { merchantId, userId }) : [])
+  const found = new Set(terms ? await findInReadModel(terms, { merchantId, userId }) : [])
   let through = after
   for await (const { events, checkpoint } of pagesOf(raw, [streamPrefix.transfer], after)) {
     for (const event of events) {
@@ -75,7 +75,7 @@ export async function transfersOf(
   return { trackingIds: [...found], through }
 }
 
-/** Transfers that were created under one of these keys, behind `after`: by the key's id. @throws StoreUnavailableError */
+/** Returns the transfers that were created under each of these keys after a position, by the key's id. @throws StoreUnavailableError */
 export async function createdUnder(
   raw: EventStore,
   keyIds: ReadonlySet<string>,
@@ -91,31 +91,29 @@ export async function createdUnder(
   return found
 }
 
-async function inReadModel(terms: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
+async function findInReadModel(terms: Collection, { merchantId, userId }: Customer): Promise<readonly string[]> {
   const found: string[] = []
   for (const kind of kinds) {
     const begin = termsBegin(merchantId, kind)
     const end = `${begin}${textTerm(userId)}\n`
     let last = `${begin}${textTerm(userId)}\t`
     for (;;) {
-      const page = await terms.find({ _id: { $gt: last, $lt: end } }, { sort: { _id: 1 }, limit: termsAtOnce })
+      const page = await terms.find({ _id: { $gt: last, $lt: end } }, { sort: { _id: 1 }, limit: pageSize })
       for (const { _id } of page) found.push(parseTermPlace(_id.slice(begin.length)).trackingId)
-      if (page.length < termsAtOnce) break
+      if (page.length < pageSize) break
       last = page.at(-1)!._id
     }
   }
   return found
 }
 
-const atOnce = 16
-
-/** So many at once; the results in the order of the items. */
+/** Processes sixteen items at a time and returns the results in the order of the items. */
 export async function eachOf<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  for (let from = 0; from < items.length; from += atOnce)
-    results.push(...(await Promise.all(items.slice(from, from + atOnce).map(work))))
+  for (let from = 0; from < items.length; from += maxConcurrent)
+    results.push(...(await Promise.all(items.slice(from, from + maxConcurrent).map(work))))
   return results
 }

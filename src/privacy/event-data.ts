@@ -2,14 +2,14 @@ import type { JsonObject, NewEvent } from '../event-store/event-store.js'
 import { type PersonalField, personalFieldsOf, sealedField } from '../event-store/personal-fields.js'
 import { type CustomerKey, type Place, sealFields } from './sealed-data.js'
 
-/** The personal fields of an event that say something; undefined when none does. */
+/** Returns the fields of an event that contain personal data, or `undefined` if none does. */
 export function personalIn({ type, data, metadata }: NewEvent): readonly PersonalField[] | undefined {
   const fields = personalFieldsOf(type, metadata.schemaVersion)
-  const saying = fields.filter(({ name, erased }) => data[name] !== null && data[name] !== erased)
-  return saying.length === 0 ? undefined : saying
+  const withContent = fields.filter(({ name, erased }) => data[name] !== null && data[name] !== erased)
+  return withContent.length === 0 ? undefined : withContent
 }
 
-/** With one ciphertext in the place of the fields. */
+/** Returns the data with one ciphertext in place of the fields. */
 export function sealedData(
   key: CustomerKey,
   { data, ...place }: Place & Pick<NewEvent, 'data'>,
@@ -17,12 +17,13 @@ export function sealedData(
 ): JsonObject {
   const personal: Record<string, unknown> = {}
   for (const { name } of fields) personal[name] = data[name]
-  const left: Record<string, unknown> = {}
-  for (const name in data) if (!Object.hasOwn(personal, name)) left[name] = data[name]
-  left[sealedField] = sealFields(key, place, personal)
-  return left
+  const sealed: Record<string, unknown> = {}
+  for (const name in data) if (!Object.hasOwn(personal, name)) sealed[name] = data[name]
+  sealed[sealedField] = sealFields(key, place, personal)
+  return sealed
 }
 
+/** Returns the data with the fields in their erased form. */
 export function erasedData(data: JsonObject, fields: readonly PersonalField[]): JsonObject {
   return { ...data, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) }
 }

@@ -1,51 +1,47 @@
-import { LRUCache } from 'lru-cache'
 import { transferStream } from '../domain/streams.js'
 import type { EventStore, NewEvent } from '../event-store/event-store.js'
 import { sealedField } from '../event-store/personal-fields.js'
+import { boundedCache } from '../kernel/bounded-cache.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { type CustomerKey, keyIdIn } from './sealed-data.js'
 
-/** Transfers whose customer is known without reading. */
+/** The number of transfers whose customer is known without reading. */
 const maxKnown = 20_000
 
-/** Under whose key an event belongs. */
+/** Finds the customer key of an event. */
 export class EventKeys {
-  readonly #raw: EventStore
-  readonly #keys: CustomerKeys
-  /** By trackingId; of one whose customer was erased, nothing. */
-  // By size: `max` would take the memory for all of them at once.
-  readonly #transfers = new LRUCache<string, CustomerKey>({ maxSize: maxKnown, sizeCalculation: () => 1 })
+  /** The keys by trackingId, except those of erased customers. */
+  readonly #transfers = boundedCache<CustomerKey>(maxKnown)
 
-  /** `raw`: where the transfer's creation is. */
-  constructor(raw: EventStore, keys: CustomerKeys) {
-    this.#raw = raw
-    this.#keys = keys
-  }
+  constructor(
+    private readonly raw: EventStore,
+    private readonly keys: CustomerKeys,
+  ) {}
 
-  /** `erased`: nothing is to be known of the customer again. `nobody`: it is of a transfer that there is not. */
-  async keyFor({ data }: Pick<NewEvent, 'data'>): Promise<CustomerKey | 'erased' | 'nobody'> {
-    const { merchantId, userId, trackingId } = data
+  /** Returns `erased` if the customer was erased, and `missing` if the event's transfer does not exist. */
+  async keyFor({ data }: Pick<NewEvent, 'data'>): Promise<CustomerKey | 'erased' | 'missing'> {
+    const { merchantId, userId } = data
     if (typeof userId === 'string') return this.#ofCustomer(String(merchantId), userId)
-    const known = this.#transfers.get(String(trackingId))
-    // One that was destroyed since is known no more.
-    if (known && this.#keys.known(known.id)) return known
-    const key = await this.#ofTransfer(String(trackingId))
-    if (typeof key === 'object') this.#transfers.set(String(trackingId), key)
+    const trackingId = String(data.trackingId)
+    const known = this.#transfers.get(trackingId)
+    // The key may have been destroyed in the meantime.
+    if (known && this.keys.known(known.id)) return known
+    const key = await this.#ofTransfer(trackingId)
+    if (typeof key === 'object') this.#transfers.set(trackingId, key)
     return key
   }
 
   #ofCustomer(merchantId: string, userId: string): CustomerKey | Promise<CustomerKey> {
-    return this.#keys.knownOf(merchantId, userId) ?? this.#keys.of(merchantId, userId)
+    return this.keys.knownOf(merchantId, userId) ?? this.keys.of(merchantId, userId)
   }
 
-  /** The customer that the transfer was created for. */
-  async #ofTransfer(trackingId: string): Promise<CustomerKey | 'erased' | 'nobody'> {
-    const [creation] = await this.#raw.readStream(transferStream(trackingId), { maxCount: 1 })
-    if (!creation) return 'nobody'
+  async #ofTransfer(trackingId: string): Promise<CustomerKey | 'erased' | 'missing'> {
+    const [creation] = await this.raw.readStream(transferStream(trackingId), { maxCount: 1 })
+    if (!creation) return 'missing'
     const id = keyIdIn(creation.data[sealedField])
-    // Nothing in the creation needed to be sealed: every personal field already had its erased form.
+    // Nothing in the creation needed encryption, because every personal field already had its erased form.
     if (id === undefined) return this.#ofCustomer(String(creation.data.merchantId), String(creation.data.userId))
-    await this.#keys.load([id])
-    return this.#keys.known(id) ?? 'erased'
+    await this.keys.load([id])
+    return this.keys.known(id) ?? 'erased'
   }
 }

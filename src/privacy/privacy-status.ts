@@ -18,12 +18,10 @@ export interface PrivacyStatus {
   readonly countedTo: string | null
 }
 
-const erasuresAtOnce = 500
+const keysPerRead = 500
 
-/** Counts what is personal in the log, each event once: what was looked through is not looked through again. */
+/** Counts personal data in the log. Each event is read once; a later call continues. */
 export class PrivacyStatusCount {
-  readonly #raw: EventStore
-  readonly #keys: CustomerKeys
   readonly #erasures = new Set<string>()
   #total = 0
   #sealed = 0
@@ -31,18 +29,18 @@ export class PrivacyStatusCount {
   #countedTo: string | null = null
   #counting: Promise<boolean> = Promise.resolve(false)
 
-  constructor(raw: EventStore, keys: CustomerKeys) {
-    this.#raw = raw
-    this.#keys = keys
-  }
+  constructor(
+    private readonly raw: EventStore,
+    private readonly keys: CustomerKeys,
+  ) {}
 
-  /** Goes on counting for so long, or to the end of the log. @throws StoreUnavailableError */
+  /** Continues to count for `forMs` milliseconds or up to the end of the log. @throws StoreUnavailableError */
   async status(merchantIds: readonly string[], forMs: number): Promise<PrivacyStatus> {
     const untilMs = performance.now() + forMs
-    // One after the other: two would count a page twice.
+    // Sequentially, because concurrent calls would count a page twice.
     this.#counting = this.#counting.catch(() => false).then(() => this.#count(untilMs))
     const complete = await this.#counting
-    const counts = await this.#keys.counts(merchantIds)
+    const counts = await this.keys.counts(merchantIds)
     const byMerchant = [...counts].map(([merchantId, customers]) => ({ merchantId, customers }))
     return {
       customers: byMerchant.reduce((sum, { customers }) => sum + customers, 0),
@@ -56,7 +54,7 @@ export class PrivacyStatusCount {
   }
 
   async #count(untilMs: number): Promise<boolean> {
-    for await (const { events, checkpoint, atEnd } of pagesOf(this.#raw, undefined, this.#position)) {
+    for await (const { events, checkpoint, atEnd } of pagesOf(this.raw, undefined, this.#position)) {
       for (const event of events) this.#take(event)
       this.#position = checkpoint ?? this.#position
       const last = events.at(-1)
@@ -73,11 +71,12 @@ export class PrivacyStatusCount {
     if (type === 'CustomerErased') this.#erasures.add(stream.slice(streamPrefix.privacy.length))
   }
 
+  /** Returns the number of erased customers whose keys still exist. */
   async #keysToDestroy(): Promise<number> {
     const ids = [...this.#erasures]
-    let there = 0
-    for (let from = 0; from < ids.length; from += erasuresAtOnce)
-      there += (await this.#keys.thereOf(ids.slice(from, from + erasuresAtOnce))).length
-    return there
+    let count = 0
+    for (let from = 0; from < ids.length; from += keysPerRead)
+      count += await this.keys.countExisting(ids.slice(from, from + keysPerRead))
+    return count
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../event-store/event-store.js'
 
 /** The key of one customer of one merchant. */
 export interface CustomerKey {
-  /** Random, so that it says nothing of the customer. What is sealed names it, and so does the customer's erasure. */
+  /** Contains no personal data. Ciphertexts and the customer's erasure name the key by this id. */
   readonly id: string
   /** 32 bytes. */
   readonly bytes: Uint8Array
@@ -11,7 +11,7 @@ export interface CustomerKey {
   readonly userId: string
 }
 
-/** What a ciphertext belongs to: it opens nowhere else. */
+/** The event that a ciphertext belongs to. It can be decrypted for this event only. */
 export interface Place {
   readonly stream: string
   readonly id: string
@@ -21,17 +21,17 @@ export interface Place {
 const version = 'c1'
 const ivBytes = 12
 const tagBytes = 16
-const form = /^c1\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]*)$/
+const pattern = /^c1\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]*)$/
 
-/** `c1.<key id>.<iv, ciphertext, tag>`, base64url, by AES-256-GCM. The iv is random. */
+/** Returns `c1.<key id>.<iv, ciphertext, tag>` in base64url, encrypted by AES-256-GCM with a random iv. */
 export function sealFields(key: CustomerKey, place: Place, fields: JsonObject): string {
   const iv = randomIv()
-  const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(associated(place))
+  const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(associatedData(place))
   const sealed = Buffer.concat([iv, cipher.update(JSON.stringify(fields), 'utf8'), cipher.final(), cipher.getAuthTag()])
   return `${version}.${key.id}.${sealed.toString('base64url')}`
 }
 
-/** Undefined when it was altered, moved here from another event, or sealed with another key. */
+/** Returns `undefined` if the ciphertext was altered, belongs to a different event, or has a different key. */
 export function openFields(key: CustomerKey, place: Place, sealed: string): JsonObject | undefined {
   const bytes = Buffer.from(sealed.slice(sealed.lastIndexOf('.') + 1), 'base64url')
   if (bytes.length <= ivBytes + tagBytes) return undefined
@@ -39,31 +39,31 @@ export function openFields(key: CustomerKey, place: Place, sealed: string): Json
   try {
     const iv = bytes.subarray(0, ivBytes)
     const decipher = createDecipheriv('aes-256-gcm', key.bytes, iv, { authTagLength: tagBytes })
-    decipher.setAAD(associated(place)).setAuthTag(bytes.subarray(end))
+    decipher.setAAD(associatedData(place)).setAuthTag(bytes.subarray(end))
     return JSON.parse(decipher.update(bytes.subarray(ivBytes, end), undefined, 'utf8') + decipher.final('utf8'))
   } catch {
     return undefined
   }
 }
 
-/** Of the key that it was sealed with; undefined for anything else. */
+/** Returns the id of the key of a ciphertext, or `undefined` for any other value. */
 export function keyIdIn(sealed: unknown): string | undefined {
-  return typeof sealed === 'string' ? form.exec(sealed)?.[1] : undefined
+  return typeof sealed === 'string' ? pattern.exec(sealed)?.[1] : undefined
 }
 
-function associated({ stream, id, type }: Place): Buffer {
+function associatedData({ stream, id, type }: Place): Buffer {
   return Buffer.from(`${id} ${type} ${stream}`)
 }
 
-/** Drawn many at a time: a call of its own for each costs as much as the encryption. */
-const drawn = Buffer.alloc(ivBytes * 256)
-let used = drawn.length
+/** Random bytes for many ivs, because a separate call for each iv costs as much as the encryption. */
+const randomPool = Buffer.alloc(ivBytes * 256)
+let used = randomPool.length
 
 function randomIv(): Uint8Array {
-  if (used === drawn.length) {
-    randomFillSync(drawn)
+  if (used === randomPool.length) {
+    randomFillSync(randomPool)
     used = 0
   }
   used += ivBytes
-  return drawn.subarray(used - ivBytes, used)
+  return randomPool.subarray(used - ivBytes, used)
 }

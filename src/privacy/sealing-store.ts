@@ -1,37 +1,38 @@
-import { LRUCache } from 'lru-cache'
 import { privacyStream, streamPrefix } from '../domain/streams.js'
 import { decorateStore } from '../event-store/decorate-store.js'
 import type { Append, EventStore, NewEvent, Page, RecordedEvent } from '../event-store/event-store.js'
 import { personalFieldsOf, personalTypes, sealedField } from '../event-store/personal-fields.js'
+import { boundedCache } from '../kernel/bounded-cache.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { erasedData, personalIn, sealedData } from './event-data.js'
 import { EventKeys } from './event-keys.js'
 import { keyIdIn, openFields } from './sealed-data.js'
 
-/** Erasures that are known of. */
+/** The number of erasures that are known without reading. */
 const maxKnown = 20_000
 
 /**
- * The same store, with what is personal in an event as one ciphertext under the customer's key. Who reads sees the events as they were
- * appended; of a customer who was erased, with {@link erasedData}; and one whose key is neither there nor erased cannot be read.
- * What a persistent subscription delivers stays as it is stored: who gets an event from one goes by its place and by what is not
- * personal, and to open each once more costs as much as to project it.
+ * Decorates the store: an event's personal data is stored as one ciphertext under the customer's key. Reads return events as they were
+ * appended. Events of erased customers have their {@link erasedData}, and events whose key is missing without an erasure are unreadable.
+ *
+ * Persistent subscriptions deliver events as stored. Their consumers use an event's place and its other fields, and decrypting each event
+ * again costs as much as projecting it.
  */
 export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
-  const sealer = new Sealer(new EventKeys(raw, keys))
+  const eventKeys = new EventKeys(raw, keys)
   const opener = new Opener(raw, keys)
-  const opened = async (page: Page): Promise<Page> => {
-    const events = await opener.opened(page.events)
+  const openPage = async (page: Page): Promise<Page> => {
+    const events = await opener.open(page.events)
     return events === page.events ? page : { ...page, events }
   }
   return decorateStore(raw, {
     append: async (stream, expectedRevision, events) =>
-      raw.append(stream, expectedRevision, await sealer.sealed(stream, events)),
-    appendInOrder: async (appends, options) => raw.appendInOrder(await sealer.sealedAppends(appends), options),
-    readStream: async (stream, options) => opener.opened(await raw.readStream(stream, options)),
-    readAll: async (options) => opened(await raw.readAll(options)),
+      raw.append(stream, expectedRevision, await sealEvents(eventKeys, stream, events)),
+    appendInOrder: async (appends, options) => raw.appendInOrder(await sealAppends(eventKeys, appends), options),
+    readStream: async (stream, options) => opener.open(await raw.readStream(stream, options)),
+    readAll: async (options) => openPage(await raw.readAll(options)),
     async *subscribeToAll(options) {
-      for await (const page of raw.subscribeToAll(options)) yield await opened(page)
+      for await (const page of raw.subscribeToAll(options)) yield await openPage(page)
     },
     async close() {
       await raw.close()
@@ -40,100 +41,85 @@ export function sealing(raw: EventStore, keys: CustomerKeys): EventStore {
   })
 }
 
-class Sealer {
-  readonly #eventKeys: EventKeys
+async function sealAppends(keys: EventKeys, appends: readonly Append[]): Promise<readonly Append[]> {
+  if (!appends.some(({ events }) => events.some(isPersonal))) return appends
+  const sealed: Append[] = []
+  for (const append of appends) sealed.push({ ...append, events: await sealEvents(keys, append.stream, append.events) })
+  return sealed
+}
 
-  constructor(eventKeys: EventKeys) {
-    this.#eventKeys = eventKeys
-  }
+async function sealEvents(keys: EventKeys, stream: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> {
+  if (!events.some(isPersonal)) return events
+  const sealed: NewEvent[] = []
+  for (const event of events) sealed.push(isPersonal(event) ? await sealEvent(keys, stream, event) : event)
+  return sealed
+}
 
-  async sealedAppends(appends: readonly Append[]): Promise<readonly Append[]> {
-    if (!appends.some(({ events }) => events.some(isPersonal))) return appends
-    const sealed: Append[] = []
-    for (const append of appends)
-      sealed.push(append.events.some(isPersonal) ? { ...append, events: await this.#all(append) } : append)
-    return sealed
-  }
-
-  async sealed(stream: string, events: readonly NewEvent[]): Promise<readonly NewEvent[]> {
-    return events.some(isPersonal) ? this.#all({ stream, events }) : events
-  }
-
-  async #all({ stream, events }: Pick<Append, 'stream' | 'events'>): Promise<readonly NewEvent[]> {
-    const sealed: NewEvent[] = []
-    for (const event of events) sealed.push(isPersonal(event) ? await this.#one(stream, event) : event)
-    return sealed
-  }
-
-  async #one(stream: string, event: NewEvent): Promise<NewEvent> {
-    const fields = personalIn(event)
-    if (!fields) return event
-    const key = await this.#eventKeys.keyFor(event)
-    if (key === 'nobody') throw new Error('personal data of a transfer that there is not')
-    const data = key === 'erased' ? erasedData(event.data, fields) : sealedData(key, { stream, ...event }, fields)
-    return { ...event, data }
-  }
+async function sealEvent(keys: EventKeys, stream: string, event: NewEvent): Promise<NewEvent> {
+  const fields = personalIn(event)
+  if (!fields) return event
+  const key = await keys.keyFor(event)
+  if (key === 'missing') throw new Error('personal data of a nonexistent transfer')
+  const data = key === 'erased' ? erasedData(event.data, fields) : sealedData(key, { stream, ...event }, fields)
+  return { ...event, data }
 }
 
 class Opener {
-  readonly #raw: EventStore
-  readonly #keys: CustomerKeys
-  /** Ids of keys that were destroyed by a recorded decision. */
-  // By size: `max` would take the memory for all of them at once.
-  readonly #erased = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 })
+  /** The ids of the keys that were destroyed by a recorded erasure. */
+  readonly #erased = boundedCache<true>(maxKnown)
 
-  constructor(raw: EventStore, keys: CustomerKeys) {
-    this.#raw = raw
-    this.#keys = keys
-  }
+  constructor(
+    private readonly raw: EventStore,
+    private readonly keys: CustomerKeys,
+  ) {}
 
-  /** The very same list when nothing in it is sealed. */
-  async opened(events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> {
-    await this.#learn(events)
+  /** Returns the same array if none of the events is encrypted. */
+  async open(events: readonly RecordedEvent[]): Promise<readonly RecordedEvent[]> {
+    await this.#takeErasures(events)
     const unknown = new Set<string>()
-    let isSealed = false
+    let hasSealed = false
     for (const { data } of events) {
       const id = keyIdIn(data[sealedField])
       if (id === undefined) continue
-      isSealed = true
-      if (!this.#keys.known(id) && !this.#erased.has(id)) unknown.add(id)
+      hasSealed = true
+      if (!this.keys.known(id) && !this.#erased.has(id)) unknown.add(id)
     }
-    if (unknown.size > 0) await this.#know(unknown)
-    return isSealed ? events.map((event) => this.#opened(event)) : events
+    if (unknown.size > 0) await this.#load(unknown)
+    return hasSealed ? events.map((event) => this.#openEvent(event)) : events
   }
 
-  /** Whoever follows the log learns of erasures by any node, and finishes what a crash left of one. */
-  async #learn(events: readonly RecordedEvent[]): Promise<void> {
+  /** Destroys the keys of erased customers. Every follower of the log does this, which finishes erasures that a crash interrupted. */
+  async #takeErasures(events: readonly RecordedEvent[]): Promise<void> {
     const ids = new Set<string>()
     for (const { stream, type } of events)
       if (type === 'CustomerErased' && stream.startsWith(streamPrefix.privacy))
         ids.add(stream.slice(streamPrefix.privacy.length))
     if (ids.size === 0) return
     for (const id of ids) this.#erased.set(id, true)
-    await this.#keys.destroy([...ids])
+    await this.keys.destroy([...ids])
   }
 
-  async #know(ids: ReadonlySet<string>): Promise<void> {
-    await this.#keys.load(ids)
+  async #load(ids: ReadonlySet<string>): Promise<void> {
+    await this.keys.load(ids)
     for (const id of ids) {
-      if (this.#keys.known(id)) continue
-      const [decision] = await this.#raw.readStream(privacyStream(id), { maxCount: 1 })
-      // Without one it is a key that was lost, which is no erasure.
-      if (decision) this.#erased.set(id, true)
+      if (this.keys.known(id)) continue
+      const [erasure] = await this.raw.readStream(privacyStream(id), { maxCount: 1 })
+      // Without an erasure the key was lost.
+      if (erasure) this.#erased.set(id, true)
     }
   }
 
-  #opened(event: RecordedEvent): RecordedEvent {
+  #openEvent(event: RecordedEvent): RecordedEvent {
     const id = keyIdIn(event.data[sealedField])
     if (id === undefined) return event
-    const { [sealedField]: sealed, ...clear } = event.data
+    const { [sealedField]: sealed, ...plain } = event.data
     if (this.#erased.has(id)) {
-      const fields = personalFieldsOf(event.type, event.metadata.schemaVersion).filter(({ name }) => !(name in clear))
-      return { ...event, data: { ...clear, ...Object.fromEntries(fields.map(({ name, erased }) => [name, erased])) } }
+      const fields = personalFieldsOf(event.type, event.metadata.schemaVersion).filter(({ name }) => !(name in plain))
+      return { ...event, data: erasedData(plain, fields) }
     }
-    const key = this.#keys.known(id)
+    const key = this.keys.known(id)
     const fields = key && openFields(key, event, String(sealed))
-    return fields ? { ...event, data: { ...clear, ...fields } } : event
+    return fields ? { ...event, data: { ...plain, ...fields } } : event
   }
 }
 

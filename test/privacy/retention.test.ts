@@ -1,8 +1,8 @@
 import t from 'tap'
 import { CustomerKeys } from '../../src/privacy/customer-keys.js'
+import { eraseOlder } from '../../src/privacy/customer-retention.js'
 import { openEmbeddedKeyStore } from '../../src/privacy/embedded/embedded-key-store.js'
 import { PrivacyStatusCount } from '../../src/privacy/privacy-status.js'
-import { eraseOlder } from '../../src/privacy/retention.js'
 import { openTestEventStore } from '../support/event-store.js'
 import { createBody, destroyTestService, paths, post, startTestService } from '../support/test-service.js'
 

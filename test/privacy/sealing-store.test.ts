@@ -253,12 +253,9 @@ t.test('keys are sealed anew under another master key', async (t) => {
   t.equal(await later.reseal(), 3)
   t.equal(await later.reseal(), 0, 'a repeat finds nothing to do')
   for await (const text of later.sealedTexts()) t.equal(keyIdOf(text), idOfMasterKey(ring.current))
-  await t.rejects(keys.all().next(), { name: 'SecretBoxError' })
-  t.match(await later.find(merchantId, 'a'), { merchantId, userId: 'a' }, 'found as before')
+  await t.rejects(keys.find(merchantId, 'a'), { name: 'SecretBoxError' })
+  for (const userId of ['a', 'b', 'c']) t.match(await later.find(merchantId, userId), { merchantId, userId })
   t.equal(await countOf(keys), 3)
-  const names: string[] = []
-  for await (const { userId } of later.all()) names.push(userId)
-  t.strictSame(names.sort(), ['a', 'b', 'c'])
 })
 
 t.test('the stored form is for ever', async (t) => {

@@ -92,7 +92,7 @@ export const areas: Areas = {
       'projections',
       'queries',
     ],
-    packages: ['lru-cache', 'pino'],
+    packages: ['pino'],
   },
   'privacy/embedded': { areas: ['event-store', 'privacy'], packages: ['better-sqlite3'] },
   'audit/integrity': {

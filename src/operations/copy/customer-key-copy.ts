@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { streamPrefix } from '../../domain/streams.js'
 import type { RecordedEvent } from '../../event-store/event-store.js'
 import { sealedField } from '../../event-store/personal-fields.js'
-import type { KeptKey, KeyStore } from '../../privacy/key-store.js'
+import type { KeptKey, KeyStore } from '../../privacy/customer-key-store.js'
 import { keyIdIn } from '../../privacy/sealed-data.js'
 import { CopyRefusedError } from './copy-log.js'
 

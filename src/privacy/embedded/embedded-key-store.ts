@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
-import type { KeptKey, KeyStore } from '../key-store.js'
+import type { KeptKey, KeyStore } from '../customer-key-store.js'
 import { KeyFile } from './key-file.js'
 import type { FromKeyWriter, ToKeyWriter } from './key-writer.js'
 
@@ -10,7 +10,7 @@ export function keyFileIn(directory: string): string {
   return join(directory, 'customer-keys.db')
 }
 
-/** The keys in `customer-keys.db` of the directory, which is made when the first one is kept. */
+/** Opens the keys in `customer-keys.db` of the directory. The first key creates the file. */
 export function openEmbeddedKeyStore({ directory }: { readonly directory: string }): KeyStore {
   return new EmbeddedKeyStore(keyFileIn(directory))
 }
@@ -21,19 +21,16 @@ interface Waiting {
 }
 
 class EmbeddedKeyStore implements KeyStore {
-  readonly #path: string
   #file: KeyFile | undefined
   #writer: Worker | undefined
   #number = 0
   readonly #waiting = new Map<number, Waiting>()
 
-  constructor(path: string) {
-    this.#path = path
-  }
+  constructor(private readonly path: string) {}
 
   ensure(keys: readonly KeptKey[]): Promise<readonly KeptKey[]> {
     return new Promise((resolve, reject) => {
-      const writer = this.#startedWriter()
+      const writer = this.#startWriter()
       const number = ++this.#number
       this.#waiting.set(number, { resolve, reject })
       writer.ref()
@@ -81,22 +78,22 @@ class EmbeddedKeyStore implements KeyStore {
     await ended
   }
 
-  /** `otherwise`: what is said while there is no file. */
+  /** Returns `otherwise` while the file does not exist. */
   async #read<Result>(work: (file: KeyFile) => Result, otherwise: Result): Promise<Result> {
     try {
-      this.#file ??= KeyFile.find(this.#path)
+      this.#file ??= KeyFile.find(this.path)
       return this.#file ? work(this.#file) : otherwise
     } catch (error) {
       throw unavailable(error)
     }
   }
 
-  #startedWriter(): Worker {
+  #startWriter(): Worker {
     if (this.#writer) return this.#writer
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-    const writer = new Worker(new URL('./key-writer.js', import.meta.url), { workerData: this.#path, name: 'keys' })
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
+    const writer = new Worker(new URL('./key-writer.js', import.meta.url), { workerData: this.path, name: 'keys' })
     let failure: unknown
-    writer.on('message', (answer: FromKeyWriter) => this.#take(answer, writer))
+    writer.on('message', (response: FromKeyWriter) => this.#settle(response, writer))
     writer.on('error', (error) => {
       failure = error
     })
@@ -109,13 +106,13 @@ class EmbeddedKeyStore implements KeyStore {
     return writer
   }
 
-  #take(answer: FromKeyWriter, writer: Worker): void {
-    const waiting = this.#waiting.get(answer.number)
-    this.#waiting.delete(answer.number)
-    // Nothing is under way: a program that has nothing else to do may end.
+  #settle(response: FromKeyWriter, writer: Worker): void {
+    const waiting = this.#waiting.get(response.number)
+    this.#waiting.delete(response.number)
+    // Without waiting writes, the thread must not keep the program alive.
     if (this.#waiting.size === 0) writer.unref()
-    if ('kept' in answer) waiting?.resolve(answer.kept)
-    else waiting?.reject(unavailable(answer.failure))
+    if ('kept' in response) waiting?.resolve(response.kept)
+    else waiting?.reject(unavailable(response.failure))
   }
 }
 

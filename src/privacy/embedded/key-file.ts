@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import type { KeptKey } from '../key-store.js'
+import type { KeptKey } from '../customer-key-store.js'
 
-/** Longer than a file of a million keys takes to be written anew, during which nobody else writes. */
+/** Longer than the rewrite of a file of a million keys, which blocks all other writers. */
 const busyMs = 10_000
 
 /**
- * One connection to the file of keys; any number of threads and processes may have one. Synchronous. Nothing but SQLite may open the file:
- * who closes it otherwise ends the locks that the whole process has on it, and the next program that is done with it removes the
- * write-ahead log under the connections that go on.
+ * A synchronous connection to the file of keys. Any number of threads and processes can have one. Open the file only with SQLite: closing
+ * a different file handle releases the locks of the whole process, and the next program that closes its connection then removes the
+ * write-ahead log although other connections use it.
  */
 export class KeyFile {
   readonly #db: Database.Database
@@ -28,7 +28,7 @@ export class KeyFile {
   static open(path: string): KeyFile {
     const db = new Database(path, { timeout: busyMs })
     try {
-      // A commit is on the disk before it is answered, and what is deleted is overwritten.
+      // A commit is on disk before it returns, and deleted rows are overwritten.
       db.pragma('journal_mode = WAL')
       db.pragma('synchronous = FULL')
       db.pragma('secure_delete = ON')
@@ -42,13 +42,13 @@ export class KeyFile {
     }
   }
 
-  /** Undefined while nothing was ever kept: to read makes no file. */
+  /** Returns `undefined` if the file does not exist, because a read must not create it. */
   static find(path: string): KeyFile | undefined {
     return existsSync(path) ? KeyFile.open(path) : undefined
   }
 
   ensure(keys: readonly KeptKey[]): readonly KeptKey[] {
-    return this.#written(() => {
+    return this.#write(() => {
       for (const { id, merchantId, owner, sealed } of keys) this.#insert.run(id, merchantId, owner, sealed)
       return keys.map(({ owner }) => this.#byOwner.get(owner)!)
     })
@@ -77,16 +77,16 @@ export class KeyFile {
 
   replace(keys: readonly KeptKey[]): void {
     const update = this.#db.prepare('UPDATE keys SET owner = ?, sealed = ? WHERE id = ?')
-    this.#written(() => keys.forEach(({ id, owner, sealed }) => void update.run(owner, sealed, id)))
+    this.#write(() => keys.forEach(({ id, owner, sealed }) => void update.run(owner, sealed, id)))
   }
 
   destroy(ids: readonly string[]): void {
     const remove = this.#db.prepare('DELETE FROM keys WHERE id = ?')
-    this.#written(() => ids.forEach((id) => void remove.run(id)))
+    this.#write(() => ids.forEach((id) => void remove.run(id)))
     this.#emptyWal()
   }
 
-  /** Pages are overwritten where a row was; what was left of it when rows moved is not. */
+  /** Rewrites the file. Deletion overwrites a row, but not the copies that remain after rows have moved. */
   compact(): void {
     this.#db.exec('VACUUM')
     this.#emptyWal()
@@ -96,12 +96,12 @@ export class KeyFile {
     this.#db.close()
   }
 
-  /** It has pages as they were before. */
+  /** Removes the earlier versions of pages. */
   #emptyWal(): void {
     this.#db.pragma('wal_checkpoint(TRUNCATE)')
   }
 
-  #written<Result>(work: () => Result): Result {
+  #write<Result>(work: () => Result): Result {
     return this.#db.transaction(work).immediate()
   }
 }

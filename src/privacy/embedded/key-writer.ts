@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { KeptKey } from '../key-store.js'
+import type { KeptKey } from '../customer-key-store.js'
 import { KeyFile } from './key-file.js'
 
-/** The thread that waits for the disk, so that nobody else does. One message is one commit. */
+/** A thread that waits for the disk, so that other threads do not. Each message is a commit. */
 
 export interface ToKeyWriter {
   readonly number: number
@@ -23,12 +23,12 @@ port.on('message', (message: ToKeyWriter | 'close') => {
     return port.close()
   }
   const { number, keys } = message
-  let answer: FromKeyWriter
+  let response: FromKeyWriter
   try {
     file ??= KeyFile.open(workerData as string)
-    answer = { number, kept: file.ensure(keys) }
+    response = { number, kept: file.ensure(keys) }
   } catch (error) {
-    answer = { number, failure: error instanceof Error ? error.message : String(error) }
+    response = { number, failure: error instanceof Error ? error.message : String(error) }
   }
-  port.postMessage(answer)
+  port.postMessage(response)
 })

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
+import { eraseCustomer, type PrivacyParts } from '../../../privacy/customer-erasure.js'
 import { exportCustomer } from '../../../privacy/customer-export.js'
-import { eraseCustomer, type PrivacyParts } from '../../../privacy/erasure.js'
 import { PrivacyStatusCount } from '../../../privacy/privacy-status.js'
 import { RequestError } from '../../refusals.js'
 import { contextOf } from '../session-guard.js'

@@ -1,39 +1,39 @@
 import type { CommandContext } from '../commands/handle-command.js'
 import { streamPrefix } from '../domain/streams.js'
 import type { EventStore } from '../event-store/event-store.js'
+import { eraseCustomer, type PrivacyParts } from './customer-erasure.js'
 import { creationIn, pagesOf } from './customer-transfers.js'
-import { eraseCustomer, type PrivacyParts } from './erasure.js'
 
-export interface Retention {
-  /** Customers whose last transfer was created before this (ISO 8601) are erased. */
+interface Retention {
+  /** ISO 8601. Customers whose last transfer was created before this time are erased. */
   readonly before: string
-  /** All merchants when absent. */
+  /** Defaults to all merchants. */
   readonly merchantId?: string | undefined
   readonly reason: string
   readonly dryRun: boolean
 }
 
-export interface Retained {
+interface RetentionResult {
   readonly before: string
-  /** Customers without a transfer since. */
+  /** The number of customers without a later transfer. */
   readonly customers: number
   readonly erased: number
-  /** Of them, those with a transfer that is still open. */
+  /** The number of these customers that have an open transfer, and were not erased. */
   readonly open: number
 }
 
-/** Erases by rule what is no longer wanted. @throws what eraseCustomer does */
+/** Erases customers without a recent transfer. @throws the errors of eraseCustomer */
 export async function eraseOlder(
   parts: PrivacyParts,
   { before, merchantId, reason, dryRun }: Retention,
   context: CommandContext,
-): Promise<Retained> {
+): Promise<RetentionResult> {
   const older = [...(await lastTransfers(parts.raw, merchantId))].filter(([, lastAt]) => lastAt < before)
   let [customers, erased, open] = [0, 0, 0]
   for (const [keyId] of older) {
     await parts.keys.load([keyId])
     const customer = parts.keys.known(keyId)
-    // Erased already.
+    // Without a key, the customer was erased before.
     if (!customer) continue
     customers++
     if (dryRun) continue

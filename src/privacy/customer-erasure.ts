@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
 import { type CommandContext, loadStream } from '../commands/handle-command.js'
 import type { TransferCommands } from '../commands/transfer/transfers.js'
 import { appendUnlessChanged, retryOnConflict } from '../commands/write-contention.js'
@@ -12,12 +14,14 @@ import { readStreamList } from '../event-store/stream-list.js'
 import type { Clock } from '../kernel/clock.js'
 import { collections } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { pause } from '../subscriptions/retry.js'
+import { type Part, startUnderLease } from '../subscriptions/under-lease.js'
 import type { CustomerKeys } from './customer-keys.js'
 import { type Customer, createdUnder, eachOf, pagesOf, transfersOf } from './customer-transfers.js'
 
 export interface PrivacyParts {
   readonly store: EventStore
-  /** The same log, as it is stored. */
+  /** The same log as stored. */
   readonly raw: EventStore
   readonly keys: CustomerKeys
   readonly readModels: ReadModels
@@ -35,15 +39,17 @@ export interface Erasure {
 export type ErasureResult =
   | ({ readonly accepted: true } & Erasure)
   | { readonly accepted: false; readonly reason: 'unknown-customer' }
-  /** Who is paid, or pays, must be known until that is over. */
+  /** The payer or payee must be known until the transfer has ended. */
   | { readonly accepted: false; readonly reason: 'transfers-open'; readonly trackingIds: readonly string[] }
 
-/** Of an address under which this service shows an uploaded file. */
-const receiptForm = /\/receipts\/([0-9a-f]{64})-[A-Za-z0-9_-]{32}$/
+const finishEveryMs = 600_000
+
+/** The URL of an uploaded file. */
+const receiptUrl = /\/receipts\/([0-9a-f]{64})-[A-Za-z0-9_-]{32}$/
 
 /**
- * Forgets a customer: decides it in the log, destroys the key, and then tells each transfer. Ended halfway, it is finished by
- * {@link finishErasures}. @throws StoreUnavailableError, ReadModelsUnavailableError, TooMuchContentionError
+ * Erases a customer: records the decision, destroys the key, and then marks each transfer. {@link finishErasures} finishes an interrupted
+ * erasure. @throws StoreUnavailableError, ReadModelsUnavailableError, TooMuchContentionError
  */
 export async function eraseCustomer(
   parts: PrivacyParts,
@@ -69,10 +75,10 @@ export async function eraseCustomer(
   return { accepted: true, erasureId, erasedAt, ...completed }
 }
 
-/** Those that a crash, or a store that was unavailable, left unfinished; how many that were. */
+/** Finishes the erasures that a crash or an unavailable store interrupted, and returns their number. */
 export async function finishErasures(parts: PrivacyParts, context: CommandContext): Promise<number> {
   const unfinished = new Set<string>()
-  const note = (events: readonly RecordedEvent[]) => {
+  const take = (events: readonly RecordedEvent[]) => {
     for (const { type, stream } of events) {
       const erasureId = stream.slice(streamPrefix.privacy.length)
       if (type === 'CustomerErased') unfinished.add(erasureId)
@@ -81,28 +87,43 @@ export async function finishErasures(parts: PrivacyParts, context: CommandContex
   }
   const { streams, position } = await readStreamList(parts.raw)
   const listed = [...streams].filter((stream) => stream.startsWith(streamPrefix.privacy))
-  for (const events of await eachOf(listed, (stream) => parts.raw.readStream(stream))) note(events)
-  for await (const { events } of pagesOf(parts.raw, [streamPrefix.privacy], position)) note(events)
+  for (const events of await eachOf(listed, (stream) => parts.raw.readStream(stream))) take(events)
+  for await (const { events } of pagesOf(parts.raw, [streamPrefix.privacy], position)) take(events)
   if (unfinished.size === 0) return 0
   await parts.keys.destroy([...unfinished])
-  // How far the log was looked at before the decision went with whoever made it.
+  // From the start of the log: the position that was read before the decision is lost.
   const created = await createdUnder(parts.raw, unfinished, undefined)
   for (const [erasureId, trackingIds] of created) await complete(parts, erasureId, trackingIds, context)
   return unfinished.size
 }
 
-async function ownTransfers(
+/** Finishes interrupted erasures at the start and every ten minutes. */
+export function startFinishingErasures(deps: PrivacyParts & { readonly logger: Logger }): Part {
+  return startUnderLease(deps, 'privacy:erasures', async ({ signal }) => {
+    while (!signal.aborted) {
+      const id = randomUUID()
+      const context = { actor: 'system:privacy', $correlationId: id, $causationId: id }
+      const finished = await finishErasures(deps, context)
+      if (finished > 0) deps.logger.info({ finished }, 'interrupted erasures were finished')
+      await pause(finishEveryMs, signal)
+    }
+  })
+}
+
+/** Returns the transfers of the candidates that are the customer's. */
+export async function ownTransfers(
   transfers: TransferCommands,
   { merchantId, userId }: Customer,
   trackingIds: readonly string[],
 ): Promise<readonly Transfer[]> {
   const found = await eachOf(trackingIds, (trackingId) => transfers.find(trackingId))
-  // The read model finds by a term, which texts that differ may share.
+  // The read model finds by a search term, which different userIds may share.
   return found.flatMap((each) =>
     each?.transfer.merchantId === merchantId && each.transfer.userId === userId ? [each.transfer] : [],
   )
 }
 
+/** Returns the trackingIds of the open transfers and of those with an open collection. */
 async function openOf(store: EventStore, own: readonly Transfer[]): Promise<readonly string[]> {
   const open = await eachOf(own, async ({ trackingId, status }) => {
     if (!isTerminal(status)) return trackingId
@@ -113,8 +134,8 @@ async function openOf(store: EventStore, own: readonly Transfer[]): Promise<read
 }
 
 /**
- * What follows from the decision, once its key is destroyed. May be repeated. `created`: under this key, as far as it is known now. One that
- * was created while the erasure was decided is in no list of it yet, and may be in clear in read models.
+ * Marks the transfers and deletes the receipts, after the key was destroyed. Can be repeated. `created` are the transfers that were created
+ * under the key: those created during the decision are not listed in it yet, and may be unencrypted in read models.
  */
 async function complete(
   parts: PrivacyParts,
@@ -170,9 +191,9 @@ function listTransfers(
   })
 }
 
-/** Files that were uploaded: they show who was paid. */
+/** Deletes the uploaded receipts of a transfer, which show the payer or payee. Returns their number. */
 async function deleteReceipts(readModels: ReadModels, transfer: Transfer): Promise<number> {
-  const ids = receiptUrlsOf(transfer).flatMap((url) => receiptForm.exec(url)?.[1] ?? [])
+  const ids = receiptUrlsOf(transfer).flatMap((url) => receiptUrl.exec(url)?.[1] ?? [])
   if (ids.length === 0) return 0
   const deleted = await readModels
     .collection(collections.receipts)

@@ -6,6 +6,7 @@ import type { EventStore, RecordedEvent } from '../event-store/event-store.js'
 import { sealedField } from '../event-store/personal-fields.js'
 import type { Clock } from '../kernel/clock.js'
 import type { CustomerKeys } from './customer-keys.js'
+import { pagesOf } from './customer-transfers.js'
 import { keyIdIn } from './sealed-data.js'
 
 interface LostKeysParts {
@@ -14,12 +15,11 @@ interface LostKeysParts {
   readonly clock: Clock
 }
 
-const pageSize = 500
 const unknownMerchant = 'unknown'
 
 /**
- * Decides of every customer whose key cannot be opened that it is gone: what it has sealed is read as erased from now on, where it could not be
- * read at all. No transfer is named, so that receipts and read models keep what they have. How many customers that were; may be repeated.
+ * Records an erasure for every customer whose key cannot be decrypted, so that the customer's unreadable events read as erased. The erasure
+ * lists no transfers, so receipts and read models keep their data. Can be repeated. Returns the number of customers.
  */
 export async function giveUpLostKeys(
   { raw, keys, clock }: LostKeysParts,
@@ -40,16 +40,11 @@ export async function giveUpLostKeys(
   return lost.size
 }
 
-/** Whose customers they are: the keys say it, but cannot be opened. */
+/** Finds the merchants of the lost keys in the log, because the keys themselves cannot be read. */
 async function findMerchants(raw: EventStore, lost: Map<string, string>): Promise<void> {
   const take = ({ data }: RecordedEvent) => {
     const id = keyIdIn(data[sealedField])
     if (id !== undefined && lost.get(id) === unknownMerchant) lost.set(id, String(data.merchantId))
   }
-  for (let after = {}; ; ) {
-    const page = await raw.readAll({ streamPrefixes: [streamPrefix.transfer], maxCount: pageSize, ...after })
-    page.events.forEach(take)
-    if (page.atEnd || !page.checkpoint) return
-    after = { after: page.checkpoint }
-  }
+  for await (const { events } of pagesOf(raw, [streamPrefix.transfer])) events.forEach(take)
 }
