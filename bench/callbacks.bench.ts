@@ -1,10 +1,10 @@
 /**
- * Callbacks that wait, delivered to one quick endpoint: by the whole service, everything running, once the endpoint is enabled; and by BullMQ
- * (bench/peers) from its queue, to the same endpoint, by turns. Sizes by BENCH_CALLBACKS and BENCH_ROUNDS.
+ * Measures the delivery of a backlog of callbacks to a fast endpoint, alternately by the whole service and by BullMQ (bench/peers).
+ * BENCH_CALLBACKS and BENCH_ROUNDS set the size.
  */
 import { once } from 'node:events'
-import { type Delivery, deliverWaiting, measuredDelivery } from './support/backlog-delivery.js'
-import { type AtEnd, part } from './support/bench-part.js'
+import { type Delivery, deliverBacklog, measureDelivery } from './support/backlog-delivery.js'
+import { type Cleanup, runPart } from './support/bench-part.js'
 import { type Receiver, startReceiver } from './support/bench-receiver.js'
 import { note, row, title } from './support/bench-report.js'
 import { type BenchMerchant, Installation, startPeer } from './support/bench-service.js'
@@ -16,68 +16,68 @@ import { temporaryDirectory } from './support/temporary-directory.js'
 const callbacks = Number(process.env.BENCH_CALLBACKS ?? 20_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
 
-async function startBullmq(merchant: BenchMerchant, receiver: Receiver, atEnd: AtEnd) {
+async function startBullmq(merchant: BenchMerchant, receiver: Receiver, cleanup: Cleanup) {
   if (!installPeers()) return undefined
   const server = await startRedis()
   if (server === undefined) {
-    note('NOT RUN: BullMQ: no Redis is installed')
+    note('NOT RUN: BullMQ, because Redis is not installed')
     return undefined
   }
-  atEnd(server.stop)
+  cleanup(server.stop)
   note(`BullMQ: ${server.version}`)
-  const given = { merchant, redis: server.redis, receiverPort: receiver.port }
-  const { child, pid, stop } = await startPeer('bullmq.js', given)
-  atEnd(stop)
+  const options = { merchant, redis: server.redis, receiverPort: receiver.port }
+  const { child, pid, stop } = await startPeer('bullmq.js', options)
+  cleanup(stop)
   return async (): Promise<Delivery> => {
     const recorded = once(child, 'message')
     child.send({ record: callbacks })
     await recorded
     const processes = { service: pid, database: server.pid }
-    return measuredDelivery(processes, receiver, callbacks, async () => child.send({}))
+    return measureDelivery(processes, receiver, callbacks, async () => child.send({}))
   }
 }
 
-function tell(name: string, measured: readonly Delivery[]): void {
+function report(name: string, measured: readonly Delivery[]): void {
   row(
     name,
     'callbacks per second',
     measured.map(({ perSecond }) => perSecond),
   )
-  for (const what of new Set(measured.flatMap(({ cpuUs }) => Object.keys(cpuUs))))
+  for (const component of new Set(measured.flatMap(({ cpuUs }) => Object.keys(cpuUs))))
     row(
       name,
-      `us of CPU per callback: ${what}`,
-      measured.map(({ cpuUs }) => cpuUs[what] ?? Number.NaN),
+      `us of CPU per callback: ${component}`,
+      measured.map(({ cpuUs }) => cpuUs[component] ?? Number.NaN),
     )
 }
 
-await part(async (atEnd) => {
+await runPart(async (cleanup) => {
   const receiver = await startReceiver()
-  atEnd(receiver.stop)
-  const directory = temporaryDirectory(atEnd)
+  cleanup(receiver.stop)
+  const directory = temporaryDirectory(cleanup)
   const installation = new Installation(directory)
   const merchant = await installation.createMerchant(`http://127.0.0.1:${receiver.port}/`, '--callback-on-create')
-  const bullmq = await startBullmq(merchant, receiver, atEnd)
+  const bullmq = await startBullmq(merchant, receiver, cleanup)
   const ours: Delivery[] = []
   const theirs: Delivery[] = []
   for (let round = 0; round < rounds; round++) {
-    ours.push(await deliverWaiting(installation, merchant, receiver, callbacks))
+    ours.push(await deliverBacklog(installation, merchant, receiver, callbacks))
     if (bullmq) theirs.push(await bullmq())
   }
   title(
-    `${callbacks.toLocaleString('en')} callbacks that wait, delivered to one endpoint, ${rounds} rounds by turns: median (min to max)`,
+    `a backlog of ${callbacks.toLocaleString('en')} callbacks to one endpoint, ${rounds} alternating rounds: median (min to max)`,
   )
-  tell('transferd', ours)
+  report('transferd', ours)
   if (bullmq) {
-    tell('BullMQ + Redis', theirs)
+    report('BullMQ + Redis', theirs)
     row(
       'transferd',
-      "rate, times BullMQ's",
+      "rate as a multiple of BullMQ's",
       ours.map(({ perSecond }, n) => perSecond / theirs[n]!.perSecond),
     )
     row(
       'transferd',
-      "CPU, times BullMQ's",
+      "CPU as a multiple of BullMQ's",
       ours.map((round, n) => costUs(round) / costUs(theirs[n]!)),
     )
   }

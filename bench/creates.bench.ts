@@ -1,15 +1,15 @@
 /**
- * Creates through HTTP: the whole service (durable log, projections, the callbacks' subscription) and its peers (bench/peers), by turns. Sizes
- * by BENCH_CONNECTIONS, BENCH_SECONDS and BENCH_ROUNDS.
+ * Measures creates over HTTP, alternately by the whole service (durable log, projections and the subscription for callbacks) and by its
+ * peers (bench/peers). BENCH_CONNECTIONS, BENCH_SECONDS and BENCH_ROUNDS set the size.
  */
 
-import { type AtEnd, part } from './support/bench-part.js'
+import { type Cleanup, runPart } from './support/bench-part.js'
 import { note, row, summaryOf, title } from './support/bench-report.js'
 import { type BenchMerchant, catchUpSeconds, Installation, startPeer } from './support/bench-service.js'
 import { prepareCreates } from './support/create-load.js'
 import { startPostgreSql } from './support/database-servers.js'
 import { installPeers } from './support/install-peers.js'
-import { costUs, type MeasuredLoad, measuredLoad, type Processes } from './support/measured-load.js'
+import { costUs, type MeasuredLoad, measureLoad, type Processes } from './support/measured-load.js'
 import { temporaryDirectory } from './support/temporary-directory.js'
 
 const connections = Number(process.env.BENCH_CONNECTIONS ?? 64)
@@ -21,7 +21,7 @@ const maxPerSecond = 60_000
 interface Contender {
   readonly name: string
   readonly port: number
-  /** Whose processor time is told, by what they are. */
+  /** The processes whose CPU time is reported. */
   readonly processes: Processes
   readonly rounds: Round[]
 }
@@ -30,12 +30,16 @@ interface Round extends MeasuredLoad {
   readonly behindSeconds?: number
 }
 
-async function contend(merchant: BenchMerchant, installation: Installation, atEnd: AtEnd): Promise<Contender[]> {
-  const given = { merchant: { ...merchant, merchantId: merchant.id } }
+async function startContenders(
+  merchant: BenchMerchant,
+  installation: Installation,
+  cleanup: Cleanup,
+): Promise<Contender[]> {
+  const common = { merchant: { ...merchant, merchantId: merchant.id } }
   const contenders: Contender[] = []
-  const peer = async (name: string, file: string, more: object, processes: { [what: string]: number }) => {
-    const { pid, first, stop } = await startPeer(file, { ...given, ...more })
-    atEnd(stop)
+  const peer = async (name: string, file: string, options: object, processes: Processes) => {
+    const { pid, first, stop } = await startPeer(file, { ...common, ...options })
+    cleanup(stop)
     const { port } = first as { port: number }
     contenders.push({ name, port, processes: { service: pid, ...processes }, rounds: [] })
   }
@@ -47,16 +51,16 @@ async function contend(merchant: BenchMerchant, installation: Installation, atEn
     ] as const) {
       const server = await startPostgreSql()
       if (server === undefined) {
-        note(`NOT RUN: ${name}: no PostgreSQL is installed`)
+        note(`NOT RUN: ${name}, because PostgreSQL is not installed`)
         continue
       }
-      atEnd(server.stop)
+      cleanup(server.stop)
       note(`${name}: ${server.version}`)
       await peer(name, file, { database: server.database }, { database: server.pid })
     }
   }
   const service = await installation.start()
-  atEnd(service.stop)
+  cleanup(service.stop)
   contenders.push({ name: 'transferd', port: service.port, processes: { service: service.pid }, rounds: [] })
   return contenders
 }
@@ -71,49 +75,49 @@ async function measure(
   const count = Math.ceil((maxPerSecond * durationMs) / 1_000)
   const nextRequest = prepareCreates({ ...merchant, path, connections, count })
   const load = { port, connections, durationMs, nextRequest, ...(perSecond && { perSecond }) }
-  if (name !== 'transferd') return measuredLoad(processes, load)
+  if (name !== 'transferd') return measureLoad(processes, load)
   let behindSeconds = 0
-  const result = await measuredLoad(processes, load, async () => {
+  const result = await measureLoad(processes, load, async () => {
     behindSeconds = await catchUpSeconds(port)
   })
   return { ...result, behindSeconds }
 }
 
-function tell({ name, rounds }: Contender, peers: readonly Contender[]): void {
-  const figure = (what: string, of: (round: Round, n: number) => number) => row(name, what, rounds.map(of))
+function report({ name, rounds }: Contender, peers: readonly Contender[]): void {
+  const figure = (title: string, valueOf: (round: Round, n: number) => number) => row(name, title, rounds.map(valueOf))
   figure('creates per second', (round) => round.requestsPerSecond)
   figure('p50 ms', (round) => round.p50Ms)
   figure('p99 ms', (round) => round.p99Ms)
-  figure('longest ms', (round) => round.maxMs)
-  for (const what of ['service', 'database', 'load generator'])
-    figure(`us of CPU per create: ${what}`, ({ cpuUs }) => cpuUs[what] ?? Number.NaN)
+  figure('max ms', (round) => round.maxMs)
+  for (const component of ['service', 'database', 'load generator'])
+    figure(`us of CPU per create: ${component}`, ({ cpuUs }) => cpuUs[component] ?? Number.NaN)
   figure('us of CPU per create: service and database', costUs)
-  figure('cores busy with something else', (round) => round.othersCores)
-  for (const peer of peers) {
-    figure(`rate, times ${peer.name}'s`, (round, n) => round.requestsPerSecond / peer.rounds[n]!.requestsPerSecond)
-    figure(`CPU, times ${peer.name}'s`, (round, n) => costUs(round) / costUs(peer.rounds[n]!))
+  figure('cores used by other processes', (round) => round.otherCores)
+  for (const { name, rounds } of peers) {
+    figure(`rate as a multiple of ${name}'s`, (round, n) => round.requestsPerSecond / rounds[n]!.requestsPerSecond)
+    figure(`CPU as a multiple of ${name}'s`, (round, n) => costUs(round) / costUs(rounds[n]!))
   }
-  figure('projections caught up after, s', ({ behindSeconds = Number.NaN }) => behindSeconds)
+  figure('time until the projections caught up, s', ({ behindSeconds = Number.NaN }) => behindSeconds)
 }
 
-await part(async (atEnd) => {
-  const directory = temporaryDirectory(atEnd)
+await runPart(async (cleanup) => {
+  const directory = temporaryDirectory(cleanup)
   title(
-    `creates through HTTP, ${connections} connections, ${rounds} rounds of ${durationMs / 1_000} s by turns: median (min to max)`,
+    `creates over HTTP, ${connections} connections, ${rounds} alternating rounds of ${durationMs / 1_000} s: median (min to max)`,
   )
   const installation = new Installation(directory)
   const merchant = await installation.createMerchant('http://127.0.0.1:9/')
-  const contenders = await contend(merchant, installation, atEnd)
-  // A round that is thrown away, until everything that runs often is compiled.
+  const contenders = await startContenders(merchant, installation, cleanup)
+  // Discard the first round, in which hot code is compiled.
   for (const contender of contenders) await measure(contender, merchant, durationMs)
   for (let round = 0; round < rounds; round++) {
-    // Not always after the same one.
-    const turn = round % 2 === 0 ? contenders : [...contenders].reverse()
-    for (const contender of turn) contender.rounds.push(await measure(contender, merchant, durationMs))
+    // Reverse the order in every second round, so that no contender always follows the same one.
+    const order = round % 2 === 0 ? contenders : [...contenders].reverse()
+    for (const contender of order) contender.rounds.push(await measure(contender, merchant, durationMs))
   }
   const ours = contenders.at(-1)!
-  for (const contender of contenders) tell(contender, contender === ours ? contenders.slice(0, -1) : [])
+  for (const contender of contenders) report(contender, contender === ours ? contenders.slice(0, -1) : [])
   const peak = summaryOf(ours.rounds.map(({ requestsPerSecond }) => requestsPerSecond)).median
   const half = await measure(ours, merchant, durationMs, peak / 2)
-  row(ours.name, 'p99 ms at half of its rate', [half.p99Ms])
+  row(ours.name, 'p99 ms at half of the rate', [half.p99Ms])
 })

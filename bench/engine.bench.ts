@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { type EmbeddedEventStore, openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import type { NewEvent, Position } from '../src/event-store/event-store.js'
-import { part } from './support/bench-part.js'
+import { runPart } from './support/bench-part.js'
 import { row, title } from './support/bench-report.js'
 import { temporaryDirectory } from './support/temporary-directory.js'
 
-/** The embedded event store alone: durable appends, reads, memory. Sizes by BENCH_EVENTS (in the log before). */
+/** Measures the embedded event store alone: durable appends, reads and memory. BENCH_EVENTS sets the size of the log. */
 
 const storedEvents = Number(process.env.BENCH_EVENTS ?? 1_000_000)
 const rounds = 3
 const roundMs = 3_000
 
-/** 426 bytes of data and metadata, as a created transfer has. */
+/** Returns an event with 426 bytes of data and metadata, the size of a created transfer. */
 function event(): NewEvent {
   return {
     id: randomUUID(),
@@ -22,8 +22,8 @@ function event(): NewEvent {
       merchantId: randomUUID(),
       amountMinor: '1000050',
       userId: 'customer-1234567',
-      name: 'Somebody With A Name',
-      username: 'somebody',
+      name: 'A Customer With A Name',
+      username: 'customer',
       paymentMethod: 3,
       note: '.'.repeat(64),
     },
@@ -31,14 +31,14 @@ function event(): NewEvent {
   }
 }
 
-async function inFlight(callers: number, call: () => Promise<unknown>, latenciesMs: number[]): Promise<number> {
+async function callsPerSecond(callers: number, call: () => Promise<unknown>, latenciesMs: number[]): Promise<number> {
   const startedAt = performance.now()
   let calls = 0
   const caller = async () => {
     while (performance.now() - startedAt < roundMs) {
-      const at = performance.now()
+      const calledAt = performance.now()
       await call()
-      latenciesMs.push(performance.now() - at)
+      latenciesMs.push(performance.now() - calledAt)
       calls += 1
     }
   }
@@ -62,48 +62,50 @@ async function readAll(store: EmbeddedEventStore, streamPrefixes?: readonly stri
   )
 }
 
-function tell(what: string, perSecond: readonly number[], latenciesMs: number[] = []): void {
-  row(what, 'events per second', perSecond)
+function report(subject: string, perSecond: readonly number[], latenciesMs: number[] = []): void {
+  row(subject, 'events per second', perSecond)
   const sorted = latenciesMs.sort((a, b) => a - b)
   if (sorted.length === 0) return
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
-  row(what, 'p50 ms', [at(0.5)])
-  row(what, 'p99 ms', [at(0.99)])
-  row(what, 'longest ms', [at(1 - 1 / sorted.length)])
+  const quantile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+  row(subject, 'p50 ms', [quantile(0.5)])
+  row(subject, 'p99 ms', [quantile(0.99)])
+  row(subject, 'max ms', [sorted.at(-1)!])
 }
 
-function tellMemory(when: string): void {
+function reportMemory(when: string): void {
   row(`memory ${when}`, 'MiB', [process.memoryUsage().rss / 1024 / 1024])
 }
 
-await part(async (atEnd) => {
-  const directory = temporaryDirectory(atEnd)
+await runPart(async (cleanup) => {
+  const directory = temporaryDirectory(cleanup)
   const store = await openEmbeddedEventStore({ directory })
-  atEnd(() => store.close())
+  cleanup(() => store.close())
   const one = () => store.append(`transfer-${randomUUID()}`, 'no_stream', [event()])
   const pair = () =>
     store.appendInOrder([
       { stream: `hash-${randomUUID()}`, expectedRevision: 'no_stream', events: [event()] },
       { stream: `transfer-${randomUUID()}`, expectedRevision: 'no_stream', events: [event()] },
     ])
-  title('the embedded log: median (min to max) of three rounds of 3 s')
-  tellMemory('at the start')
+  title('the embedded log, three rounds of 3 s: median (min to max)')
+  reportMemory('at the start')
   for (let stored = 0; stored < storedEvents; stored += 1_000) await Promise.all(Array.from({ length: 1_000 }, one))
-  tellMemory(`with ${storedEvents.toLocaleString('en')} events stored`)
-  for (const [what, call, each] of [
-    ['append, a new stream each', one, 1],
-    ['appendInOrder of two, new streams', pair, 2],
+  reportMemory(`with ${storedEvents.toLocaleString('en')} events stored`)
+  for (const [subject, call, eventsPerCall] of [
+    ['append to a new stream', one, 1],
+    ['appendInOrder to two new streams', pair, 2],
   ] as const) {
     for (const callers of [1, 64, 512]) {
       const perSecond: number[] = []
       const latenciesMs: number[] = []
-      for (let i = 0; i < rounds; i++) perSecond.push((await inFlight(callers, call, latenciesMs)) * each)
-      tell(`${what}, ${callers} callers`, perSecond, latenciesMs)
+      for (let i = 0; i < rounds; i++) {
+        perSecond.push((await callsPerSecond(callers, call, latenciesMs)) * eventsPerCall)
+      }
+      report(`${subject}, ${callers} callers`, perSecond, latenciesMs)
     }
   }
   const reads: number[] = []
   for (let i = 0; i < rounds; i++) reads.push(await readAll(store))
-  tell('readAll in pages of 500', reads)
-  tell('readAll, a prefix nothing has (events passed)', [await readAll(store, ['merchant-'])])
-  tellMemory('at the end')
+  report('readAll in pages of 500', reads)
+  report('readAll with an unused prefix (scanned events)', [await readAll(store, ['merchant-'])])
+  reportMemory('at the end')
 })

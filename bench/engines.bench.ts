@@ -1,6 +1,6 @@
 /**
- * The same work on every engine, in one table. `npm run bench -- engines`; sizes by BENCH_TRANSFERS (2 events each) and
- * BENCH_SECONDS. Real servers are measured where TEST_EVENTSTORE_URL and TEST_MONGODB_URL name them; take empty ones.
+ * Measures the same work on every engine. BENCH_TRANSFERS (two events each) and BENCH_SECONDS set the size. TEST_EVENTSTORE_URL and
+ * TEST_MONGODB_URL add an EventStoreDB and a MongoDB, which should be empty.
  */
 import { randomBytes } from 'node:crypto'
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
@@ -20,7 +20,7 @@ import { openMongodbReadModels } from '../src/read-models/mongodb/mongodb-read-m
 import type { ReadModels } from '../src/read-models/read-models.js'
 import { startEventsServerProcess } from '../test/support/events-server.js'
 import { mongodbUrl } from '../test/support/mongodb.js'
-import { type AtEnd, part } from './support/bench-part.js'
+import { type Cleanup, runPart } from './support/bench-part.js'
 import { note, row, title } from './support/bench-report.js'
 import { measureProjection } from './support/measure-projection.js'
 import { temporaryDirectory } from './support/temporary-directory.js'
@@ -31,16 +31,16 @@ const roundMs = Number(process.env.BENCH_SECONDS ?? 3) * 1_000
 const run = randomBytes(4).toString('hex')
 const prefix = `bench-${run}-`
 
-/** By as many callers, each with its next append when the one before was answered, for a while. */
+/** Measures appends by several callers, each of which waits for its previous append. */
 async function appendsPerSecond(store: EventStore, callers: number): Promise<number> {
   const appends = transferAppends(10_000_000, 10_000_000, `other-${prefix}${callers}-`)
-  return inFlight(callers, () => {
+  return callsPerSecond(callers, () => {
     const { stream, expectedRevision, events } = appends.next().value as Append
     return store.append(stream, expectedRevision, events)
   })
 }
 
-async function inFlight(callers: number, call: () => Promise<unknown>): Promise<number> {
+async function callsPerSecond(callers: number, call: () => Promise<unknown>): Promise<number> {
   const startedAtMs = performance.now()
   let calls = 0
   const caller = async () => {
@@ -50,7 +50,7 @@ async function inFlight(callers: number, call: () => Promise<unknown>): Promise<
   return (calls / (performance.now() - startedAtMs)) * 1_000
 }
 
-/** Creations all at once, completions after them: each stream has its two events in order. */
+/** Appends all creations before the completions, so that the two events of each stream are in order. */
 async function fill(store: EventStore): Promise<Append[]> {
   const all = [...transferAppends(transfers, transfers, prefix)]
   for (let from = 0; from < all.length; from += 1_000) {
@@ -61,13 +61,13 @@ async function fill(store: EventStore): Promise<Append[]> {
   return all
 }
 
-async function timed(events: number, work: () => Promise<void>): Promise<number> {
+async function eventsPerSecond(events: number, work: () => Promise<void>): Promise<number> {
   const startedAtMs = performance.now()
   await work()
   return (events / (performance.now() - startedAtMs)) * 1_000
 }
 
-async function followed(store: EventStore, after: Position | undefined, events: number): Promise<void> {
+async function subscribe(store: EventStore, after: Position | undefined, events: number): Promise<void> {
   const stopping = new AbortController()
   let seen = 0
   const options = { ...(after && { after }), streamPrefixes: [prefix], signal: stopping.signal }
@@ -77,7 +77,7 @@ async function followed(store: EventStore, after: Position | undefined, events: 
   }
 }
 
-async function consumed(store: EventStore, after: Position | undefined, events: number): Promise<void> {
+async function consume(store: EventStore, after: Position | undefined, events: number): Promise<void> {
   const groups = store.persistentSubscriptions
   await groups.create(`bench-${run}`, {
     ...defaultPersistentSubscriptionSettings,
@@ -103,21 +103,22 @@ async function consumed(store: EventStore, after: Position | undefined, events: 
   await groups.delete(`bench-${run}`)
 }
 
-async function measureStore(name: string, store: EventStore, atEnd: AtEnd): Promise<void> {
+async function measureStore(name: string, store: EventStore, cleanup: Cleanup): Promise<void> {
   const after = await endOfLog(store)
   const log = await fill(store)
-  for (const callers of [1, 64]) row(name, `appends, ${callers} at a time`, [await appendsPerSecond(store, callers)])
+  for (const callers of [1, 64]) row(name, `appends, ${callers} callers`, [await appendsPerSecond(store, callers)])
   let next = 0
   const readOne = () => store.readStream(log[next++ % transfers]!.stream)
-  row(name, 'streams of 2 events read, 16 at a time', [await inFlight(16, readOne)])
+  row(name, 'reads of a stream of 2 events, 16 callers', [await callsPerSecond(16, readOne)])
   const events = transfers * 2
-  row(name, 'events of a subscription', [await timed(events, () => followed(store, after, events))])
-  row(name, 'events consumed and acknowledged in a group', [await timed(events, () => consumed(store, after, events))])
-  const readModels = await openEmbeddedReadModels({ directory: temporaryDirectory(atEnd) })
+  row(name, 'events of a subscription', [await eventsPerSecond(events, () => subscribe(store, after, events))])
+  const consumed = await eventsPerSecond(events, () => consume(store, after, events))
+  row(name, 'events consumed and acknowledged in a group', [consumed])
+  const readModels = await openEmbeddedReadModels({ directory: temporaryDirectory(cleanup) })
   const projection = { ...transfersProjection, streamPrefixes: [prefix] }
   const last = { stream: log.at(-1)!.stream, revision: 1 }
   const { rate } = await measureProjection(store, readModels, projection, { events, last })
-  row(name, 'events projected: transfers, embedded models', [rate])
+  row(name, 'events projected: transfers, embedded read models', [rate])
   await readModels.close()
 }
 
@@ -129,25 +130,25 @@ async function measureReadModels(name: string, readModels: ReadModels, store: Ev
   }
 }
 
-async function eventStores(atEnd: AtEnd): Promise<void> {
-  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory(atEnd) })
-  await measureStore('embedded', embedded, atEnd)
+async function measureEventStores(cleanup: Cleanup): Promise<void> {
+  const embedded = await openEmbeddedEventStore({ directory: temporaryDirectory(cleanup) })
+  await measureStore('embedded', embedded, cleanup)
   await embedded.close()
-  const server = await startEventsServerProcess({ teardown: (work) => atEnd(work) }, temporaryDirectory(atEnd))
+  const server = await startEventsServerProcess({ teardown: (work) => cleanup(work) }, temporaryDirectory(cleanup))
   const served = openEventStoreDb({ url: server.url })
-  await measureStore('adapter on events serve', served, atEnd)
+  await measureStore('adapter and events serve', served, cleanup)
   await served.close()
   await server.end('SIGTERM')
   const url = process.env.TEST_EVENTSTORE_URL?.trim()
   if (url) {
     const real = openEventStoreDb({ url })
-    await measureStore('EventStoreDB', real, atEnd)
+    await measureStore('EventStoreDB', real, cleanup)
     await real.close()
-  } else note('NOT RUN: EventStoreDB: TEST_EVENTSTORE_URL names no server')
+  } else note('NOT RUN: EventStoreDB, because TEST_EVENTSTORE_URL is not set')
 }
 
-async function readModelStores(atEnd: AtEnd): Promise<void> {
-  const directory = temporaryDirectory(atEnd)
+async function measureReadModelStores(cleanup: Cleanup): Promise<void> {
+  const directory = temporaryDirectory(cleanup)
   const store = await openEmbeddedEventStore({ directory })
   const last = (await fill(store)).at(-1)!
   const embedded = await openEmbeddedReadModels({ directory })
@@ -159,12 +160,12 @@ async function readModelStores(atEnd: AtEnd): Promise<void> {
     await measureReadModels('MongoDB', mongodb, store, last)
     for (const name of await mongodb.listCollections()) await mongodb.drop(name)
     await mongodb.close()
-  } else note('NOT RUN: MongoDB: TEST_MONGODB_URL names no server')
+  } else note('NOT RUN: MongoDB, because TEST_MONGODB_URL is not set')
   await store.close()
 }
 
-await part(async (atEnd) => {
+await runPart(async (cleanup) => {
   title(`engines, per second; ${transfers.toLocaleString('en')} transfers of two events`)
-  await eventStores(atEnd)
-  await readModelStores(atEnd)
+  await measureEventStores(cleanup)
+  await measureReadModelStores(cleanup)
 })

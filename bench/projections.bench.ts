@@ -1,11 +1,11 @@
 /**
- * Each projection alone, from the start of a log of transfers that are created and, a thousand transfers later, completed; log and read
- * models on disk. Sizes by BENCH_TRANSFERS (2 events each).
+ * Measures each projection separately, from the start of a log in which each transfer is completed a thousand transfers after its
+ * creation. The log and the read models are on disk. BENCH_TRANSFERS (two events each) sets the size.
  */
 import { openEmbeddedEventStore } from '../src/event-store/embedded.js'
 import { allProjections } from '../src/projections/all-projections.js'
 import { openEmbeddedReadModels } from '../src/read-models/embedded/embedded-read-models.js'
-import { part } from './support/bench-part.js'
+import { runPart } from './support/bench-part.js'
 import { row, title } from './support/bench-report.js'
 import { fillLog } from './support/fill-log.js'
 import { measureProjection } from './support/measure-projection.js'
@@ -14,14 +14,14 @@ import { merchantCount } from './support/transfer-log.js'
 
 const transfers = Number(process.env.BENCH_TRANSFERS ?? 100_000)
 
-await part(async (atEnd) => {
-  const directory = temporaryDirectory(atEnd)
-  title(`each projection alone, ${(transfers * 2).toLocaleString('en')} events of ${merchantCount} merchants`)
+await runPart(async (cleanup) => {
+  const directory = temporaryDirectory(cleanup)
+  title(`each projection separately, ${(transfers * 2).toLocaleString('en')} events of ${merchantCount} merchants`)
   const stream = fillLog(directory, transfers)
   const store = await openEmbeddedEventStore({ directory })
-  atEnd(() => store.close())
+  cleanup(() => store.close())
   const readModels = await openEmbeddedReadModels({ directory })
-  atEnd(() => readModels.close())
+  cleanup(() => readModels.close())
   for (const projection of allProjections) {
     if (!projection.streamPrefixes.includes('transfer-')) continue
     const log = { events: transfers * 2, last: { stream, revision: 1 } }

@@ -1,20 +1,20 @@
-/** `npm run bench`: see bench/README.md. Each part runs in a process of its own, so that none is measured with what another left in memory. */
+/** Runs `npm run bench` (see README.md). Each part runs in a separate process, so that the memory of one does not affect the next. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { collect, type PartReport, summaryOf, type Told, tableOf } from './support/bench-report.js'
+import { collect, type Message, type PartReport, summaryOf, tableOf } from './support/bench-report.js'
 
 const parts = ['engine', 'projections', 'rebuild', 'creates', 'callbacks', 'engines', 'live-view']
-/** Minutes to hours: only where they are named. */
+/** The parts that run only if they are named, because they take minutes to hours. */
 const onRequest = ['growth']
 
 const args = process.argv.slice(2)
 const asJson = args.includes('--json')
-const asked = args.filter((name) => name !== '--json')
-const unknown = asked.filter((name) => ![...parts, ...onRequest].includes(name))
+const requested = args.filter((name) => name !== '--json')
+const unknown = requested.filter((name) => ![...parts, ...onRequest].includes(name))
 if (unknown.length > 0) {
-  console.error(`there is no ${unknown.join(', ')}; parts are ${[...parts, ...onRequest].join(', ')}`)
+  console.error(`unknown part: ${unknown.join(', ')}; the parts are ${[...parts, ...onRequest].join(', ')}`)
   process.exit(2)
 }
 
@@ -22,7 +22,7 @@ async function runPart(name: string): Promise<PartReport | undefined> {
   const report: PartReport = { name, title: name, rows: [], notes: [] }
   const file = fileURLToPath(new URL(`${name}.bench.js`, import.meta.url))
   const child = fork(file, { stdio: ['ignore', 2, 2, 'ipc'] })
-  child.on('message', (told: Told) => collect(report, told))
+  child.on('message', (message: Message) => collect(report, message))
   const [status] = await once(child, 'close')
   return status === 0 ? report : undefined
 }
@@ -34,7 +34,7 @@ function print({ title, rows, notes }: PartReport): void {
 const machine = { node: process.version, cores: cpus().length, processor: cpus()[0]?.model ?? 'unknown' }
 const startedAt = new Date().toISOString()
 const reports: PartReport[] = []
-for (const name of asked.length > 0 ? asked : parts) {
+for (const name of requested.length > 0 ? requested : parts) {
   const report = await runPart(name)
   if (report === undefined) {
     console.error(`${name} failed`)

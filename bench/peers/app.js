@@ -1,6 +1,6 @@
 /**
- * What all peers that take creates have in common: Fastify, transferd's body schema, key and hash, and an answer of the same shape. Fastify
- * is the one that transferd runs on, from the repository's own node_modules.
+ * The common parts of all peers for creates: Fastify, transferd's body schema, key and hash, and a response of the same form. Fastify is
+ * transferd's, from the repository's own node_modules.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import fastify from 'fastify'
@@ -43,18 +43,18 @@ const envelope = {
   },
 }
 
-function refusal(statusCode, message) {
+function rejection(statusCode, message) {
   return Object.assign(new Error(message), { statusCode })
 }
 
 /**
- * Listens on a free port of loopback and tells it to the process that forked this one.
+ * Listens on a free loopback port and sends the port to the parent process.
  *
  * @param {{ merchantId: string, webApiKey: string, secretKey: string }} merchant
  * @param {(transfer: {
  *   trackingId: string, merchantId: string, referenceId: string, amountMinor: number, userId: string, name: string,
  *   username: string, paymentMethod: number, at: string
- * }) => Promise<string> | string} store Answers the trackingId that the referenceId stands for: the given one, or an earlier one's
+ * }) => Promise<string> | string} store Stores a transfer and returns its trackingId, or the existing one of the same referenceId
  */
 export async function serveCreates(merchant, store) {
   const merchants = new Map([[merchant.webApiKey, merchant]])
@@ -68,12 +68,12 @@ export async function serveCreates(merchant, store) {
   const schema = { body, response: { 200: envelope } }
   app.post('/api/services/app/TransactionRequests/CreateDeposit', { schema }, async (request) => {
     const caller = merchants.get(request.headers.webapikey)
-    if (caller === undefined) throw refusal(401, 'unknown key')
+    if (caller === undefined) throw rejection(401, 'unknown key')
     const { amount, referenceId, hashCode, userId, name, username, paymentMethod } = request.body
     const hash = createHash('md5')
       .update(`${caller.secretKey}${amount.toFixed(2)}${referenceId}`)
       .digest('hex')
-    if (hashCode !== hash.toUpperCase()) throw refusal(400, 'bad hash')
+    if (hashCode !== hash.toUpperCase()) throw rejection(400, 'bad hash')
     const trackingId = await store({
       trackingId: randomUUID(),
       merchantId: caller.merchantId,
@@ -99,7 +99,7 @@ export async function serveCreates(merchant, store) {
   process.send({ port: app.server.address().port })
 }
 
-/** What the bench gives the peers. */
-export function given() {
+/** Returns the options of the bench. */
+export function readOptions() {
   return JSON.parse(process.argv[2])
 }

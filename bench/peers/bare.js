@@ -1,4 +1,4 @@
-/** Fastify and nothing behind it: what HTTP, JSON, schema and hash cost alone. */
-import { given, serveCreates } from './app.js'
+/** Fastify without storage, which measures the cost of HTTP, JSON, the schema and the hash. */
+import { readOptions, serveCreates } from './app.js'
 
-await serveCreates(given().merchant, ({ trackingId }) => trackingId)
+await serveCreates(readOptions().merchant, ({ trackingId }) => trackingId)

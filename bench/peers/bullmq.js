@@ -1,20 +1,20 @@
 /**
- * BullMQ on Redis: a queue of callbacks, and a worker in this process that signs each and sends it over warm connections. It has transferd's
- * schedule of attempts, and undici from the repository's own node_modules, as transferd has. Told what to do over the channel to its parent.
+ * BullMQ on Redis: a queue of callbacks, and a worker in this process that signs each callback and sends it over open connections. It has
+ * transferd's schedule of attempts and uses transferd's undici. The parent process controls it.
  */
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { Queue, UnrecoverableError, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Pool } from 'undici'
-import { given } from './app.js'
+import { readOptions } from './app.js'
 
-/** With 16, 64 and 256 it was equally fast on two cores. */
+/** The concurrency. 16, 64 and 256 were equally fast on two cores. */
 const concurrency = 64
 const timeoutMs = 15_000
-const jobsAtOnce = 1_000
+const jobsPerCall = 1_000
 const retryDelaysSeconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 
-const { merchant, redis, receiverPort } = given()
+const { merchant, redis, receiverPort } = readOptions()
 const connection = new Redis({ ...redis, maxRetriesPerRequest: null })
 const queue = new Queue('callbacks', { connection })
 const key = Buffer.from(merchant.webhookSecret.slice('whsec_'.length), 'base64')
@@ -45,7 +45,7 @@ async function deliver({ id, data }) {
     'webhook-timestamp': String(timestamp),
     'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`,
   }
-  const answer = await receiver.request({
+  const response = await receiver.request({
     method: 'POST',
     path: '/',
     headers,
@@ -53,9 +53,9 @@ async function deliver({ id, data }) {
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   })
-  await answer.body.dump()
-  if (answer.statusCode === 410) throw new UnrecoverableError('gone')
-  if (answer.statusCode >= 300) throw new Error(`http ${answer.statusCode}`)
+  await response.body.dump()
+  if (response.statusCode === 410) throw new UnrecoverableError('gone')
+  if (response.statusCode >= 300) throw new Error(`http ${response.statusCode}`)
 }
 
 const worker = new Worker('callbacks', deliver, {
@@ -64,15 +64,15 @@ const worker = new Worker('callbacks', deliver, {
   settings: { backoffStrategy: (failures) => retryDelaysSeconds[failures - 1] * 1_000 },
 })
 
-/** Callbacks that wait: what a request would have added, long before. */
+/** Records a backlog of callbacks, which requests would have added earlier. */
 async function record(count) {
   const opts = {
     attempts: retryDelaysSeconds.length + 1,
     backoff: { type: 'custom', jitter: 0.1 },
     removeOnComplete: true,
   }
-  for (let done = 0; done < count; done += jobsAtOnce) {
-    const jobs = Array.from({ length: Math.min(jobsAtOnce, count - done) }, () => {
+  for (let done = 0; done < count; done += jobsPerCall) {
+    const jobs = Array.from({ length: Math.min(jobsPerCall, count - done) }, () => {
       const data = { trackingId: randomUUID(), referenceId: randomUUID(), amount: 100 }
       return { name: 'callback', data, opts: { ...opts, jobId: `msg_${randomUUID()}` } }
     })

@@ -1,11 +1,12 @@
 /**
- * Fastify and Emmett on PostgreSQL, as its documentation shows it: a command handler loads the transfer's stream, decides and appends, and an
- * inline projection writes the transfer's document in the same transaction. Its messages table is the outbox: consumers read it by position.
+ * Fastify and Emmett on PostgreSQL, as documented by Emmett: a command handler loads the transfer's stream, decides and appends, and an
+ * inline projection writes the transfer's document in the same transaction. The messages table is the outbox, which consumers read by
+ * position.
  */
 import { randomUUID } from 'node:crypto'
 import { CommandHandler, projections } from '@event-driven-io/emmett'
 import { getPostgreSQLEventStore, pongoSingleStreamProjection } from '@event-driven-io/emmett-postgresql'
-import { given, serveCreates } from './app.js'
+import { readOptions, serveCreates } from './app.js'
 
 const transfers = pongoSingleStreamProjection({
   collectionName: 'transfers',
@@ -18,7 +19,7 @@ const handle = CommandHandler({
   evolve: (state, { type, data }) => (type === 'DepositCreated' ? { trackingId: data.trackingId } : state),
 })
 
-const { merchant, database } = given()
+const { merchant, database } = readOptions()
 const { user, host, port } = database
 const url = `postgresql://${user}@localhost:${port}/${database.database}?host=${encodeURIComponent(host)}`
 const store = getPostgreSQLEventStore(url, { projections: projections.inline([transfers]) })
@@ -32,6 +33,6 @@ async function create(transfer) {
   return newState.trackingId
 }
 
-// The first document makes the collection; requests that all did it at once would collide.
+// The first document creates the collection. Concurrent requests would collide.
 await create({ trackingId: randomUUID(), merchantId: merchant.merchantId, referenceId: 'first' })
 await serveCreates(merchant, create)

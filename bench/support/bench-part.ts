@@ -1,20 +1,21 @@
-type Undo = () => unknown
-export type AtEnd = (undo: Undo) => void
+type Task = () => unknown
+/** Registers a task that runs at the end of a part. */
+export type Cleanup = (task: Task) => void
 
-/** A part of the bench. What it started and hands to `atEnd` is ended in reverse order, also when it fails or the bench is stopped. */
-export async function part(work: (atEnd: AtEnd) => Promise<void>): Promise<void> {
-  const undos: Undo[] = []
-  const undoAll = async () => {
-    for (let undo = undos.pop(); undo; undo = undos.pop()) await undo()
+/** Runs a part of the bench, and then its cleanup tasks in reverse order, even if the part fails or is stopped. */
+export async function runPart(work: (cleanup: Cleanup) => Promise<void>): Promise<void> {
+  const tasks: Task[] = []
+  const cleanUp = async () => {
+    for (let task = tasks.pop(); task; task = tasks.pop()) await task()
   }
-  const stop = () => undoAll().finally(() => process.exit(1))
+  const stop = () => cleanUp().finally(() => process.exit(1))
   for (const reason of ['SIGINT', 'SIGTERM', 'disconnect'] as const) process.once(reason, stop)
   try {
-    await work((undo) => undos.push(undo))
+    await work((task) => tasks.push(task))
   } finally {
-    await undoAll()
+    await cleanUp()
     process.off('disconnect', stop)
-    // The channel to the runner would keep this process.
+    // The channel to the runner would keep this process alive.
     if (process.connected) process.disconnect()
   }
 }

@@ -1,19 +1,19 @@
 /**
- * A merchant's endpoint as small as it can be, so that a bench measures who sends: HTTP/1.1 over sockets, keep-alive, an empty answer. It
- * counts what arrives by its `webhook-id`. Started by bench-receiver.ts, which asks over the channel to the parent process.
+ * A minimal merchant's endpoint, so that a bench measures the sender: HTTP/1.1 on sockets, keep-alive, and an empty response. It counts
+ * callbacks by `webhook-id`. bench-receiver.ts starts it and queries it over the channel to the parent process.
  */
 import { createServer, type Socket } from 'node:net'
 
 export interface Received {
   readonly requests: number
-  /** Of different webhook-ids. */
+  /** The number of different webhook-ids. */
   readonly callbacks: number
-  /** Milliseconds since the epoch at which the first one came after it was told what to answer, and the last one; 0 before any. */
+  /** The times in milliseconds since the epoch of the first request after the last change of the status, and of the last one; or 0. */
   readonly firstAtMs: number
   readonly lastAtMs: number
 }
 
-export type ToReceiver = { readonly answerWith: number } | 'received'
+export type ToReceiver = { readonly respondWith: number } | 'received'
 export type FromReceiver = { readonly port: number } | { readonly received: Received }
 
 const headEnd = '\r\n\r\n'
@@ -21,9 +21,9 @@ const ids = new Set<string>()
 let requests = 0
 let firstAtMs = 0
 let lastAtMs = 0
-let answer = answerOf(200)
+let response = responseWith(200)
 
-function answerOf(status: number): string {
+function responseWith(status: number): string {
   return `HTTP/1.1 ${status} Bench\r\ncontent-length: 0\r\n\r\n`
 }
 
@@ -33,7 +33,7 @@ function onConnection(socket: Socket): void {
   socket.on('error', () => socket.destroy())
   socket.on('data', (chunk) => {
     pending += chunk.toString('latin1')
-    let answers = ''
+    let responses = ''
     for (;;) {
       const end = pending.indexOf(headEnd)
       if (end < 0) break
@@ -42,30 +42,30 @@ function onConnection(socket: Socket): void {
       if (pending.length < next) break
       pending = pending.slice(next)
       const id = /\r\nwebhook-id: ([^\r]+)/i.exec(head)?.[1]
-      if (id !== undefined && answer.startsWith('HTTP/1.1 2')) ids.add(id)
+      if (id !== undefined && response.startsWith('HTTP/1.1 2')) ids.add(id)
       requests++
-      answers += answer
+      responses += response
     }
-    if (answers === '') return
+    if (responses === '') return
     lastAtMs = Date.now()
     firstAtMs ||= lastAtMs
-    socket.write(answers)
+    socket.write(responses)
   })
 }
 
-function tell(message: FromReceiver): void {
+function send(message: FromReceiver): void {
   process.send?.(message)
 }
 
 const server = createServer(onConnection).listen(0, '127.0.0.1', () => {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
-  tell({ port: address.port })
+  send({ port: address.port })
 })
 process.on('message', (message: ToReceiver) => {
-  if (message === 'received') tell({ received: { requests, callbacks: ids.size, firstAtMs, lastAtMs } })
+  if (message === 'received') send({ received: { requests, callbacks: ids.size, firstAtMs, lastAtMs } })
   else {
-    answer = answerOf(message.answerWith)
+    response = responseWith(message.respondWith)
     firstAtMs = 0
   }
 })

@@ -6,28 +6,28 @@ import type { FromReceiver, Received, ToReceiver } from './bench-receiver-proces
 export interface Receiver {
   readonly port: number
   readonly pid: number
-  /** The status of all answers from now on; 200 at first. Only what was answered 2xx counts as received. */
-  answerWith(status: number): void
+  /** Sets the status of all further responses, initially 200. Only requests with a 2xx response count as received. */
+  respondWith(status: number): void
   received(): Promise<Received>
   stop(): Promise<void>
 }
 
-/** An endpoint in a process of its own. */
+/** Starts an endpoint in a separate process. */
 export async function startReceiver(): Promise<Receiver> {
   const child = fork(fileURLToPath(new URL('bench-receiver-process.js', import.meta.url)))
   const next = async () => (await once(child, 'message'))[0] as FromReceiver
-  const ask = (message: ToReceiver) => child.send(message)
+  const send = (message: ToReceiver) => child.send(message)
   const first = await next()
-  if (!('port' in first)) throw new Error('the receiver did not begin with its port')
+  if (!('port' in first)) throw new Error('the receiver did not send its port first')
   return {
     port: first.port,
     pid: child.pid!,
-    answerWith: (answerWith) => void ask({ answerWith }),
+    respondWith: (respondWith) => void send({ respondWith }),
     async received() {
-      const answer = next()
-      ask('received')
-      const message = await answer
-      if (!('received' in message)) throw new Error('the receiver answered something else')
+      const response = next()
+      send('received')
+      const message = await response
+      if (!('received' in message)) throw new Error('the receiver sent an unexpected message')
       return message.received
     },
     async stop() {

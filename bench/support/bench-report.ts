@@ -1,15 +1,15 @@
-/** What a part of the bench tells, and how it is shown: one row for people and for machines. */
+/** The measurements of a part of the bench and their presentation as a table. */
 
-/** One figure of one subject, such as an engine or a peer: a value for each round. */
-export interface Row {
+/** A figure of a subject, such as an engine or a peer, with a value per round. */
+interface Row {
   readonly subject: string
-  /** With its unit. */
+  /** The name of the figure with its unit. */
   readonly figure: string
   readonly values: readonly number[]
 }
 
-/** What a part sends to the runner. A note is something that has to be known to read the rows, such as what was not run. */
-export type Told = Row | { readonly title: string } | { readonly note: string }
+/** A message of a part to the runner. A note explains the rows, for example which measurements were not run. */
+export type Message = Row | { readonly title: string } | { readonly note: string }
 
 export interface PartReport {
   readonly name: string
@@ -18,38 +18,38 @@ export interface PartReport {
   readonly notes: string[]
 }
 
-export interface Summary {
+interface Summary {
   readonly median: number
   readonly min: number
   readonly max: number
 }
 
-function tell(told: Told): void {
-  if (process.send) process.send(told)
-  else console.log(JSON.stringify(told))
+function send(message: Message): void {
+  if (process.send) process.send(message)
+  else console.log(JSON.stringify(message))
 }
 
 export function title(text: string): void {
-  tell({ title: text })
+  send({ title: text })
 }
 
-/** Values that are not known, as where an operating system tells no processor time, are left out; a row without any is not told. */
+/** Reports a row without its unknown values, such as CPU times that the operating system does not provide. */
 export function row(subject: string, figure: string, values: readonly number[]): void {
   const known = values.filter((value) => Number.isFinite(value))
-  if (known.length > 0) tell({ subject, figure, values: known })
+  if (known.length > 0) send({ subject, figure, values: known })
 }
 
 export function note(text: string): void {
-  tell({ note: text })
+  send({ note: text })
 }
 
-export function collect(report: PartReport, told: Told): void {
-  if ('title' in told) report.title = told.title
-  else if ('note' in told) report.notes.push(told.note)
-  else report.rows.push(told)
+export function collect(report: PartReport, message: Message): void {
+  if ('title' in message) report.title = message.title
+  else if ('note' in message) report.notes.push(message.note)
+  else report.rows.push(message)
 }
 
-/** Of an even number of values, the median is the mean of the two in the middle. */
+/** Returns the median, minimum and maximum. The median of an even number of values is the mean of the middle two. */
 export function summaryOf(values: readonly number[]): Summary {
   const sorted = [...values].sort((a, b) => a - b)
   const middle = (sorted.length - 1) / 2
@@ -57,30 +57,32 @@ export function summaryOf(values: readonly number[]): Summary {
   return { median, min: sorted[0]!, max: sorted.at(-1)! }
 }
 
-/** Three digits are all that a bench can know. */
-function shown(value: number): string {
+/** Formats a number with three significant digits, because a bench is not more precise. */
+function format(value: number): string {
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)))
   return value.toLocaleString('en', { maximumFractionDigits: Math.min(digits, 2) })
 }
 
 function cellOf({ values }: Row): string {
   const { median, min, max } = summaryOf(values)
-  return values.length === 1 ? shown(median) : `${shown(median)} (${shown(min)} to ${shown(max)})`
+  return values.length === 1 ? format(median) : `${format(median)} (${format(min)} to ${format(max)})`
 }
 
-/** Subjects beside one another and figures below one another; the other way round where there are more subjects. */
+/** Returns a table with a column per subject and a row per figure, or transposed if there are more subjects than figures. */
 export function tableOf(rows: readonly Row[]): string {
   const subjects = new Set(rows.map(({ subject }) => subject))
   const figures = new Set(rows.map(({ figure }) => figure))
-  const turned = subjects.size > figures.size
-  const [heads, lines] = turned ? [figures, subjects] : [subjects, figures]
-  const cellAt = (line: string, head: string) => {
-    const found = rows.find(({ subject, figure }) =>
-      turned ? subject === line && figure === head : figure === line && subject === head,
-    )
+  const isTransposed = subjects.size > figures.size
+  const [columns, lines] = isTransposed ? [figures, subjects] : [subjects, figures]
+  const cellAt = (line: string, column: string) => {
+    const [subject, figure] = isTransposed ? [line, column] : [column, line]
+    const found = rows.find((row) => row.subject === subject && row.figure === figure)
     return found ? cellOf(found) : '-'
   }
-  const table = [['', ...heads], ...[...lines].map((line) => [line, ...[...heads].map((head) => cellAt(line, head))])]
+  const table = [
+    ['', ...columns],
+    ...[...lines].map((line) => [line, ...[...columns].map((name) => cellAt(line, name))]),
+  ]
   const widths = table[0]!.map((_, column) => Math.max(...table.map((cells) => cells[column]!.length)))
   const padded = (cell: string, column: number) =>
     column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)

@@ -1,4 +1,4 @@
-/** transferd as a bench runs it: the built program in a process of its own, on a directory of its own. */
+/** Runs transferd for a bench: the built program in a separate process with a separate directory. */
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -8,8 +8,8 @@ import { promisify } from 'node:util'
 const cli = process.env.BENCH_CLI ?? fileURLToPath(new URL('../../bin/transferd.js', import.meta.url))
 const nodeOptions = (process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter((option) => option !== '')
 const run = promisify(execFile)
-const triesEveryMs = 20
-const waitsForMs = 300_000
+const retryMs = 20
+const timeoutMs = 300_000
 
 export interface BenchMerchant {
   readonly id: string
@@ -18,23 +18,23 @@ export interface BenchMerchant {
   readonly webhookSecret: string
 }
 
-export interface RunningProcess {
+interface RunningProcess {
   readonly pid: number
   stop(): Promise<void>
 }
 
 export interface RunningService extends RunningProcess {
   readonly port: number
-  /** From when the process was started until it was ready. */
+  /** The time from the start of the process until it was ready. */
   readonly readyAfterMs: number
 }
 
-/** Looks again and again, for five minutes. */
-export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endsAtMs = performance.now() + waitsForMs
-  while (!(await holds())) {
-    if (performance.now() > endsAtMs) throw new Error(`waited in vain until ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, triesEveryMs))
+/** Waits up to five minutes until a condition is true. */
+export async function waitUntil(description: string, check: () => Promise<boolean>): Promise<void> {
+  const endsAtMs = performance.now() + timeoutMs
+  while (!(await check())) {
+    if (performance.now() > endsAtMs) throw new Error(`timed out waiting until ${description}`)
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
 }
 
@@ -52,7 +52,7 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** An installation in a directory. */
+/** An installation of transferd in a directory. */
 export class Installation {
   readonly #environment: NodeJS.ProcessEnv
 
@@ -66,11 +66,11 @@ export class Installation {
     }
   }
 
-  /** A command of `transferd`, by its JSON. */
-  async command<Answer>(...args: string[]): Promise<Answer> {
+  /** Runs a command of `transferd` and returns its JSON output. */
+  async command<Output>(...args: string[]): Promise<Output> {
     const options = { env: this.#environment, maxBuffer: 64 * 1024 * 1024 }
     const { stdout } = await run(process.execPath, [cli, ...args, '--json'], options)
-    return JSON.parse(stdout) as Answer
+    return JSON.parse(stdout) as Output
   }
 
   createMerchant(callbackUrl: string, ...options: string[]): Promise<BenchMerchant> {
@@ -78,7 +78,7 @@ export class Installation {
     return this.command('merchants', 'create', '--name', 'Bench', '--callback-url', callbackUrl, ...limits, ...options)
   }
 
-  /** The whole service, or the given roles of it. */
+  /** Starts the whole service, or only the given roles. */
   async start(roles = 'api,projections,callbacks'): Promise<RunningService> {
     const port = await freePort()
     const startedAtMs = performance.now()
@@ -86,7 +86,7 @@ export class Installation {
       env: { ...this.#environment, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
-    await until('the service is ready', async () => {
+    await waitUntil('the service is ready', async () => {
       if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`)
       return fetch(`http://127.0.0.1:${port}/health/ready`).then(
         (response) => response.ok,
@@ -97,10 +97,10 @@ export class Installation {
   }
 }
 
-/** Seconds until no projection is behind, from now on. */
+/** Returns the seconds from now until no projection lags. */
 export async function catchUpSeconds(port: number): Promise<number> {
   const startedAtMs = performance.now()
-  await until('the projections have caught up', async () => {
+  await waitUntil('the projections have caught up', async () => {
     const response = await fetch(`http://127.0.0.1:${port}/metrics`)
     const lags = [...(await response.text()).matchAll(/^transferd_projection_lag_events{.*} (\d+)$/gm)]
     return lags.length > 0 && lags.every(([, events]) => events === '0')
@@ -108,10 +108,10 @@ export async function catchUpSeconds(port: number): Promise<number> {
   return (performance.now() - startedAtMs) / 1_000
 }
 
-/** One of bench/peers, which stay JavaScript: what they need is not there when the repository is compiled. */
-export async function startPeer(file: string, given: object) {
+/** Starts a program of bench/peers. These are JavaScript, because their packages are not installed when the repository is compiled. */
+export async function startPeer(file: string, options: object) {
   const path = fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url))
-  const child = fork(path, [JSON.stringify(given)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = fork(path, [JSON.stringify(options)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const [first]: unknown[] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(([status]) => Promise.reject(new Error(`${file} ended with ${status}`))),

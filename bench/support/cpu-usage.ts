@@ -1,12 +1,12 @@
-/** What processes have used of the processors, as the operating system tells it: that much is the same on a machine that others use as well. */
+/** The CPU time of processes as reported by the operating system, which hardly depends on other load on the machine. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 const isLinux = existsSync('/proc/self/stat')
 const tickMs = isLinux ? 1_000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' })) : Number.NaN
-const settledBelow = 0.05
-const settlingMs = 500
-const settlesWithinMs = 300_000
+const idleBelow = 0.05
+const checkEveryMs = 500
+const idleWithinMs = 300_000
 
 interface Stat {
   readonly parent: number
@@ -20,14 +20,14 @@ function statOf(process: number | string): Stat | undefined {
   } catch {
     return undefined
   }
-  // After the name, which may hold anything.
+  // Skip the name, which can contain any character.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  // Its own time, and that of children it has waited for.
+  // Add the time of the process and of the children that it has waited for.
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
   return { parent: Number(fields[1]), usedMs: ticks * tickMs }
 }
 
-/** Milliseconds of a process and all below it, threads included, since they began. NaN where only Linux could tell. */
+/** Returns the CPU time in milliseconds of a process and its descendants, including threads. Returns NaN except on Linux. */
 export function cpuMs(root: number): number {
   if (!isLinux) return Number.NaN
   const all = new Map<number, Stat>()
@@ -35,14 +35,15 @@ export function cpuMs(root: number): number {
     const stat = /^\d+$/.test(name) ? statOf(Number(name)) : undefined
     if (stat) all.set(Number(name), stat)
   }
-  const isBelow = (pid: number): boolean => {
-    for (let at: number | undefined = pid; at; at = all.get(at)?.parent) if (at === root) return true
+  const isInTree = (pid: number): boolean => {
+    for (let current: number | undefined = pid; current; current = all.get(current)?.parent)
+      if (current === root) return true
     return false
   }
-  return [...all].reduce((sum, [pid, { usedMs }]) => (isBelow(pid) ? sum + usedMs : sum), 0)
+  return [...all].reduce((sum, [pid, { usedMs }]) => (isInTree(pid) ? sum + usedMs : sum), 0)
 }
 
-/** Milliseconds of each thread of a process; `main` and a number for each other. Empty where only Linux could tell. */
+/** Returns the CPU time in milliseconds of each thread of a process: `main` and numbered others. Empty except on Linux. */
 export function threadsMs(pid: number): ReadonlyMap<string, number> {
   const threads = isLinux ? readdirSync(`/proc/${pid}/task`) : []
   return new Map(
@@ -53,27 +54,27 @@ export function threadsMs(pid: number): ReadonlyMap<string, number> {
   )
 }
 
-/** Megabytes that a process has in memory. NaN where only Linux could tell. */
+/** Returns the resident memory of a process in megabytes. Returns NaN except on Linux. */
 export function residentMegabytes(pid: number): number {
   if (!isLinux) return Number.NaN
   const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
   return Number(kilobytes) / 1024
 }
 
-/** Until the processes do next to nothing: what they still do belongs to what they were asked. */
-export async function settled(pids: readonly number[]): Promise<void> {
+/** Waits until processes are idle, because their remaining work belongs to the measured requests. */
+export async function waitUntilIdle(pids: readonly number[]): Promise<void> {
   const used = () => pids.reduce((sum, pid) => sum + cpuMs(pid), 0)
-  const endsAtMs = performance.now() + settlesWithinMs
+  const endsAtMs = performance.now() + idleWithinMs
   for (let before = used(); performance.now() < endsAtMs; ) {
-    await new Promise((resolve) => setTimeout(resolve, settlingMs))
+    await new Promise((resolve) => setTimeout(resolve, checkEveryMs))
     const now = used()
-    if (!(now - before > settlingMs * settledBelow)) return
+    if (!(now - before > checkEveryMs * idleBelow)) return
     before = now
   }
-  throw new Error(`processes ${pids.join(', ')} did not come to rest`)
+  throw new Error(`processes ${pids.join(', ')} did not become idle`)
 }
 
-/** Processor time that the whole machine has used, in milliseconds over all cores, and that a hypervisor took. */
+/** Returns the CPU time of the whole machine in milliseconds over all cores, including the time that a hypervisor took. */
 export function machineMs(): number {
   if (!isLinux) return Number.NaN
   const [, user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'latin1').split(/\s+/).map(Number)

@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-export interface CreateLoadOptions {
+interface CreateLoadOptions {
   readonly path: string
   readonly secretKey: string
   readonly webApiKey: string
   readonly connections: number
-  /** How many different requests to prepare, at most this many can be sent. */
+  /** The number of requests to prepare, which is also the maximum that can be sent. */
   readonly count: number
 }
 
 /**
- * Native deposit creates, each with its own referenceId and correct hashCode, made before the clock starts: one buffer for
- * each connection, into which the next referenceId and hash are copied.
+ * Prepares creates of native deposits, each with a unique referenceId and a correct hashCode. It does so before the measurement, and
+ * uses a buffer per connection, into which the next referenceId and hash are copied.
  */
 export function prepareCreates(options: CreateLoadOptions): (connection: number) => Buffer {
   const referenceIdLength = 36
@@ -31,15 +31,15 @@ export function prepareCreates(options: CreateLoadOptions): (connection: number)
     `Content-Type: application/json-patch+json\r\nWebApiKey: ${options.webApiKey}\r\nContent-Length: ${body.length}\r\n\r\n`
   const template = Buffer.from(head + body, 'latin1')
   const buffers = Array.from({ length: options.connections }, () => Buffer.from(template))
-  const referenceAt = template.indexOf(blank(referenceIdLength))
-  const hashAt = template.lastIndexOf(blank(32))
+  const referenceOffset = template.indexOf(blank(referenceIdLength))
+  const hashOffset = template.lastIndexOf(blank(32))
   let next = 0
   return (connection) => {
-    if (next >= options.count) throw new Error('the prepared requests are used up: prepare more')
+    if (next >= options.count) throw new Error('all prepared requests were sent: prepare more')
     const buffer = buffers[connection]!
     const entry = next++ * (referenceIdLength + 32)
-    entries.copy(buffer, referenceAt, entry, entry + referenceIdLength)
-    entries.copy(buffer, hashAt, entry + referenceIdLength, entry + referenceIdLength + 32)
+    entries.copy(buffer, referenceOffset, entry, entry + referenceIdLength)
+    entries.copy(buffer, hashOffset, entry + referenceIdLength, entry + referenceIdLength + 32)
     return buffer
   }
 }

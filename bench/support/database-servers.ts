@@ -1,31 +1,31 @@
-/** The peers' database servers, each for the time of a bench in a directory of its own. */
+/** Runs the peers' database servers during a bench, each in a temporary directory. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { freePort, until } from './bench-service.js'
+import { freePort, waitUntil } from './bench-service.js'
 
-export interface DatabaseServer {
+interface DatabaseServer {
   readonly pid: number
   readonly version: string
   stop(): Promise<void>
 }
 
-export interface PostgreSqlServer extends DatabaseServer {
-  /** As `pg` takes it. */
+interface PostgreSqlServer extends DatabaseServer {
+  /** The connection options for `pg`. */
   readonly database: { readonly host: string; readonly port: number; readonly user: string; readonly database: string }
 }
 
-export interface RedisServer extends DatabaseServer {
-  /** As `ioredis` takes it. */
+interface RedisServer extends DatabaseServer {
+  /** The connection options for `ioredis`. */
   readonly redis: { readonly path: string }
 }
 
 const debianFolder = '/usr/lib/postgresql'
 
-/** The first folder that has all of them, so of one version: on PATH, or where Debian keeps what is not meant for it, the newest. */
+/** Returns the first folder with all programs, so that they have the same version: on PATH, or the newest of Debian's folders. */
 function folderOf(...programs: string[]): string | undefined {
   const debian = existsSync(debianFolder) ? readdirSync(debianFolder).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
@@ -35,18 +35,18 @@ function folderOf(...programs: string[]): string | undefined {
   return folders.find((folder) => programs.every((program) => existsSync(join(folder, program))))
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody. */
+/** Returns the user `nobody` when running as root, as which PostgreSQL refuses to run. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const idOf = (option: string) => Number(execFileSync('id', [option, 'nobody'], { encoding: 'utf8' }))
   return { uid: idOf('-u'), gid: idOf('-g') }
 }
 
-function started(child: ChildProcess, directory: string): Pick<DatabaseServer, 'pid' | 'stop'> {
+function runningServer(child: ChildProcess, directory: string): Pick<DatabaseServer, 'pid' | 'stop'> {
   return {
     pid: child.pid!,
     async stop() {
-      // PostgreSQL ends at once, without waiting for its clients.
+      // With SIGINT, PostgreSQL ends immediately without waiting for its clients.
       child.kill('SIGINT')
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       rmSync(directory, { recursive: true, force: true })
@@ -61,7 +61,7 @@ function accepts(path: string): Promise<boolean> {
   })
 }
 
-/** Debian's defaults, fsync among them. Undefined where PostgreSQL is not installed. */
+/** Starts PostgreSQL with Debian's defaults, including fsync. Returns `undefined` if it is not installed. */
 export async function startPostgreSql(): Promise<PostgreSqlServer | undefined> {
   const folder = folderOf('initdb', 'postgres')
   if (folder === undefined) return undefined
@@ -78,13 +78,16 @@ export async function startPostgreSql(): Promise<PostgreSqlServer | undefined> {
     stdio: ['ignore', 'ignore', 'ignore'],
   })
   const status = join(data, 'postmaster.pid')
-  await until('PostgreSQL is ready', async () => existsSync(status) && /^ready\s*$/m.test(readFileSync(status, 'utf8')))
+  await waitUntil(
+    'PostgreSQL is ready',
+    async () => existsSync(status) && /^ready\s*$/m.test(readFileSync(status, 'utf8')),
+  )
   const version = execFileSync(postgres, ['--version'], { encoding: 'utf8' }).trim()
   const database = { host: directory, port, user: 'bench', database: 'postgres' }
-  return { ...started(child, directory), version, database }
+  return { ...runningServer(child, directory), version, database }
 }
 
-/** Every write is on disk before it is answered, as transferd's are. Undefined where Redis is not installed. */
+/** Starts Redis so that every write is on disk before its response, as with transferd. Returns `undefined` if it is not installed. */
 export async function startRedis(): Promise<RedisServer | undefined> {
   const folder = folderOf('redis-server')
   if (folder === undefined) return undefined
@@ -96,7 +99,7 @@ export async function startRedis(): Promise<RedisServer | undefined> {
   const child = spawn(program, [...durable, '--dir', directory, '--unixsocket', path, '--port', '0'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await until('Redis is ready', () => accepts(path))
+  await waitUntil('Redis is ready', () => accepts(path))
   const version = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()
-  return { ...started(child, directory), version, redis: { path } }
+  return { ...runningServer(child, directory), version, redis: { path } }
 }

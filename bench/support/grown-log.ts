@@ -14,22 +14,22 @@ import type { Append, EventStore } from '../../src/event-store/event-store.js'
 import type { SecretBox } from '../../src/security/secret-box.js'
 
 const merchantCount = 500
-/** Of each merchant, and as many of an account. */
+/** The number of changes of each merchant, and of each account. */
 const changesPerMerchant = 6
-/** Claim, creation, completion, callback recorded and delivered; and three of a payment by every third customer. */
+/** The approximate number of events per transfer, including those of payments, callbacks and changes of merchants. */
 const eventsPerTransfer = 6
-const appendsAtOnce = 2_000
-/** Transfers between a creation and its completion. */
+const appendsPerCall = 2_000
+/** The number of transfers between a creation and its completion. */
 const completedAfter = 200
-const apartMs = 40
+const intervalMs = 40
 const metadata = { actor: 'bench', $correlationId: randomUUID(), $causationId: randomUUID() }
 
 type Common = ReturnType<typeof commonOf>
 
 /**
- * Fills an empty log with about so many events, as a service would have written them in the last hours or days: deposits, each with the
- * claim of its hash, a payment, a completion and a callback that was delivered; and among them, throughout, merchants, users and accounts
- * that come and change. Answers the merchants' credentials, for who wants to call as one.
+ * Fills an empty log with about the given number of events, as a service would have written them in the last hours or days: deposits
+ * with payments, completions and delivered callbacks, and between them the creation and changes of merchants, users and accounts.
+ * Returns the merchants' credentials.
  */
 export async function growLog(
   store: EventStore,
@@ -37,14 +37,14 @@ export async function growLog(
   events: number,
 ): Promise<readonly IssuedCredentials[]> {
   const transfers = Math.ceil(events / eventsPerTransfer)
-  const startMs = Date.now() - transfers * apartMs
+  const startMs = Date.now() - transfers * intervalMs
   let now = ''
-  const others = new Others(store, box, () => now)
+  const others = new MerchantChanges(store, box, () => now)
   const perChange = Math.max(1, Math.floor(transfers / (merchantCount * (1 + changesPerMerchant))))
   const pending: { readonly common: Common; readonly n: number }[] = []
   let appends: Append[] = []
   for (let n = 0; n < transfers; n++) {
-    now = new Date(startMs + n * apartMs).toISOString()
+    now = new Date(startMs + n * intervalMs).toISOString()
     if (n % perChange === 0) await others.change(n / perChange)
     const common = commonOf(others.merchants[n % others.merchants.length]!.id, n, now)
     pending.push({ common, n })
@@ -53,7 +53,7 @@ export async function growLog(
       const { common, n } = pending.shift()!
       appends.push(...completion({ ...common, at: now }, n))
     }
-    if (appends.length < appendsAtOnce) continue
+    if (appends.length < appendsPerCall) continue
     await store.appendInOrder(appends)
     appends = []
   }
@@ -74,7 +74,7 @@ function append(stream: string, from: number, events: readonly DomainEvent[]): A
 
 function creation(common: Common, at: string): Append[] {
   const { trackingId, referenceId } = common
-  const customer = { userId: `customer-${referenceId}`, name: 'Somebody With A Name', username: 'somebody' }
+  const customer = { userId: `customer-${referenceId}`, name: 'A Customer With A Name', username: 'customer' }
   const expiresAt = new Date(Date.parse(at) + 3_600_000).toISOString()
   const more = { paymentMethod: 1, told: false, channel: 'hosted', expiresAt, hashId: randomUUID() } as const
   return [
@@ -114,8 +114,8 @@ function accountNumber(n: number): number {
   return 500_000_000_000 + n
 }
 
-/** Merchants come one after the other, each with a user and an account; then each is changed, again and again. */
-class Others {
+/** Creates the merchants, each with a user and an account, and then changes them repeatedly. */
+class MerchantChanges {
   readonly merchants: IssuedCredentials[] = []
   readonly #commands: MerchantCommands
 
@@ -129,30 +129,30 @@ class Others {
 
   async change(n: number): Promise<void> {
     const at = this.clock()
-    const turn = Math.floor(n / merchantCount)
-    const which = n % merchantCount
-    const appends = turn === 0 ? await this.#arrival(which, at) : []
-    if (turn > 0) {
-      await this.#commands.changeSettings(this.merchants[which]!.id, { depositExpiryMinutes: 30 + turn }, metadata)
-      const data = { accountNumber: accountNumber(which), at, reference: `credit-${turn}`, amountMinor: 100n }
-      appends.push(append(walletAccountStream(data.accountNumber), turn, [{ type: 'WalletAccountCredited', data }]))
+    const round = Math.floor(n / merchantCount)
+    const index = n % merchantCount
+    const appends = round === 0 ? await this.#create(index, at) : []
+    if (round > 0) {
+      await this.#commands.changeSettings(this.merchants[index]!.id, { depositExpiryMinutes: 30 + round }, metadata)
+      const data = { accountNumber: accountNumber(index), at, reference: `credit-${round}`, amountMinor: 100n }
+      appends.push(append(walletAccountStream(data.accountNumber), round, [{ type: 'WalletAccountCredited', data }]))
     }
     await this.store.appendInOrder(appends)
   }
 
-  async #arrival(n: number, at: string): Promise<Append[]> {
+  async #create(n: number, at: string): Promise<Append[]> {
     const url = { callbackUrl: 'http://127.0.0.1:9/', allowIps: [`10.1.${n >> 8}.${n & 255}`, '127.0.0.1'] }
     const settings = { ...defaultSettings(true), name: `Shop ${n}`, ...url, rateLimitPerSecond: 100_000 }
     const merchant = await this.#commands.register(settings, metadata)
     this.merchants.push(merchant)
     const [userId, emailMac] = [randomUUID(), this.box.mac('bench', String(n))]
-    const sealed = this.box.seal('somebody@example.com', emailMac)
-    const nobody = { email: sealed, emailMac, passwordHash: '$argon2id$of nothing' }
+    const sealed = this.box.seal('customer@example.com', emailMac)
+    const login = { email: sealed, emailMac, passwordHash: '$argon2id$invalid' }
     const position = { role: 'viewer', merchantIds: [merchant.id] } as const
-    const account = { accountNumber: accountNumber(n), at, ...nobody, phone: sealed, sandbox: true }
+    const account = { accountNumber: accountNumber(n), at, ...login, phone: sealed, sandbox: true }
     return [
       append(userStream(userId), 0, [
-        { type: 'UserCreated', data: { userId, at, ...nobody, ...position, name: `User ${n}`, temporary: false } },
+        { type: 'UserCreated', data: { userId, at, ...login, ...position, name: `User ${n}`, temporary: false } },
       ]),
       append(walletAccountStream(account.accountNumber), 0, [{ type: 'WalletAccountOpened', data: account }]),
     ]

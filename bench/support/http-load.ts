@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * An HTTP/1.1 load on keep-alive connections: each sends its next request when the answer to the last one is complete, or at an even
- * pace. Small on purpose, and written over sockets, as it shares the machine's cores with what it measures.
+ * An HTTP/1.1 load on keep-alive connections. Each connection sends its next request when the previous response is complete, or at an
+ * even rate. The generator is minimal and uses sockets, because it shares the machine's cores with the measured service.
  */
 export interface LoadOptions {
   readonly port: number
   readonly connections: number
   readonly durationMs: number
-  /** Ends when so many have been sent, if that is sooner. */
+  /** The number of requests after which the load ends early. */
   readonly requests?: number
   /**
-   * At most so many, evenly spread. What could not be sent in time, as its connection waited for an answer, counts from when it was due: a
-   * service that stands still for a second is not asked less in that second. As many as can be when absent.
+   * The maximum number of requests per second, evenly distributed. The latency of a request that was delayed by an earlier response
+   * counts from the time at which it was due, so that a service does not benefit from stalling. Defaults to no limit.
    */
   readonly perSecond?: number
-  /** Fills in the next request; called once for each request, with the same number for the same connection. */
+  /** Returns the next request of a connection. Called once per request. */
   readonly nextRequest: (connection: number) => Buffer
 }
 
@@ -25,7 +25,7 @@ export interface LoadResult {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
-  /** Answers by status code. */
+  /** The number of responses by status code. */
   readonly statuses: { readonly [status: string]: number }
 }
 
@@ -37,16 +37,16 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const startedAt = performance.now()
   const endsAt = startedAt + options.durationMs
   let left = options.requests ?? Number.POSITIVE_INFINITY
-  const apartMs = options.perSecond === undefined ? 0 : 1_000 / options.perSecond
-  const one = (connection: number) =>
+  const intervalMs = options.perSecond === undefined ? 0 : 1_000 / options.perSecond
+  const run = (connection: number) =>
     new Promise<void>((resolve, reject) => {
       const socket = connect({ port: options.port, host: '127.0.0.1', noDelay: true })
       let sentAt = 0
       let dueAt = 0
-      const send = (countsFrom: number) => {
-        sentAt = countsFrom
+      const send = (measuredFrom: number) => {
+        sentAt = measuredFrom
         left--
-        dueAt += apartMs * options.connections
+        dueAt += intervalMs * options.connections
         socket.write(options.nextRequest(connection))
       }
       const sendNext = () => {
@@ -55,7 +55,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
         else if (dueAt <= now) send(dueAt)
         else setTimeout(() => send(performance.now()), dueAt - now)
       }
-      onAnswers(socket, (status) => {
+      onResponses(socket, (status) => {
         const now = performance.now()
         latenciesMs.push(now - sentAt)
         statuses[status] = (statuses[status] ?? 0) + 1
@@ -65,11 +65,11 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       })
       socket.on('error', reject)
       socket.on('connect', () => {
-        dueAt = performance.now() + connection * apartMs
+        dueAt = performance.now() + connection * intervalMs
         sendNext()
       })
     })
-  await Promise.all(Array.from({ length: options.connections }, (_, connection) => one(connection)))
+  await Promise.all(Array.from({ length: options.connections }, (_, connection) => run(connection)))
   const seconds = (performance.now() - startedAt) / 1000
   latenciesMs.sort((a, b) => a - b)
   const quantile = (q: number) => latenciesMs[Math.min(latenciesMs.length - 1, Math.floor(latenciesMs.length * q))] ?? 0
@@ -83,8 +83,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   }
 }
 
-/** Calls back for each complete answer; both servers send `content-length`. */
-function onAnswers(socket: Socket, answered: (status: string) => void): void {
+/** Calls back for each complete response. All measured servers send `content-length`. */
+function onResponses(socket: Socket, onResponse: (status: string) => void): void {
   let pending: Buffer = Buffer.alloc(0)
   socket.on('data', (chunk) => {
     pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
@@ -92,9 +92,9 @@ function onAnswers(socket: Socket, answered: (status: string) => void): void {
     if (end < 0) return
     const head = pending.toString('latin1', 0, end)
     const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-    if (length === undefined) throw new Error(`an answer without content-length:\n${head}`)
+    if (length === undefined) throw new Error(`a response without content-length:\n${head}`)
     if (pending.length < end + 4 + Number(length)) return
     pending = pending.subarray(end + 4 + Number(length))
-    answered(head.slice(9, 12))
+    onResponse(head.slice(9, 12))
   })
 }

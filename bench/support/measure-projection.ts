@@ -7,7 +7,7 @@ import type { ReadModels } from '../../src/read-models/read-models.js'
 
 const clock = () => new Date().toISOString()
 
-/** From nothing until `last` is applied: events per second, and the microseconds of this process's time that one costs. */
+/** Runs a new projection until `last` is applied. Returns the events per second and the CPU time per event in microseconds. */
 export async function measureProjection(
   store: EventStore,
   readModels: ReadModels,
@@ -18,13 +18,13 @@ export async function measureProjection(
   const lease = { token: 1, signal: stopping.signal }
   const [lastEvent] = await store.readStream(last.stream, { fromRevision: last.revision, maxCount: 1 })
   const end = formatPosition(lastEvent!.position)
-  const beganAtMs = performance.now()
+  const startedAtMs = performance.now()
   const cpuBefore = process.cpuUsage()
   const deps = { store, readModels, clock, logger: pino({ level: 'warn' }) }
   const running = new ProjectionRunner(deps, projection, lease).run()
   while ((await readPointer(readModels, projection.name))?.served.progress.lastEvent?.position !== end)
     await new Promise((resolve) => setTimeout(resolve, 5))
-  const seconds = (performance.now() - beganAtMs) / 1_000
+  const seconds = (performance.now() - startedAtMs) / 1_000
   const cpu = process.cpuUsage(cpuBefore)
   stopping.abort()
   await running

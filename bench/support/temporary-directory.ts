@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AtEnd } from './bench-part.js'
+import type { Cleanup } from './bench-part.js'
 
-export function temporaryDirectory(atEnd: AtEnd): string {
+export function temporaryDirectory(cleanup: Cleanup): string {
   const path = mkdtempSync(join(tmpdir(), 'transferd-bench-'))
-  atEnd(() => rmSync(path, { recursive: true, force: true }))
+  cleanup(() => rmSync(path, { recursive: true, force: true }))
   return path
 }

@@ -17,8 +17,8 @@ function common(trackingId: string, n: number) {
 function created(trackingId: string, n: number): TransferEvent {
   const customer = {
     userId: `customer-${n}`,
-    name: 'Somebody With A Name',
-    username: 'somebody',
+    name: 'A Customer With A Name',
+    username: 'customer',
     paymentMethod: 1,
     told: false,
     hashId: null,
@@ -43,7 +43,7 @@ function completed(trackingId: string, n: number): TransferEvent {
   return { type: 'TransferCompleted', data: { ...common(trackingId, n), ...outcome } }
 }
 
-/** Two events a transfer: its creation and, `completedAfter` transfers later, its completion. In order. */
+/** Yields two events per transfer in order: its creation and, `completedAfter` transfers later, its completion. */
 export function* transferAppends(transfers: number, completedAfter: number, streamPrefix: string): Generator<Append> {
   const ids: string[] = []
   const metadata = { actor: 'bench', $correlationId: randomUUID(), $causationId: randomUUID() }

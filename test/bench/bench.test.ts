@@ -14,8 +14,8 @@ const run = promisify(execFile)
 const path = '/api/services/app/TransactionRequests/CreateDeposit'
 const merchant = { merchantId: 'one', webApiKey: 'key', secretKey: 'secret' }
 
-/** Answers everything, each after the one before; the first after `firstAfterMs`. */
-async function listening(t: Test, firstAfterMs = 0) {
+/** Starts a server that responds to every request, to the first one after `firstAfterMs`. */
+async function startServer(t: Test, firstAfterMs = 0) {
   let requests = 0
   const server = createServer((request, response) => {
     request.resume()
@@ -29,27 +29,27 @@ async function listening(t: Test, firstAfterMs = 0) {
 const load = { connections: 4, durationMs: 60_000 }
 const get = () => Buffer.from('GET / HTTP/1.1\r\nHost: bench\r\n\r\n')
 
-t.test('the load sends as many requests as it is told to, and counts every answer', async (t) => {
-  const server = await listening(t)
+t.test('a load sends the given number of requests and counts every response', async (t) => {
+  const server = await startServer(t)
   const result = await runLoad({ ...load, port: server.port, requests: 50, nextRequest: get })
   t.equal(server.requests(), 50)
   t.equal(result.requests, 50)
   t.same(result.statuses, { 200: 50 })
 })
 
-t.test('a load at a pace asks no more often than that, and counts from when a request was due', async (t) => {
-  const server = await listening(t, 300)
+t.test('a paced load keeps to its rate and measures from the time at which a request was due', async (t) => {
+  const server = await startServer(t, 300)
   const paced = { port: server.port, connections: 1, perSecond: 100, nextRequest: get }
   const result = await runLoad({ ...paced, durationMs: 200 })
-  t.equal(result.requests, 1, 'nothing is sent to a server that stands still')
-  const late = await listening(t, 300)
+  t.equal(result.requests, 1, 'sends no further request to a stalled server')
+  const late = await startServer(t, 300)
   const { p50Ms, requests } = await runLoad({ ...paced, port: late.port, durationMs: 60_000, requests: 11 })
   t.equal(requests, 11)
-  t.ok(p50Ms > 100, 'the ten that were due while it stood still have waited as well')
+  t.ok(p50Ms > 100, 'the ten requests that were due while the server stalled include the wait')
 })
 
 t.test(
-  'the processor time of a process holds its children and its threads',
+  'the CPU time of a process includes its children and threads',
   { skip: process.platform !== 'linux' },
   async (t) => {
     const before = cpuMs(process.pid)
@@ -60,7 +60,7 @@ t.test(
   },
 )
 
-t.test('a row has the median, and what the rounds were between', async (t) => {
+t.test('a row shows the median, the minimum and the maximum', async (t) => {
   t.same(summaryOf([3, 1, 2]), { median: 2, min: 1, max: 3 })
   t.same(summaryOf([4, 1, 2, 3]), { median: 2.5, min: 1, max: 4 })
   const rows = [
@@ -78,7 +78,7 @@ t.test('a row has the median, and what the rounds were between', async (t) => {
   )
 })
 
-t.test('the runner tells for machines what a part has measured, and refuses what is none', async (t) => {
+t.test('the runner prints the measurements of a part as JSON and rejects an unknown part', async (t) => {
   const { stdout } = await run(process.execPath, ['dist/bench/run-bench.js', 'projections', '--json'], {
     env: { ...process.env, BENCH_TRANSFERS: '20' },
   })
@@ -92,13 +92,13 @@ t.test('the runner tells for machines what a part has measured, and refuses what
         median === min && max === min && Array.isArray(values),
     ),
   )
-  const refused = await run(process.execPath, ['dist/bench/run-bench.js', 'nothing']).catch((error) => error)
-  t.equal(refused.code, 2)
-  const [, names = ''] = /parts are (.*)/.exec(refused.stderr) ?? []
+  const rejected = await run(process.execPath, ['dist/bench/run-bench.js', 'nothing']).catch((error) => error)
+  t.equal(rejected.code, 2)
+  const [, names = ''] = /parts are (.*)/.exec(rejected.stderr) ?? []
   for (const name of names.split(', ')) t.ok(existsSync(`dist/bench/${name}.bench.js`), name)
 })
 
-t.test('a peer answers what transferd would, and refuses what it would', async (t) => {
+t.test('a peer accepts and rejects the same requests as transferd', async (t) => {
   const { first, stop } = await startPeer('bare.js', { merchant })
   t.teardown(stop)
   const { port } = first as { port: number }
