@@ -84,7 +84,8 @@ async function measure(
 }
 
 function report({ name, rounds }: Contender, peers: readonly Contender[]): void {
-  const figure = (title: string, valueOf: (round: Round, n: number) => number) => row(name, title, rounds.map(valueOf))
+  const figure = (title: string, measured: (round: Round, n: number) => number) =>
+    row(name, title, rounds.map(measured))
   figure('creates per second', (round) => round.requestsPerSecond)
   figure('p50 ms', (round) => round.p50Ms)
   figure('p99 ms', (round) => round.p99Ms)
