@@ -6,44 +6,44 @@ import { defineCommand, defineListCommand, type Listing, Refused, UsageError } f
 import { reason } from './options.js'
 
 export function addProjectionCommands(program: Command): void {
-  const projections = program.command('projections').description('what the lists are read from')
-  defineListCommand(projections.command('list').description('each projection and what it keeps'), showStatus, list)
+  const projections = program.command('projections').description('manage the projections that maintain the lists')
+  defineListCommand(projections.command('list').description('projections with their collections'), showStatus, list)
   defineListCommand(
-    projections.command('status').description('how far each projection has come'),
+    projections.command('status').description('the state and lag of each projection'),
     showStatus,
     statusTable,
   )
   const rebuildCommand = projections
     .command('rebuild')
     .argument('[name]')
-    .option('--all', 'every projection, in one pass over the log')
-    .option('--keep', 'do not switch: what was built waits for `projections switch`')
-    .description('build the documents anew beside those in use, compare, and switch when they are equal')
+    .option('--all', 'all projections')
+    .option('--keep', 'do not switch; the built documents wait for `projections switch`')
+    .description('build new documents, compare them with the served ones, and switch if they are identical')
   defineCommand(rebuildCommand, rebuild)
   defineCommand(
     projections
       .command('verify <name>')
-      .description('compare the documents in use with what the log gives (or with what was built and waits)'),
+      .description('compare the served documents with newly built ones, or with those that wait for a switch'),
     (stores, _options, name: string) => oneTask(stores, name, 'verify'),
   )
   defineCommand(
-    projections.command('switch <name>').description('use what was built, and keep what was in use'),
+    projections.command('switch <name>').description('serve the built documents and keep the previous ones'),
     (stores, _options, name: string) => oneTask(stores, name, 'switch'),
   )
   defineCommand(
-    projections.command('rollback <name>').description('use again what was in use before the last switch'),
+    projections.command('rollback <name>').description('serve the previous documents again'),
     (stores, _options, name: string) => oneTask(stores, name, 'rollback'),
   )
   defineCommand(
     projections
       .command('pause <name>')
-      .option('--reason <text>', 'for whoever looks at the status', reason)
-      .description('nothing is added to its documents until it is resumed; the others go on'),
+      .option('--reason <text>', 'shown in the status', reason)
+      .description('stop updating a projection until it is resumed'),
     pauseProjection,
   )
-  defineCommand(projections.command('resume <name>').description('go on where it was paused'), resumeProjection)
+  defineCommand(projections.command('resume <name>').description('continue a paused projection'), resumeProjection)
   defineCommand(
-    projections.command('cancel <name>').description('end what is being done to it, and leave nothing of it'),
+    projections.command('cancel <name>').description('cancel the current task and discard its documents'),
     cancel,
   )
 }
@@ -55,7 +55,7 @@ const list: Listing<ProjectionStatus> = {
     { head: 'COLLECTION', cell: ({ collection }) => collection },
     { head: 'LAST EVENT', cell: ({ lastEventAt }) => lastEventAt },
     { head: 'BUILT', cell: ({ built }) => built?.at },
-    { head: 'BEFORE THE SWITCH', cell: ({ previous }) => previous?.at },
+    { head: 'PREVIOUS', cell: ({ previous }) => previous?.at },
   ],
   emptyText: 'No projections found.',
 }
@@ -76,10 +76,10 @@ const statusTable: Listing<ProjectionStatus> = {
 function hintsFor({ name, failure, paused, built }: ProjectionStatus): string[] {
   return [
     ...(failure
-      ? [`${name} stands still: ${failure.reason} (${failure.command ?? 'docs/operating/projections.md'})`]
+      ? [`${name} has stopped: ${failure.reason} (${failure.command ?? 'docs/operating/projections.md'})`]
       : []),
     ...(paused ? [`${name} is paused by ${paused.by} (transferd projections resume ${name})`] : []),
-    ...(built ? [`${name} has documents that wait (transferd projections switch ${name})`] : []),
+    ...(built ? [`${name} has built documents (transferd projections switch ${name})`] : []),
   ]
 }
 
@@ -105,7 +105,7 @@ async function rebuild(
   { all = false, keep = false }: { all?: boolean; keep?: boolean },
   ...[name]: string[]
 ) {
-  if (all === (name !== undefined)) throw new UsageError('name one projection, or say --all')
+  if (all === (name !== undefined)) throw new UsageError('name one projection, or use --all')
   const { allProjections } = await import('../projections/all-projections.js')
   const names = name === undefined ? allProjections.map((projection) => projection.name) : [name]
   const ended = await doTasks(stores, names, { what: 'rebuild', keep })
@@ -118,11 +118,11 @@ async function oneTask(stores: CommandStores, name: string, what: ProjectionTask
   return ended
 }
 
-/** Progress goes to stderr, as it is no part of the answer. Ctrl-C takes back what this command asked for. */
+/** Requests the tasks and waits for them. Prints progress on stderr. Ctrl-C cancels the tasks that this command requested. */
 async function doTasks(
   stores: CommandStores,
   names: readonly string[],
-  asked: { readonly what: ProjectionTask['what']; readonly keep?: boolean },
+  request: { readonly what: ProjectionTask['what']; readonly keep?: boolean },
 ): Promise<readonly Ended[]> {
   const { notify, clock, context } = stores
   const { tasks, deps } = await tasksOf(stores, names)
@@ -131,35 +131,40 @@ async function doTasks(
   const own: ProjectionTask[] = []
   const watched: ProjectionTask[] = []
   for (const name of names) {
-    const { task, joined } = await asRefusal(tasks.request(name, { ...asked, by: context.actor }))
+    const { task, joined } = await asRefusal(tasks.request(name, { ...request, by: context.actor }))
     watched.push(task)
-    if (joined) notify(`${name}: ${task.what} is under way since ${task.requestedAt}, asked for by ${task.by}`)
+    if (joined) notify(`${name}: ${task.what} is already running, requested by ${task.by} at ${task.requestedAt}`)
     else own.push(task)
   }
   let isInterrupted = false
-  const givenUp = new AbortController()
+  const abandoned = new AbortController()
   const interrupt = async () => {
     isInterrupted = true
     const cancelled = await Promise.all(own.map(({ projection, requestId }) => tasks.cancel(projection, requestId)))
-    if (!cancelled.includes(true)) givenUp.abort()
+    if (!cancelled.includes(true)) abandoned.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void interrupt())
   const last = new Map<string, ProjectionTask>()
-  const beganAtMs = Date.parse(clock())
-  for await (const found of watchTasks(deps, watched, givenUp.signal)) {
-    for (const [name, task] of found) if (task && tellProgress(task, last.get(name), notify)) last.set(name, task)
-    for (const [name, task] of found) if (!task) last.delete(name)
-    // What others asked for goes on; what is cancelled here has to be cleared up first.
+  const startedAtMs = Date.parse(clock())
+  for await (const found of watchTasks(deps, watched, abandoned.signal)) {
+    for (const [name, task] of found) {
+      if (task) {
+        printProgress(task, last.get(name), notify)
+        last.set(name, task)
+      } else last.delete(name)
+    }
+    // Tasks of other users continue. Wait until the own tasks are cleaned up.
     if (isInterrupted && !own.some(({ projection }) => isUnfinished(found.get(projection)))) break
   }
-  if (isInterrupted) throw new Refused(own.length === 0 ? 'interrupted; what others asked for goes on' : 'cancelled')
-  if (names.length > 1) notify(`took ${Math.round((Date.parse(clock()) - beganAtMs) / 1_000)} s`)
+  if (isInterrupted)
+    throw new Refused(own.length === 0 ? 'interrupted; the tasks of other users continue' : 'cancelled')
+  if (names.length > 1) notify(`took ${Math.round((Date.parse(clock()) - startedAtMs) / 1_000)} s`)
   return names.map((name) => endedOf(name, last.get(name)))
 }
 
 /** @throws Refused */
 function endedOf(name: string, task: ProjectionTask | undefined): Ended {
-  if (!task) throw new Refused(`the task of ${name} was cancelled by another`)
+  if (!task) throw new Refused(`another user cancelled the task of ${name}`)
   const { state, comparison = null, reason: why } = task
   const ended = { name, state, position: comparison?.position ?? task.end ?? null, comparison }
   if (state === 'failed') throw new Refused(`${task.what} of ${name} failed: ${why}`)
@@ -174,15 +179,10 @@ function differencesInWords({ name, comparison }: Ended): string {
   return `${name}: ${differing} of ${compared} documents differ at ${comparison?.position ?? 0} (${differences.join(', ')}${more})`
 }
 
-/** True when it is worth remembering. */
-function tellProgress(
-  task: ProjectionTask,
-  before: ProjectionTask | undefined,
-  notify: (message: string) => void,
-): boolean {
+/** Prints the progress if it has changed. */
+function printProgress(task: ProjectionTask, before: ProjectionTask | undefined, notify: (message: string) => void): void {
   const line = progressLine(task)
   if (!before || line !== progressLine(before)) notify(line)
-  return true
 }
 
 function progressLine({ projection, what, state, phase, ...task }: ProjectionTask): string {
@@ -209,12 +209,12 @@ async function cancel(stores: CommandStores, _options: object, name: string) {
   const { watchTasks } = await import('../projections/tasks/watch-tasks.js')
   const task = await tasks.find(name)
   if (!task || !(await tasks.cancel(name, task.requestId)))
-    throw new Refused(`nothing is being done to ${name} that could be cancelled`)
+    throw new Refused(`${name} has no task that can be cancelled`)
   for await (const _ of watchTasks(deps, [task], new AbortController().signal));
   return { name, cancelled: task.what }
 }
 
-/** @throws Refused where a name is no projection's */
+/** @throws Refused for an unknown projection */
 async function tasksOf({ eventStore: store, readModels: open, clock }: CommandStores, names: readonly string[]) {
   const { projectionNamed } = await import('../projections/all-projections.js')
   const { ProjectionTasks } = await import('../projections/tasks/projection-tasks.js')
@@ -225,9 +225,9 @@ async function tasksOf({ eventStore: store, readModels: open, clock }: CommandSt
   return { tasks: new ProjectionTasks(readModels, clock), deps }
 }
 
-async function asRefusal<Result>(asked: Promise<Result>): Promise<Result> {
+async function asRefusal<Result>(request: Promise<Result>): Promise<Result> {
   try {
-    return await asked
+    return await request
   } catch (error) {
     if (error instanceof Error && ['ProjectionBusyError', 'UnknownProjectionError'].includes(error.name))
       throw new Refused(error.message)
