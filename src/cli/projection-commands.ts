@@ -180,7 +180,11 @@ function differencesInWords({ name, comparison }: Ended): string {
 }
 
 /** Prints the progress if it has changed. */
-function printProgress(task: ProjectionTask, before: ProjectionTask | undefined, notify: (message: string) => void): void {
+function printProgress(
+  task: ProjectionTask,
+  before: ProjectionTask | undefined,
+  notify: (message: string) => void,
+): void {
   const line = progressLine(task)
   if (!before || line !== progressLine(before)) notify(line)
 }
