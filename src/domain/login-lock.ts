@@ -20,7 +20,7 @@ export interface LoginState {
   readonly failures: readonly Failures[]
 }
 
-/** `Subject`: what is recorded of the attempt besides the device and the time. */
+/** `Subject`: the fields that are recorded in addition to the device and the time. */
 export type LoginCommand<Subject> = Subject &
   (
     | { readonly type: 'FailLogIn'; readonly device: string | null; readonly at: string }

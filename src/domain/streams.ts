@@ -70,7 +70,7 @@ export const userSignInsStream = (emailMac: string) => `${streamPrefix.userSignI
 export const skippedEventsStream = `${streamPrefix.problems}skipped`
 /** The key of the keyed digests, sealed by the master key. */
 export const digestKeyStream = `${streamPrefix.masterKeys}digests`
-/** What does not verify, and the decisions to resume payouts. */
+/** Findings that do not verify, and the decisions to resume payouts. */
 export const integrityStream = `${streamPrefix.integrity}log`
 /** The erasure of a customer, named only by the id of the customer's key. */
 export const privacyStream = (erasureId: string) => `${streamPrefix.privacy}${erasureId}`

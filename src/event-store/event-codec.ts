@@ -11,7 +11,7 @@ export { EventFormatError, shownType } from './event-versions.js'
 
 export type EventData<Type extends DomainEvent['type']> = DataOf<DomainEvent, Type>
 
-/** Who caused an event, and which request it belongs to. The ids have EventStoreDB's names. */
+/** The cause of an event. The ids have EventStoreDB's names. */
 export type EventMetadata = {
   /** `merchant:<id>`, `user:<id>`, `customer`, `cli:<login>`, `system:<part>`. */
   readonly actor: string

@@ -27,7 +27,7 @@ const keys = (...events: MerchantEvent[]) => (fold([registered, ...events]) as M
 const valid = (moment: string, ...events: MerchantEvent[]) =>
   keys(...events).flatMap((key) => (isApiKeyValid(key, moment) ? [key.sha256] : []))
 
-t.test('a key is created beside the others, with its scopes and its end', async (t) => {
+t.test('creates an additional key with its scopes and its end', async (t) => {
   given(registered)
     .when(create(1, later, ['deposits', 'read']))
     .then([created(1, later, ['deposits', 'read'])])
@@ -39,10 +39,10 @@ t.test('a key is created beside the others, with its scopes and its end', async 
     createdAt: at,
   })
   t.strictSame(valid('2026-03-01T10:59:59.999Z', created(1, later)), [first, sha(1)])
-  t.strictSame(valid(later, created(1, later)), [first], 'at its end it is not valid any more')
+  t.strictSame(valid(later, created(1, later)), [first], 'it is no longer valid at its end')
 })
 
-t.test('a name in use, the name of the main key, an end that has passed and a key too many are refused', async () => {
+t.test('rejects a name in use, the name of the main key, an end in the past, and one key too many', async () => {
   given(registered, created(1)).when(create(1)).then('conflict')
   given(registered)
     .when({ ...create(1), name: 'main' })
@@ -60,7 +60,7 @@ t.test('a name in use, the name of the main key, an end that has passed and a ke
     .then([created(3)], 'one was revoked, and its name is free')
 })
 
-t.test('a revoked key is not valid any more, the main one neither; one that is not there is refused', async (t) => {
+t.test('a revoked key is no longer valid, even the main key; a missing key is rejected', async (t) => {
   const ids = [apiKeyId({ sha256: first }), apiKeyId({ sha256: sha(1) })] as const
   for (const keyId of ids) {
     given(registered, created(1))
@@ -73,13 +73,13 @@ t.test('a revoked key is not valid any more, the main one neither; one that is n
   t.strictSame(valid(at, revoked(ids[0]), rotated(2, later)), [sha(2)], 'rotation does not bring it back')
 })
 
-t.test('the main key rotates: both are valid up to the boundary, the others stay as they are', async (t) => {
+t.test('a rotation of the main key leaves both valid up to the boundary, and the others unchanged', async (t) => {
   given(registered)
     .when({ type: 'RotateApiKey', apiKeySha256: sha(2), previousValidUntil: later, at })
     .then([rotated(2, later)])
   t.strictSame(valid(at, created(1), rotated(2, later)), [sha(2), first, sha(1)])
   t.strictSame(valid(later, created(1), rotated(2, later)), [sha(2), sha(1)])
-  t.strictSame(valid(at, rotated(2, at)), [sha(2)], 'without overlap the one before is revoked at once')
+  t.strictSame(valid(at, rotated(2, at)), [sha(2)], 'without overlap the previous key is revoked immediately')
   t.strictSame(valid(registeredAt, rotated(2, at)), [sha(2)], 'even by a clock that lags')
   const twice = [rotated(2, later), rotated(3, '2026-03-01T12:00:00.000Z', '2026-03-01T10:30:00.000Z')]
   t.strictSame(valid('2026-03-01T10:30:00.000Z', ...twice), [sha(3), sha(2)], 'a second one ends the oldest')
@@ -87,7 +87,7 @@ t.test('the main key rotates: both are valid up to the boundary, the others stay
     t.strictSame(key.scopes, ['read', 'deposits', 'withdrawals'], 'and nothing is settled with them')
 })
 
-t.test('whatever is done to keys, their number is bounded and their ids differ', async () => {
+t.test('after any sequence of commands, the number of keys is bounded and their ids differ', async () => {
   const minute = (n: number) => new Date(Date.parse(at) + n * 60_000).toISOString()
   const step = fc.record({
     what: fc.constantFrom('create', 'create', 'create', 'revoke', 'rotate'),

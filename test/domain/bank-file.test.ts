@@ -29,7 +29,7 @@ function file(format: 'csv' | 'pain.001', transfers: readonly Transfer[], change
   return bankFile({ format, debtor, currency: euros, messageId: 'batch-1', withdrawals, at: later, ...changes })
 }
 
-t.test('an IBAN has the length of its country and check digits that are right', async (t) => {
+t.test('accepts an IBAN with the length of its country and correct check digits only', async (t) => {
   for (const text of [
     'DE89370400440532013000',
     'TR330006100519786457841326',
@@ -47,14 +47,14 @@ t.test('an IBAN has the length of its country and check digits that are right', 
     '481920375566',
   ]
   for (const text of wrong) t.equal(parseIban(text), undefined, text)
-  // Check digits find every wrong digit and every two that changed places.
+  // Check digits detect every wrong digit and every two swapped digits.
   for (let at = 4; at < iban.length; at++) {
     const other = (Number(iban[at]) + 1) % 10
     t.equal(parseIban(iban.slice(0, at) + other + iban.slice(at + 1)), undefined, `digit ${at}`)
   }
 })
 
-t.test('no cell of a CSV file is calculated by a spreadsheet, and every one is read back', async (t) => {
+t.test('a spreadsheet calculates no cell of a CSV file, and every cell can be read back', async (t) => {
   t.equal(csvLine(['a', '1', '']), 'a,1,\r\n')
   t.equal(csvLine(['a,b', 'say "x"', 'two\nlines']), '"a,b","say ""x""","two\nlines"\r\n')
   for (const text of ['=1+1', '+1', '-1+1', ' =1', '@SUM(A1)', '\t=1', '\r=1']) {
@@ -75,13 +75,13 @@ t.test('no cell of a CSV file is calculated by a spreadsheet, and every one is r
   )
 })
 
-/** One line as RFC 4180 has it. */
+/** Parses one line of RFC 4180. */
 function parsed(line: string): string[] {
   const cells = [...`${line.slice(0, -2)},`.matchAll(/(?:"((?:[^"]|"")*)"|([^",]*)),/g)]
   return cells.map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '')
 }
 
-t.test('a batch as CSV', async (t) => {
+t.test('writes a batch as CSV', async (t) => {
   const [one, two] = [withdrawal({ name: '=HYPERLINK("x")' }, claimed), withdrawal({ referenceId: '-a' }, claimed)]
   const { trackingId, accountNumber } = withdrawalCreated.data
   t.strictSame(file('csv', [one, two]), {
@@ -97,47 +97,50 @@ t.test('a batch as CSV', async (t) => {
   t.match(yen, { text: /,1500,JPY/ })
 })
 
-t.test('a batch as SEPA: amounts and their sum, accounts, names escaped, one name for one batch', async (t) => {
-  const name = `Ada "O'Neil" & <Söhne>\u0001`
-  const transfers = [
-    withdrawal({ accountNumber: 'de89 3704 0044 0532 0130 00', name }, claimed),
-    withdrawal({ accountNumber: iban, amountMinor: 12_345n }, claimed),
-  ]
-  const made = file('pain.001', transfers)
-  if (!made.accepted) throw new Error('refused')
-  const { text } = made
-  const all = (tag: string) =>
-    [...text.matchAll(new RegExp(`<${tag}(?: [^>]*)?>([^<]*)</${tag}>`, 'g'))].map(([, inner]) => inner)
-  t.match(
-    text,
-    /^<\?xml version="1.0" encoding="UTF-8"\?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09">/,
-  )
-  t.strictSame(all('NbOfTxs'), ['2', '2'])
-  t.strictSame(all('CtrlSum'), ['223.45', '223.45'])
-  t.strictSame(all('InstdAmt'), ['100.00', '123.45'])
-  t.equal(text.split('<InstdAmt Ccy="EUR">').length, 3)
-  t.strictSame(all('IBAN'), ['DE02120300000000202051', iban, iban])
-  t.strictSame(all('BICFI'), ['BYLADEM1001'])
-  t.strictSame(all('Nm'), [
-    'Shop &amp; Sons &lt;GmbH&gt;',
-    'Shop &amp; Sons &lt;GmbH&gt;',
-    'Ada &quot;O&apos;Neil&quot; &amp; &lt;Söhne&gt;',
-    'Ayşe Yılmaz',
-  ])
-  t.strictSame(all('MsgId'), ['batch-1'])
-  t.strictSame(all('Dt'), ['2026-03-01'])
-  for (const id of all('EndToEndId')) t.match(id, /^[0-9a-f]{32}$/)
-  t.strictSame(all('Ustrd'), ['order-1001', 'order-1001'])
-  t.strictSame(file('pain.001', transfers), made, 'the same batch is the same file')
-  const opened = [...text.matchAll(/<([A-Za-z0-9]+)[ >]/g)].map(([, tag]) => tag).sort()
-  const closed = [...text.matchAll(/<\/([A-Za-z0-9]+)>/g)].map(([, tag]) => tag).sort()
-  t.strictSame(opened, closed, 'what is opened is closed')
-  t.match(file('pain.001', transfers, { debtor: { name: 'Shop', iban: debtor.iban } }), {
-    text: /<Othr><Id>NOTPROVIDED/,
-  })
-})
+t.test(
+  'writes a batch as SEPA: amounts and their sum, accounts, escaped names, and one id for one batch',
+  async (t) => {
+    const name = `Ada "O'Neil" & <Söhne>\u0001`
+    const transfers = [
+      withdrawal({ accountNumber: 'de89 3704 0044 0532 0130 00', name }, claimed),
+      withdrawal({ accountNumber: iban, amountMinor: 12_345n }, claimed),
+    ]
+    const made = file('pain.001', transfers)
+    if (!made.accepted) throw new Error('refused')
+    const { text } = made
+    const all = (tag: string) =>
+      [...text.matchAll(new RegExp(`<${tag}(?: [^>]*)?>([^<]*)</${tag}>`, 'g'))].map(([, inner]) => inner)
+    t.match(
+      text,
+      /^<\?xml version="1.0" encoding="UTF-8"\?>\n<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09">/,
+    )
+    t.strictSame(all('NbOfTxs'), ['2', '2'])
+    t.strictSame(all('CtrlSum'), ['223.45', '223.45'])
+    t.strictSame(all('InstdAmt'), ['100.00', '123.45'])
+    t.equal(text.split('<InstdAmt Ccy="EUR">').length, 3)
+    t.strictSame(all('IBAN'), ['DE02120300000000202051', iban, iban])
+    t.strictSame(all('BICFI'), ['BYLADEM1001'])
+    t.strictSame(all('Nm'), [
+      'Shop &amp; Sons &lt;GmbH&gt;',
+      'Shop &amp; Sons &lt;GmbH&gt;',
+      'Ada &quot;O&apos;Neil&quot; &amp; &lt;Söhne&gt;',
+      'Ayşe Yılmaz',
+    ])
+    t.strictSame(all('MsgId'), ['batch-1'])
+    t.strictSame(all('Dt'), ['2026-03-01'])
+    for (const id of all('EndToEndId')) t.match(id, /^[0-9a-f]{32}$/)
+    t.strictSame(all('Ustrd'), ['order-1001', 'order-1001'])
+    t.strictSame(file('pain.001', transfers), made, 'the same batch is the same file')
+    const opened = [...text.matchAll(/<([A-Za-z0-9]+)[ >]/g)].map(([, tag]) => tag).sort()
+    const closed = [...text.matchAll(/<\/([A-Za-z0-9]+)>/g)].map(([, tag]) => tag).sort()
+    t.strictSame(opened, closed, 'every element is closed')
+    t.match(file('pain.001', transfers, { debtor: { name: 'Shop', iban: debtor.iban } }), {
+      text: /<Othr><Id>NOTPROVIDED/,
+    })
+  },
+)
 
-t.test('a batch is refused as a whole, naming every withdrawal that its reader may not pay now', async (t) => {
+t.test('rejects a whole batch and names every withdrawal that its reader cannot pay now', async (t) => {
   const mine = withdrawal({ accountNumber: iban }, claimed)
   const unclaimed = withdrawal({ trackingId: 'unclaimed', accountNumber: iban })
   const paid = withdrawal({ trackingId: 'paid', accountNumber: iban }, claimed, completed('withdrawal'))
@@ -157,7 +160,7 @@ t.test('a batch is refused as a whole, naming every withdrawal that its reader m
   t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ refusal: { rule } }] })
 })
 
-t.test('a SEPA file is refused for what is no IBAN, no BIC, too large or not in euros', async (t) => {
+t.test('rejects a SEPA file with an invalid IBAN or BIC, with a too large amount, or not in euros', async (t) => {
   const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
   const mine = withdrawal({ accountNumber: iban }, claimed)
   const refusal = { rule: 'account-not-iban' }

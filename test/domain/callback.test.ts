@@ -90,7 +90,7 @@ const asFailed: AttemptOutcome = { result: 'failed', reason: 'timeout', nextAtte
 const asParked: AttemptOutcome = { result: 'parked', reason: 'answered 500' }
 const order = (lane: Lane) => lane.deliveries.map((delivery) => delivery.webhookId)
 
-t.test('a callback is recorded once, whatever became of it or stands in the repeat', async () => {
+t.test('records a callback once, regardless of its status and of the content of the repeat', async () => {
   given()
     .when(record('a', 1))
     .then([recorded('a', 1)])
@@ -105,7 +105,7 @@ t.test('a callback is recorded once, whatever became of it or stands in the repe
     .then([recorded('b', 2)])
 })
 
-t.test('a recorded callback waits from the moment it was recorded', async (t) => {
+t.test('a recorded callback waits from the time it was recorded', async (t) => {
   t.strictSame(fold([recorded('a', 1)]), {
     ...owner,
     deliveries: [
@@ -125,7 +125,7 @@ t.test('a recorded callback waits from the moment it was recorded', async (t) =>
   })
 })
 
-t.test('deliveries go by transfer revision, in whatever order they were recorded', async (t) => {
+t.test('sends deliveries by transfer revision, regardless of the order in which they were recorded', async (t) => {
   fc.assert(
     fc.property(fc.shuffledSubarray([1, 2, 3, 4, 5, 6], { minLength: 1 }), (revisions) => {
       const lane = fold(revisions.map((revision) => recorded(`w${revision}`, revision)))
@@ -139,7 +139,7 @@ t.test('deliveries go by transfer revision, in whatever order they were recorded
   )
 })
 
-t.test('attempts are counted, and keep what failed and when the next one is due', async (t) => {
+t.test('counts attempts, and keeps the failure and the time of the next one', async (t) => {
   given(recorded('a', 1))
     .when(report('a', asFailed, null))
     .then([failed('a', 1)])
@@ -160,22 +160,22 @@ t.test('attempts are counted, and keep what failed and when the next one is due'
   })
 })
 
-t.test('what two holders of one lane both attempt counts once; that it arrived counts whoever says so', async () => {
+t.test('an attempt by two holders of one lane counts once; a delivery counts regardless of its holder', async () => {
   const twice = [recorded('a', 1), failed('a', 1), failed('a', 2)]
   for (const late of [asFailed, asParked]) {
     given(...twice)
       .when(report('a', late, null, 2))
-      .then([], `attempt 2 once more, ${late.result}`)
+      .then([], `attempt 2 again, ${late.result}`)
     given(...twice, parked('a', 3), requeued('a'))
       .when(report('a', late, null, 4))
-      .then([], `begun before the requeue, ${late.result}`)
+      .then([], `sent before the requeue, ${late.result}`)
   }
   given(...twice)
     .when(report('a', { result: 'delivered' }, 200, 2))
     .then([delivered('a', 3)])
 })
 
-t.test('a failing callback holds back those behind it; a delivered or parked one lets them go', async (t) => {
+t.test('a failing callback holds back the later ones; a delivered or parked one releases them', async (t) => {
   const two = [recorded('a', 1), recorded('b', 2)]
   t.equal(nextDelivery(fold([...two, failed('a', 1)]))?.webhookId, 'a')
   t.equal(nextDelivery(fold([...two, delivered('a')]))?.webhookId, 'b')
@@ -185,7 +185,7 @@ t.test('a failing callback holds back those behind it; a delivered or parked one
 })
 
 t.test(
-  'an attempt reported for what is no longer waiting changes nothing; for what is unknown it is refused',
+  'an attempt for a callback that is not waiting changes nothing; one for an unknown callback is rejected',
   async () => {
     for (const end of [delivered('a'), parked('a')]) {
       for (const outcome of [{ result: 'delivered' } as const, asFailed, asParked]) {
@@ -198,7 +198,7 @@ t.test(
 )
 
 t.test(
-  'one callback is taken up again by id: delivered, parked or waiting out a failure, not a fresh one',
+  'requeues one callback by id if it is delivered, parked or waiting after a failure, but not before its first attempt',
   async (t) => {
     for (const after of [[delivered('a')], [parked('a')], [failed('a', 1)]]) {
       given(recorded('a', 1), recorded('b', 2), ...after)
@@ -231,64 +231,56 @@ const requeuedAt = (webhookId: string, minutes: number): CallbackEvent => ({
   data: { webhookId, ...owner, at: minute(minutes) },
 })
 
-t.test(
-  'a merchant waits a minute before a callback is sent again once more, then 2, 4 … 60; an operator does not',
-  async (t) => {
-    const pauses = [1, 2, 4, 8, 16, 32, 60, 60]
-    const history: CallbackEvent[] = [recorded('a', 1), delivered('a')]
-    const which = { webhookId: 'a' }
-    given(...history)
-      .when(resend(which, 0))
-      .then([requeuedAt('a', 0)])
-    let minutes = 0
-    for (const pause of pauses) {
-      history.push(requeuedAt('a', minutes), delivered('a'))
-      t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
-      for (const each of [which, 'latest'] as const) {
-        given(...history)
-          .when(resend(each, minutes + pause - 0.001))
-          .then('conflict')
-      }
+t.test('a merchant waits 1, 2, 4 … 60 minutes between resends of a callback; an operator does not wait', async (t) => {
+  const pauses = [1, 2, 4, 8, 16, 32, 60, 60]
+  const history: CallbackEvent[] = [recorded('a', 1), delivered('a')]
+  const which = { webhookId: 'a' }
+  given(...history)
+    .when(resend(which, 0))
+    .then([requeuedAt('a', 0)])
+  let minutes = 0
+  for (const pause of pauses) {
+    history.push(requeuedAt('a', minutes), delivered('a'))
+    t.equal(resendableAtMs(fold(history).deliveries[0]!), Date.parse(minute(minutes + pause)))
+    for (const each of [which, 'latest'] as const) {
       given(...history)
-        .when({ type: 'Requeue', which, at: minute(minutes) })
-        .then([requeuedAt('a', minutes)])
-      minutes += pause
-      given(...history)
-        .when(resend(which, minutes))
-        .then([requeuedAt('a', minutes)])
+        .when(resend(each, minutes + pause - 0.001))
+        .then('conflict')
     }
-  },
-)
+    given(...history)
+      .when({ type: 'Requeue', which, at: minute(minutes) })
+      .then([requeuedAt('a', minutes)])
+    minutes += pause
+    given(...history)
+      .when(resend(which, minutes))
+      .then([requeuedAt('a', minutes)])
+  }
+})
 
-t.test(
-  'a merchant is given those of the parked callbacks whose time it is; what waits to be sent is no refusal',
-  async () => {
-    const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
-    given(...both, requeuedAt('a', 0), parked('a'))
-      .when(resend('parked', 0.5))
-      .then([requeuedAt('b', 0.5)])
-    given(...both, requeuedAt('a', 0), requeuedAt('b', 0), parked('a'), parked('b'))
-      .when(resend('parked', 0.5))
-      .then('conflict')
-    given(recorded('a', 1), parked('a'), requeuedAt('a', 0)).when(resend('latest', 0)).then([])
-    given(recorded('a', 1), parked('a'), requeuedAt('a', 0), failed('a', 1))
-      .when(resend('latest', 0.5))
-      .then('conflict')
-    given(recorded('a', 1), failed('a', 1))
-      .when(resend('latest', 0))
-      .then([requeuedAt('a', 0)])
-    given().when(resend('latest', 0)).then('not-found')
-    given().when(resend('parked', 0)).then([])
-  },
-)
+t.test('a merchant resends only the parked callbacks that are due; waiting ones are not a refusal', async () => {
+  const both = [recorded('a', 1), recorded('b', 2), parked('a'), parked('b')]
+  given(...both, requeuedAt('a', 0), parked('a'))
+    .when(resend('parked', 0.5))
+    .then([requeuedAt('b', 0.5)])
+  given(...both, requeuedAt('a', 0), requeuedAt('b', 0), parked('a'), parked('b'))
+    .when(resend('parked', 0.5))
+    .then('conflict')
+  given(recorded('a', 1), parked('a'), requeuedAt('a', 0)).when(resend('latest', 0)).then([])
+  given(recorded('a', 1), parked('a'), requeuedAt('a', 0), failed('a', 1)).when(resend('latest', 0.5)).then('conflict')
+  given(recorded('a', 1), failed('a', 1))
+    .when(resend('latest', 0))
+    .then([requeuedAt('a', 0)])
+  given().when(resend('latest', 0)).then('not-found')
+  given().when(resend('parked', 0)).then([])
+})
 
-t.test('the attempts of a requeued callback are counted anew', async () => {
+t.test('restarts the count of attempts after a requeue', async () => {
   given(recorded('a', 1), failed('a', 1), parked('a', 2), requeued('a'))
     .when(report('a', asFailed, null))
     .then([failed('a', 1)])
 })
 
-t.test('the latest callback is the one of the highest revision, not the one recorded last', async () => {
+t.test('the latest callback is the one with the highest revision, not the one recorded last', async () => {
   const all = [recorded('b', 2), recorded('a', 1), delivered('a'), delivered('b')]
   given(...all)
     .when(requeue('latest'))
@@ -297,7 +289,7 @@ t.test('the latest callback is the one of the highest revision, not the one reco
   given().when(requeue('latest')).then('not-found')
 })
 
-t.test('all parked callbacks are taken up again, in lane order, and none is no refusal', async () => {
+t.test('requeues all parked callbacks in lane order, and accepts if none is parked', async () => {
   const all = [recorded('c', 3), recorded('a', 1), recorded('b', 2), parked('c'), parked('a'), delivered('b')]
   given(...all)
     .when(requeue('parked'))
@@ -306,29 +298,32 @@ t.test('all parked callbacks are taken up again, in lane order, and none is no r
   given().when(requeue('parked')).then([])
 })
 
-t.test('a history with an attempt of what was never recorded is damage, not a state', async (t) => {
+t.test('a history with an attempt of an unrecorded callback is damaged', async (t) => {
   for (const event of [failed('a', 1), delivered('a'), parked('a'), requeued('a')]) t.throws(() => fold([event]))
 })
 
-t.test('whatever comes: each callback is recorded once, and requeueing all parked leaves none parked', async (t) => {
-  const webhookId = fc.constantFrom('a', 'b', 'c')
-  const outcome = fc.constantFrom<AttemptOutcome>({ result: 'delivered' }, asFailed, asParked)
-  const which = fc.oneof(fc.record({ webhookId }), fc.constantFrom('latest' as const, 'parked' as const))
-  const command: fc.Arbitrary<CallbackCommand> = fc.oneof(
-    webhookId.map((id) => record(id, 'abc'.indexOf(id))),
-    fc.tuple(webhookId, outcome, fc.integer({ min: 1, max: 4 })).map(([id, result, n]) => report(id, result, 200, n)),
-    which.map(requeue),
-  )
-  const perform = (lane: Lane, next: CallbackCommand) => {
-    const decision = callbackDecider.decide(next, lane)
-    return decision.accepted ? decision.events.reduce(callbackDecider.evolve, lane) : lane
-  }
-  fc.assert(
-    fc.property(fc.array(command, { maxLength: 40 }), (asked) => {
-      const lane = asked.reduce(perform, callbackDecider.initialState)
-      t.strictSame(order(lane), [...new Set(order(lane))].sort(), 'each once, by revision')
-      const replayed = perform(lane, requeue('parked'))
-      t.notOk(replayed.deliveries.some((delivery) => delivery.status === 'parked'))
-    }),
-  )
-})
+t.test(
+  'in any sequence, each callback is recorded once, and requeuing all parked ones leaves none parked',
+  async (t) => {
+    const webhookId = fc.constantFrom('a', 'b', 'c')
+    const outcome = fc.constantFrom<AttemptOutcome>({ result: 'delivered' }, asFailed, asParked)
+    const which = fc.oneof(fc.record({ webhookId }), fc.constantFrom('latest' as const, 'parked' as const))
+    const command: fc.Arbitrary<CallbackCommand> = fc.oneof(
+      webhookId.map((id) => record(id, 'abc'.indexOf(id))),
+      fc.tuple(webhookId, outcome, fc.integer({ min: 1, max: 4 })).map(([id, result, n]) => report(id, result, 200, n)),
+      which.map(requeue),
+    )
+    const perform = (lane: Lane, next: CallbackCommand) => {
+      const decision = callbackDecider.decide(next, lane)
+      return decision.accepted ? decision.events.reduce(callbackDecider.evolve, lane) : lane
+    }
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 40 }), (asked) => {
+        const lane = asked.reduce(perform, callbackDecider.initialState)
+        t.strictSame(order(lane), [...new Set(order(lane))].sort(), 'each once, by revision')
+        const replayed = perform(lane, requeue('parked'))
+        t.notOk(replayed.deliveries.some((delivery) => delivery.status === 'parked'))
+      }),
+    )
+  },
+)

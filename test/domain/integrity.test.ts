@@ -18,7 +18,7 @@ const violated = (place: string) =>
 const resume = { type: 'Resume', reason: 'looked at', at: later } as const
 const resumed = { type: 'PayoutsResumed', data: { reason: 'looked at', at: later } } as const
 
-t.test('each finding is recorded once, and the first one stops payouts', async (t) => {
+t.test('records each finding once, and the first one stops payouts', async (t) => {
   given()
     .when(report('a@1'))
     .then([violated('a@1')])
@@ -29,18 +29,18 @@ t.test('each finding is recorded once, and the first one stops payouts', async (
   t.equal(fold([violated('a@1'), { ...violated('b@2') }]).stoppedSince, at)
 })
 
-t.test('payouts go on when a person says so, until something else is found', async (t) => {
+t.test('payouts continue after an administrator resumes them, until the next finding', async (t) => {
   given(violated('a@1')).when(resume).then([resumed])
   given().when(resume).then([])
   given(violated('a@1'), resumed).when(resume).then([])
   t.equal(fold([violated('a@1'), resumed]).stoppedSince, null)
-  given(violated('a@1'), resumed).when(report('a@1')).then([], 'what was decided about')
+  given(violated('a@1'), resumed).when(report('a@1')).then([], 'a finding from before the decision')
   given(violated('a@1'), resumed)
     .when(report('b@2'))
     .then([violated('b@2')])
 })
 
-t.test('an edited log does not fill the log', async () => {
+t.test('an edited log does not fill the log with findings', async () => {
   const many = Array.from({ length: maxFindings }, (_, index) => violated(`a@${index}`))
   given(...many)
     .when(report('b@1'))

@@ -41,7 +41,7 @@ const waitMs = (state: LoginState, device: string | null, ms: number) => {
   return untilMs === undefined ? 0 : untilMs - startMs - ms
 }
 
-t.test('two wrong passwords are free, then the wait is 12 s and doubles up to an hour', async (t) => {
+t.test('allows two wrong passwords, then waits 12 s and doubles the wait up to an hour', async (t) => {
   let state = loginDecider.initialState
   let ms = 0
   const waits: number[] = []
@@ -57,7 +57,7 @@ t.test('two wrong passwords are free, then the wait is 12 s and doubles up to an
   t.equal(waitMs(state, null, ms), 0, 'and then it ends')
 })
 
-t.test('while there is a wait no failure is recorded: two nodes that compared at once count one', async () => {
+t.test('records no failure during a wait: two nodes that compare simultaneously count one', async () => {
   const three = [failed(null, 1, 0), failed(null, 2, 1), failed(null, 3, 2)]
   given(...three)
     .when(fail(null, 3))
@@ -67,7 +67,7 @@ t.test('while there is a wait no failure is recorded: two nodes that compared at
     .then([failed(null, 4, 12_002)])
 })
 
-t.test('a day without a wrong password ends the count', async () => {
+t.test('a day without a wrong password resets the count', async () => {
   const three = [failed(null, 1, 0), failed(null, 2, 1), failed(null, 3, 2)]
   given(...three)
     .when(fail(null, 24 * hourMs + 1))
@@ -77,7 +77,7 @@ t.test('a day without a wrong password ends the count', async () => {
     .then([failed(null, 1, 24 * hourMs + 2)])
 })
 
-t.test('a device becomes known once, and a right password there ends its own count only', async (t) => {
+t.test('a device becomes known once, and a correct password on it resets only its own count', async (t) => {
   given()
     .when(know('d', 0))
     .then([known('d', 0)])
@@ -87,13 +87,13 @@ t.test('a device becomes known once, and a right password there ends its own cou
     .when(know('d', 5))
     .then([known('d', 5)])
   const state = fold([...both, known('d', 5)])
-  t.equal(waitMs(state, null, 5), 11_999, 'or each log-in of the customer gave strangers more guesses')
+  t.equal(waitMs(state, null, 5), 11_999, 'otherwise each login of the customer would give strangers more guesses')
   given(...both, known('d', 5))
     .when(fail('d', 6))
     .then([failed('d', 1, 6)])
 })
 
-t.test('of too many devices the one known longest is a stranger again', async (t) => {
+t.test('of too many devices, the longest known one becomes unknown', async (t) => {
   const many = Array.from({ length: maxKnownDevices + 1 }, (_, n) => known(`d${n}`, n))
   const { knownDevices } = fold(many)
   t.equal(knownDevices.length, maxKnownDevices)
@@ -106,7 +106,7 @@ t.test('of too many devices the one known longest is a stranger again', async (t
   t.match(failures[0], { device: null, count: 3 }, 'strangers are never forgotten for devices')
 })
 
-t.test('whatever others do, when a device may log in depends on its own failures alone', async () => {
+t.test('the wait of a known device depends only on its own failures', async () => {
   const device = fc.constantFrom('a', 'b', null)
   const step = fc.tuple(fc.constantFrom('fail', 'know'), device, fc.integer({ min: 0, max: 30 * 60_000 }))
   fc.assert(
@@ -130,7 +130,7 @@ t.test('whatever others do, when a device may log in depends on its own failures
   )
 })
 
-t.test('of guesses without end, at most 35 in a day are compared and recorded', async (t) => {
+t.test('of unlimited guesses, at most 35 a day are compared and recorded', async (t) => {
   let state = loginDecider.initialState
   let events = 0
   for (let ms = 0; ms < 24 * hourMs; ms += 1_000) {

@@ -20,36 +20,33 @@ const settingsChanged = (changes: Partial<MerchantSettings>): MerchantEvent => (
   data: { merchantId, changes, at },
 })
 
-t.test('a merchant is registered once', async () => {
+t.test('registers a merchant once', async () => {
   given().when(register).then([registered])
   given(registered).when(register).then('conflict')
 })
 
-t.test(
-  'a registered merchant is neither suspended nor without callbacks, and has one of each credential',
-  async (t) => {
-    t.strictSame(merchant(), {
-      merchantId,
-      settings,
-      apiKeys: [
-        {
-          sha256: 'a'.repeat(64),
-          name: 'main',
-          scopes: ['read', 'deposits', 'withdrawals'],
-          validUntil: null,
-          createdAt: registeredAt,
-        },
-      ],
-      secretKeys: { all: [{ number: 0, sealed: 'v1.secret.1', validUntil: null }], takenUp: 0 },
-      webhookSecret: { current: 'v1.webhook.1' },
-      suspended: false,
-      callbacksDisabled: null,
-      createdAt: registeredAt,
-    })
-  },
-)
+t.test('a new merchant is not suspended, gets callbacks, and has one of each credential', async (t) => {
+  t.strictSame(merchant(), {
+    merchantId,
+    settings,
+    apiKeys: [
+      {
+        sha256: 'a'.repeat(64),
+        name: 'main',
+        scopes: ['read', 'deposits', 'withdrawals'],
+        validUntil: null,
+        createdAt: registeredAt,
+      },
+    ],
+    secretKeys: { all: [{ number: 0, sealed: 'v1.secret.1', validUntil: null }], takenUp: 0 },
+    webhookSecret: { current: 'v1.webhook.1' },
+    suspended: false,
+    callbacksDisabled: null,
+    createdAt: registeredAt,
+  })
+})
 
-t.test('whatever is asked of a merchant that is not there is refused as not found', async () => {
+t.test('rejects every command for a nonexistent merchant as not found', async () => {
   const commands: MerchantCommand[] = [
     changeSettings({ name: 'Other' }),
     { type: 'RotateApiKey', apiKeySha256: 'b'.repeat(64), previousValidUntil: validUntil, at },
@@ -66,11 +63,11 @@ t.test('whatever is asked of a merchant that is not there is refused as not foun
   for (const command of commands) given().when(command).then('not-found', command.type)
 })
 
-t.test('a history that begins with a change is damage, not a state', async (t) => {
+t.test('a history that starts with a change is damaged', async (t) => {
   t.throws(() => fold([{ type: 'MerchantSuspended', data: { merchantId, at } }]), /before it was registered/)
 })
 
-t.test('each setting changes alone, only what differs is recorded, and nothing when nothing differs', async (t) => {
+t.test('changes each setting separately, and records only settings that differ', async (t) => {
   const others: MerchantSettings = {
     name: 'Red Shop',
     callbackUrl: 'https://shop.example/other',
@@ -106,7 +103,7 @@ t.test('each setting changes alone, only what differs is recorded, and nothing w
   given(registered).when(changeSettings(settings)).then([])
 })
 
-t.test('allow-lists are compared entry by entry, order included', async () => {
+t.test('compares allow-lists entry by entry, including the order', async () => {
   given(registered)
     .when(changeSettings({ allowIps: [...settings.allowIps] }))
     .then([], 'the same entries in another array')
@@ -131,7 +128,7 @@ for (const [field, type, command, first, [second, third]] of rotations) {
     validValues(merchant(...events)[field] as Rotating<string>, moment)
 
   t.test(
-    `${command}: both are valid up to the boundary, the new one first; at the boundary only the new one`,
+    `${command} leaves both valid up to the boundary, the new one first, and only the new one from then on`,
     async (t) => {
       given(registered)
         .when({ type: command, [field]: second, previousValidUntil: validUntil, at } as unknown as MerchantCommand)
@@ -143,7 +140,7 @@ for (const [field, type, command, first, [second, third]] of rotations) {
     },
   )
 
-  t.test(`${command} without overlap revokes the one before at once, and all before it`, async (t) => {
+  t.test(`${command} without overlap immediately revokes all previous ones`, async (t) => {
     t.strictSame(valid(at, rotated(second, at)), [second])
     t.strictSame(valid(registeredAt, rotated(second, at)), [second], 'even by a clock that lags')
     t.strictSame(valid(at, rotated(second, validUntil), rotated(third, at)), [third])
@@ -156,14 +153,14 @@ for (const [field, type, command, first, [second, third]] of rotations) {
     t.strictSame(valid('2026-03-01T12:00:00.000Z', ...twice), [third])
   })
 
-  t.test(`${command} leaves the other credentials and the settings alone`, async (t) => {
+  t.test(`${command} leaves the other credentials and the settings unchanged`, async (t) => {
     const { [field]: _before, ...before } = merchant()
     const { [field]: _after, ...after } = merchant(rotated(second, validUntil))
     t.strictSame(after, before)
   })
 }
 
-t.test('suspending and resuming, and their repeats', async (t) => {
+t.test('suspends and resumes, and a repeat changes nothing', async (t) => {
   const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }
   const resumed: MerchantEvent = { type: 'MerchantResumed', data: { merchantId, at } }
   given(registered).when({ type: 'Suspend', at }).then([suspended])
@@ -176,7 +173,7 @@ t.test('suspending and resuming, and their repeats', async (t) => {
   t.strictSame({ ...merchant(suspended), suspended: false }, merchant(), 'nothing else changes')
 })
 
-t.test('a suspended merchant can still be set up: settings, rotations and callbacks go on', async () => {
+t.test('a suspended merchant can still be configured: settings, rotations and callbacks work', async () => {
   const suspended: MerchantEvent = { type: 'MerchantSuspended', data: { merchantId, at } }
   given(registered, suspended)
     .when(changeSettings({ name: 'Red Shop' }))
@@ -186,7 +183,7 @@ t.test('a suspended merchant can still be set up: settings, rotations and callba
     .then([{ type: 'CallbackEndpointDisabled', data: { merchantId, reason: 'gone', at } }])
 })
 
-t.test('disabling and enabling callbacks, and their repeats: the first reason stays', async (t) => {
+t.test('disables and enables callbacks; a repeat keeps the first reason', async (t) => {
   const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '410 Gone', at } }
   const enabled: MerchantEvent = { type: 'CallbackEndpointEnabled', data: { merchantId, at } }
   given(registered).when({ type: 'DisableCallbacks', reason: '410 Gone', at }).then([disabled])
@@ -197,7 +194,7 @@ t.test('disabling and enabling callbacks, and their repeats: the first reason st
   t.equal(merchant(disabled, enabled).callbacksDisabled, null)
 })
 
-t.test('callbacks disabled without a reason are disabled all the same', async () => {
+t.test('callbacks without a reason are disabled too', async () => {
   const disabled: MerchantEvent = { type: 'CallbackEndpointDisabled', data: { merchantId, reason: '', at } }
   given(registered, disabled)
     .when({ type: 'EnableCallbacks', at })

@@ -36,7 +36,7 @@ const back = (amountMinor: bigint, receiptUrl = 'https://bank.example/back/1'): 
   at: later,
 })
 
-/** What was recorded when all of these were accepted, one after the other. */
+/** Returns the events of these commands, each of which must be accepted. */
 function played(...commands: readonly TransferCommand[]): TransferEvent[] {
   const history: TransferEvent[] = []
   for (const command of [createDeposit, ...commands]) {
@@ -61,7 +61,7 @@ function account(deposit: Deposit) {
   }
 }
 
-t.test('95 for 100, cancelled automatically, reopened and completed: 95 are booked, as a mismatch', async (t) => {
+t.test('95 of 100, cancelled automatically, reopened and completed, are booked as a mismatch', async (t) => {
   const autoCancelled = receive(95_00n, { mismatchPolicy: strict })
   const money = { transactionAmountMinor: 95_00n, receivedMinor: 95_00n, hasAmountMismatch: true, receiptUrl: receipt }
   const open = { unsettledMinor: 95_00n, needsAttention: true }
@@ -71,57 +71,63 @@ t.test('95 for 100, cancelled automatically, reopened and completed: 95 are book
   t.strictSame(account(booked), { status: 'Completed', ...money, unsettledMinor: 0n, needsAttention: false })
 })
 
-t.test('money stays in the amount and in need of attention, however a deposit ends without booking it', async (t) => {
-  const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
-  for (const way of [
-    [held],
-    [held, cancel],
-    [held, fail],
-    [cancel, receive(95_00n)],
-    [fail, receive(95_00n), reopen],
-  ]) {
-    t.match(account(after(...way)), {
-      transactionAmountMinor: 95_00n,
-      hasAmountMismatch: true,
-      receiptUrl: receipt,
-      unsettledMinor: 95_00n,
-      needsAttention: true,
-    })
-  }
-  const again = after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel)
-  t.match(account(again), { status: 'Cancelled', transactionAmountMinor: 95_00n, unsettledMinor: 95_00n })
-})
+t.test(
+  'money that no booking covers remains in the amount and needs attention, however the deposit ends',
+  async (t) => {
+    const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
+    for (const way of [
+      [held],
+      [held, cancel],
+      [held, fail],
+      [cancel, receive(95_00n)],
+      [fail, receive(95_00n), reopen],
+    ]) {
+      t.match(account(after(...way)), {
+        transactionAmountMinor: 95_00n,
+        hasAmountMismatch: true,
+        receiptUrl: receipt,
+        unsettledMinor: 95_00n,
+        needsAttention: true,
+      })
+    }
+    const again = after(receive(95_00n, { mismatchPolicy: strict }), reopen, cancel)
+    t.match(account(again), { status: 'Cancelled', transactionAmountMinor: 95_00n, unsettledMinor: 95_00n })
+  },
+)
 
-t.test('what is held for a person is recorded before the status, so that its callback tells of it', async (t) => {
+t.test('records held money before the status, so that the callback includes it', async (t) => {
   const types = played(receive(100_00n, { manualControlAboveMinor: 50_00n })).map(({ type }) => type)
   t.strictSame(types, ['DepositCreated', 'LateFundsReceived', 'TransferSentToManualControl'])
 })
 
-t.test('a completion takes what is there; another amount needs a reason, and the difference a decision', async (t) => {
-  const held = played(receive(100_00n, { manualControlAboveMinor: 50_00n }))
-  given(...held)
-    .when(completing(40_00n))
-    .then('conflict')
-  given(...held)
-    .when(completing(120_00n))
-    .then('conflict')
-  t.match(account(fold([...held, ...decided(complete, held)]) as Deposit), {
-    transactionAmountMinor: 100_00n,
-    needsAttention: false,
-  })
+t.test(
+  'a completion books the available money; a different amount needs a reason, and the difference a decision',
+  async (t) => {
+    const held = played(receive(100_00n, { manualControlAboveMinor: 50_00n }))
+    given(...held)
+      .when(completing(40_00n))
+      .then('conflict')
+    given(...held)
+      .when(completing(120_00n))
+      .then('conflict')
+    t.match(account(fold([...held, ...decided(complete, held)]) as Deposit), {
+      transactionAmountMinor: 100_00n,
+      needsAttention: false,
+    })
 
-  const [receiving, less] = [
-    receive(100_00n, { manualControlAboveMinor: 50_00n }),
-    completing(40_00n, { reason: 'the rest goes back' }),
-  ]
-  t.match(account(after(receiving, less)), { transactionAmountMinor: 40_00n, unsettledMinor: 60_00n })
-  t.match(account(after(receiving, less, back(50_00n))), { unsettledMinor: 10_00n, needsAttention: true })
-  const done = after(receiving, less, back(50_00n), back(10_00n, 'https://bank.example/back/2'))
-  t.match(account(done), { transactionAmountMinor: 40_00n, unsettledMinor: 0n, needsAttention: false })
-})
+    const [receiving, less] = [
+      receive(100_00n, { manualControlAboveMinor: 50_00n }),
+      completing(40_00n, { reason: 'the rest goes back' }),
+    ]
+    t.match(account(after(receiving, less)), { transactionAmountMinor: 40_00n, unsettledMinor: 60_00n })
+    t.match(account(after(receiving, less, back(50_00n))), { unsettledMinor: 10_00n, needsAttention: true })
+    const done = after(receiving, less, back(50_00n), back(10_00n, 'https://bank.example/back/2'))
+    t.match(account(done), { transactionAmountMinor: 40_00n, unsettledMinor: 0n, needsAttention: false })
+  },
+)
 
 t.test(
-  'who completes with more than came vouches for it: all is accounted for, and looked at until resolved',
+  'a completion with more than was received vouches for the rest, which needs attention until it is resolved',
   async (t) => {
     const more = completing(100_00n, { reason: 'five came in cash' })
     const booked = after(receive(95_00n, { mismatchPolicy: strict }), reopen, more)
@@ -131,15 +137,12 @@ t.test(
   },
 )
 
-t.test(
-  'where nothing came, the word of whoever completes is the first there is, and nobody has to look at it',
-  async (t) => {
-    for (const way of [[complete], [completing(95_00n)]]) t.notOk(needsAttention(after(...way)))
-    t.match(account(after(completing(95_00n))), { receivedMinor: 95_00n, hasAmountMismatch: true })
-  },
-)
+t.test('if nothing was received, the completion is the first record and needs no attention', async (t) => {
+  for (const way of [[complete], [completing(95_00n)]]) t.notOk(needsAttention(after(...way)))
+  t.match(account(after(completing(95_00n))), { receivedMinor: 95_00n, hasAmountMismatch: true })
+})
 
-t.test('the same money told by a person and by the wallet needs attention until it is resolved', async (t) => {
+t.test('the same money recorded by an operator and by the wallet needs attention until it is resolved', async (t) => {
   t.match(account(after(complete, receive(100_00n))), { transactionAmountMinor: 100_00n, unsettledMinor: 100_00n })
   const resolved = after(complete, receive(100_00n), resolve)
   t.match(account(resolved), { receivedMinor: 200_00n, unsettledMinor: 0n, needsAttention: false })
@@ -148,7 +151,7 @@ t.test('the same money told by a person and by the wallet needs attention until 
     .then([])
 })
 
-t.test('no more goes back than is there and not booked, and one receipt stands for one return', async (t) => {
+t.test('returns at most the money that is available and not booked, and one receipt is one return', async (t) => {
   const late = [cancel, receive(95_00n)]
   given(...played(...late))
     .when(back(95_01n))
@@ -158,7 +161,7 @@ t.test('no more goes back than is there and not booked, and one receipt stands f
     .then([], 'the very same command')
   given(...played(...late, back(45_00n)))
     .when(back(50_00n))
-    .then('conflict', 'another amount under the same receipt')
+    .then('conflict', 'a different amount with the same receipt')
   given(...played(...late, back(95_00n)))
     .when(back(1n, 'https://bank.example/back/2'))
     .then('conflict')
@@ -185,7 +188,7 @@ t.test('no more goes back than is there and not booked, and one receipt stands f
   })
 })
 
-t.test('after all of it went back, a completion must name its amount and its reason', async () => {
+t.test('after all money was returned, a completion must name its amount and its reason', async () => {
   const returned = played(cancel, receive(95_00n), back(95_00n), reopen)
   given(...returned)
     .when(complete)
@@ -197,7 +200,7 @@ t.test('after all of it went back, a completion must name its amount and its rea
   t.match(decision, { accepted: true })
 })
 
-t.test('a receipt that came with money stays until a newer one comes', async (t) => {
+t.test('keeps the receipt of received money until a newer one', async (t) => {
   const held = receive(95_00n, { manualControlAboveMinor: 50_00n })
   const newer = 'https://bank.example/r/2'
   for (const way of [[cancel], [fail], [complete], [cancel, reopen], [cancel, reopen, complete]]) {
@@ -213,7 +216,7 @@ t.test('a receipt that came with money stays until a newer one comes', async (t)
   }
 })
 
-t.test('an unlikely amount is confirmed by naming it twice, and none else', async () => {
+t.test('only an unlikely amount needs a confirmation, which repeats it', async () => {
   const guarded = (amount: bigint, confirmed?: bigint) =>
     completing(amount, { guardFactor: 10, ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }) })
   const [deposit, withdrawal] = [createDeposit, createWithdrawal].map((create) => {
@@ -234,7 +237,7 @@ t.test('an unlikely amount is confirmed by naming it twice, and none else', asyn
     for (const amount of amounts) {
       given(...history)
         .when(guarded(amount, amount + 1n))
-        .then('conflict', 'another amount')
+        .then('conflict', 'a different amount')
     }
   }
   for (const [history, amounts] of unlikely) {
@@ -248,7 +251,7 @@ t.test('an unlikely amount is confirmed by naming it twice, and none else', asyn
       t.match(decided(guarded(amount, amount), history), [{ type: 'TransferCompleted' }])
     }
   }
-  // The wallet took it: that is no slip of a keyboard.
+  // The wallet collected it, so it is not mistyped.
   t.match(decided(receive(1n), deposit!), [{ type: 'TransferCompleted' }])
 })
 

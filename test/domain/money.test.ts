@@ -4,7 +4,7 @@ import { formatShortest, formatTwoDecimals, parseAmount, toJsonNumber } from '..
 
 const anyAmount = fc.bigInt(1n, 99_999_999_999_999n)
 
-t.test('amounts as text, and back in each form', async (t) => {
+t.test('parses amounts, and formats them in each form', async (t) => {
   const rows = [
     ['100', 10_000n, '100', '100.00'],
     ['100.0', 10_000n, '100', '100.00'],
@@ -24,7 +24,7 @@ t.test('amounts as text, and back in each form', async (t) => {
   }
 })
 
-t.test('what is no positive plain decimal with at most two decimals is no amount', async (t) => {
+t.test('accepts only a positive plain number with at most two decimals as an amount', async (t) => {
   const wrong = [
     '',
     '0',
@@ -79,7 +79,7 @@ t.test('what is no positive plain decimal with at most two decimals is no amount
   for (const text of wrong) t.equal(parseAmount(text), undefined, JSON.stringify(text).slice(0, 40))
 })
 
-t.test('formatting and parsing are inverse, and the JSON number prints as the shortest form', async () => {
+t.test('formatting and parsing are inverse, and JSON prints the number in the shortest form', async () => {
   fc.assert(
     fc.property(anyAmount, (minor) => {
       const [shortest, twoDecimals] = [formatShortest(minor), formatTwoDecimals(minor)]
@@ -94,7 +94,7 @@ t.test('formatting and parsing are inverse, and the JSON number prints as the sh
   )
 })
 
-t.test('any text is either refused or means exactly the number that JSON reads', async () => {
+t.test('every text is either rejected or means exactly the number that JSON reads', async () => {
   const nearly = fc.stringMatching(/^[-+ ]?[0-9]{0,14}[.,e]?[0-9]{0,4}[ e]?$/)
   fc.assert(
     fc.property(fc.oneof(nearly, fc.string({ unit: 'binary', maxLength: 8 })), (text) => {

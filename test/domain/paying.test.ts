@@ -56,14 +56,14 @@ const settle = (type: ChangeStatus['type'], by: string, changes: Partial<ChangeS
   ...changes,
 })
 
-/** Which rule refuses it. */
+/** Returns the rule that rejects the command. */
 function ruleOf(command: TransferCommand, ...history: TransferEvent[]): string | undefined {
   const decision = transferDecider.decide(command, fold(history))
   if (decision.accepted) throw new Error(`${command.type} was accepted`)
   return decision.refusal.rule
 }
 
-t.test('a withdrawal is claimed for a quarter of an hour while it is Pending or in ManualControl', async (t) => {
+t.test('a Pending withdrawal, or one in ManualControl, can be claimed for 15 minutes', async (t) => {
   for (const status of ['Pending', 'ManualControl'] as const) {
     const history = [withdrawalCreated, ...eventsTo('withdrawal')[status]]
     given(...history)
@@ -82,7 +82,7 @@ t.test('a withdrawal is claimed for a quarter of an hour while it is Pending or 
   for (const command of [claim(ada), release(ada), approve(ada)]) given(depositCreated).when(command).then('conflict')
 })
 
-t.test('nobody else claims, releases or settles it meanwhile, and who does it instead is told', async (t) => {
+t.test('no one else can claim, release or settle it in the meantime, and the refusal names the claimant', async (t) => {
   const history = [withdrawalCreated, claimed(ada)]
   const others = [
     ...[claim(bob), release(bob), pay(bob), settle('Cancel', bob)],
@@ -101,7 +101,7 @@ t.test('nobody else claims, releases or settles it meanwhile, and who does it in
     .then([cancelled('withdrawal')])
 })
 
-t.test('a claim ends by itself when its time is over', async (t) => {
+t.test('a claim ends automatically', async (t) => {
   const history = [withdrawalCreated, claimed(ada)]
   t.equal(ruleOf(claim(bob, minutes(14.999)), ...history), 'claimed-by-another')
   given(...history)
@@ -118,7 +118,7 @@ t.test('a claim ends by itself when its time is over', async (t) => {
     .then([completed('withdrawal', { at: until })])
 })
 
-t.test('its holder may claim it again, which renews it only when little is left', async () => {
+t.test('the claimant can claim it again, which renews the claim only if little time is left', async () => {
   const history = [withdrawalCreated, claimed(ada)]
   given(...history)
     .when(claim(ada, minutes(9.9)))
@@ -128,7 +128,7 @@ t.test('its holder may claim it again, which renews it only when little is left'
     .then([claimed(ada, minutes(10))])
 })
 
-t.test('released, it is free at once', async () => {
+t.test('a released withdrawal can be claimed immediately', async () => {
   const history = [withdrawalCreated, claimed(ada)]
   given(...history)
     .when(release(ada))
@@ -141,7 +141,7 @@ t.test('released, it is free at once', async () => {
     .then([claimed(bob)])
 })
 
-t.test('who claims and releases in a loop is stopped, and the operator can still settle it', async (t) => {
+t.test('limits claims and releases in a loop, after which it can still be settled without a claim', async (t) => {
   const loop = Array.from({ length: maxSteps }, () => [claimed(ada), released(ada)]).flat()
   const history = [withdrawalCreated, ...loop]
   given(...history)
@@ -157,7 +157,7 @@ t.test('who claims and releases in a loop is stopped, and the operator can still
 })
 
 t.test(
-  'from where people work it is settled under one’s own claim only, and a claim that expired is told',
+  'on the dashboard it is settled only under the actor’s own claim, and an expired claim is reported',
   async (t) => {
     for (const command of [pay(ada), settle('Cancel', ada), settle('Fail', ada)]) {
       t.equal(ruleOf(command, withdrawalCreated), 'claim-needed', command.type)
@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('above the merchant’s threshold it is completed only when somebody else has approved it', async (t) => {
+t.test('above the merchant’s threshold it is completed only after another person approved it', async (t) => {
   const above = { approvalAboveMinor: 50_00n }
   const history = [withdrawalCreated, claimed(ada)]
   t.equal(ruleOf(pay(ada, above), ...history), 'approval-needed')
@@ -206,7 +206,7 @@ t.test('above the merchant’s threshold it is completed only when somebody else
     .then([cancelled('withdrawal')], 'nothing is paid')
 })
 
-t.test('who ever claimed it does not approve it, and who approved it neither claims nor completes it', async (t) => {
+t.test('a claimant never approves it, and the approver neither claims nor completes it', async (t) => {
   const above = { approvalAboveMinor: 50_00n }
   t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada)), 'four-eyes')
   t.equal(ruleOf(approve(ada), withdrawalCreated, claimed(ada), released(ada), claimed(bob)), 'four-eyes')
@@ -214,11 +214,11 @@ t.test('who ever claimed it does not approve it, and who approved it neither cla
   t.equal(ruleOf({ ...complete, ...above, by: bob }, withdrawalCreated, approved(bob)), 'four-eyes')
 })
 
-t.test('an approval is of one amount and one account', async (t) => {
+t.test('an approval covers one amount and one account', async (t) => {
   const above = { approvalAboveMinor: 50_00n }
   const history = [withdrawalCreated, claimed(ada), approved(bob)]
   const less = { ...above, transactionAmountMinor: 95_00n }
-  t.equal(ruleOf(pay(ada, less), ...history), 'approval-needed', 'another amount')
+  t.equal(ruleOf(pay(ada, less), ...history), 'approval-needed', 'a different amount')
   given(...history)
     .when(approve(bob, { amountMinor: 95_00n }))
     .then([approved(bob, { approvedAmountMinor: 95_00n })])
@@ -231,7 +231,7 @@ t.test('an approval is of one amount and one account', async (t) => {
     'another account',
   )
   const more = { approvalAboveMinor: 100_00n, transactionAmountMinor: 101_00n, confirmedAmountMinor: 101_00n }
-  t.equal(ruleOf(pay(ada, more), withdrawalCreated, claimed(ada)), 'approval-needed', 'what is paid counts')
+  t.equal(ruleOf(pay(ada, more), withdrawalCreated, claimed(ada)), 'approval-needed', 'the paid amount counts')
 })
 
 const people = fc.constantFrom(ada!, bob!, cem!, 'cli:root')
@@ -265,7 +265,7 @@ function commandOf(
   }
 }
 
-t.test('whatever is tried in whatever order: never two claims, never one alone above the threshold', async (t) => {
+t.test('in any sequence: never two claims, and never one person alone above the threshold', async (t) => {
   const seen = { completed: 0, approved: 0, claimed: 0, refusedForClaim: 0, refusedForApproval: 0 }
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
@@ -284,7 +284,7 @@ t.test('whatever is tried in whatever order: never two claims, never one alone a
         const standing = before.payout.claim && at < before.payout.claim.until ? before.payout.claim : null
         for (const event of decision.events) {
           if (event.type === 'WithdrawalClaimed') {
-            ok(!standing || standing.by === each.by, 'two claims at once')
+            ok(!standing || standing.by === each.by, 'two simultaneous claims')
             seen.claimed++
           }
           if (event.type === 'WithdrawalApproved') {
@@ -300,7 +300,7 @@ t.test('whatever is tried in whatever order: never two claims, never one alone a
             if (threshold !== null && (paid > threshold || 100_00n > threshold)) {
               const approvals = history.flatMap((one) => (one.type === 'WithdrawalApproved' ? [one.data] : []))
               const last = approvals.at(-1)
-              equal(last?.approvedAmountMinor, paid, 'paid what was not approved')
+              equal(last?.approvedAmountMinor, paid, 'paid without an approval')
               ok(last.by !== each.by, 'paid by who approved it')
               const claimants = history.flatMap((one) => (one.type === 'WithdrawalClaimed' ? [one.data.by] : []))
               ok(!claimants.includes(last.by), 'approved by who claimed it')

@@ -59,7 +59,7 @@ function refuses(history: readonly PaymentEvent[], command: PaymentCommand): Pay
   return decision.accepted ? undefined : (decision.refusal.rule as PaymentRule)
 }
 
-t.test('a log-in, its codes and its device are recorded one by one', async () => {
+t.test('records a login, its codes and its device individually', async () => {
   given().when(logIn).then([loggedIn()])
   given(loggedIn())
     .when(attempt)
@@ -81,7 +81,7 @@ t.test('a log-in, its codes and its device are recorded one by one', async () =>
   given(loggedIn()).when(question).then('conflict')
 })
 
-t.test('a log-in has five codes, and another log-in five of its own', async (t) => {
+t.test('a login has five codes, and another login has five more', async (t) => {
   const five = [1, 2, 3, 4, 5].map((n) => attempted(n))
   t.equal(maxCodeAttempts, 5)
   t.equal(refuses([loggedIn(), ...five], attempt), 'too-many-attempts')
@@ -91,25 +91,25 @@ t.test('a log-in has five codes, and another log-in five of its own', async (t) 
   t.equal(findChallenge(fold([loggedIn(), ...five]), 'one')?.attempts, 5)
 })
 
-t.test('a code is verified once: of two right ones sent at once, one', async (t) => {
+t.test('verifies a code once: of two simultaneous correct codes, one', async (t) => {
   t.equal(refuses([loggedIn(), attempted(1), attempted(2), verified()], verify), 'already-verified')
   t.equal(refuses([loggedIn(), attempted(1), verified()], attempt), 'already-verified')
 })
 
-t.test('nothing is done with a log-in that is not of this deposit', async (t) => {
+t.test('rejects every command for a login of a different deposit', async (t) => {
   for (const command of [attempt, verify, start]) t.equal(refuses([loggedIn(other)], command), 'unknown-challenge')
   t.equal(refuses([], end('collected')), 'unknown-challenge')
 })
 
-t.test(`after ${maxLogins} log-ins there is no other`, async (t) => {
+t.test(`allows at most ${maxLogins} logins`, async (t) => {
   const many = Array.from({ length: maxLogins }, (_, n) => loggedIn({ ...of, challengeId: `c${n}` }))
   given(...many.slice(1))
     .when(logIn)
     .then([loggedIn()])
-  t.equal(refuses(many, logIn), 'too-many-log-ins')
+  t.equal(refuses(many, logIn), 'too-many-logins')
 })
 
-t.test('money is asked for only behind a right code, and by one collection at a time', async (t) => {
+t.test('collects only after a correct code, and with one collection at a time', async (t) => {
   const ready = [loggedIn(), attempted(1), verified()]
   t.equal(refuses([loggedIn(), attempted(1)], start), 'not-verified')
   given(...ready)
@@ -141,7 +141,7 @@ const startedAt = (ms: number, collection: number, challenge = one): PaymentEven
   },
 })
 
-t.test('a refusal is the answer to its log-in for good; another log-in asks anew', async (t) => {
+t.test('a refusal is final for its login; another login asks again', async (t) => {
   const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('refused')]
   for (const ms of [0, collectionPauseMs, 10 * 60_000]) t.equal(refuses(both, startAt(ms)), 'refused-before')
   given(...both)
@@ -149,7 +149,7 @@ t.test('a refusal is the answer to its log-in for good; another log-in asks anew
     .then([startedAt(0, 2, other)])
 })
 
-t.test('a wallet that could not be reached is asked again after a pause, a few times for each log-in', async (t) => {
+t.test('retries an unavailable wallet after a pause, a few times per login', async (t) => {
   const both = [loggedIn(), verified(), loggedIn(other), verified(other), started(), ended('not-taken')]
   t.equal(refuses(both, startAt(collectionPauseMs - 1)), 'too-soon')
   given(...both)
@@ -157,7 +157,7 @@ t.test('a wallet that could not be reached is asked again after a pause, a few t
     .then([startedAt(collectionPauseMs, 2)])
   given(...both)
     .when(startAt(0, other))
-    .then([startedAt(0, 2, other)], 'the pause is that of the log-in')
+    .then([startedAt(0, 2, other)], 'the pause applies to the login')
   const all = [loggedIn(), verified(), loggedIn(other), verified(other)]
   for (let n = 1; n <= maxCollections; n++) all.push(started(n), ended('not-taken', n))
   t.equal(refuses(all, startAt(60 * 60_000)), 'too-many-collections')
@@ -166,7 +166,7 @@ t.test('a wallet that could not be reached is asked again after a pause, a few t
     .then([startedAt(0, maxCollections + 1, other)])
 })
 
-t.test('the first outcome stays, but money that was taken is recorded whenever that is known', async () => {
+t.test('keeps the first outcome, but records collected money at any time', async () => {
   const busy = [loggedIn(), verified(), started()]
   const outcomes = ['collected', 'refused', 'unknown', 'not-taken'] as const
   for (const first of outcomes) {
@@ -182,31 +182,28 @@ t.test('the first outcome stays, but money that was taken is recorded whenever t
   }
 })
 
-t.test(
-  'an account pays a deposit once: a second collection from it that is answered so means the same money',
-  async () => {
-    const both = [loggedIn(), verified(), started(), ended('not-taken'), started(2)]
-    const same: PaymentEvent = {
-      type: 'WalletCollectionEnded',
-      data: { ...of, ...ending('collected', 2), outcome: 'not-taken', collectedAmountMinor: 0n },
-    }
-    given(...both, ended('collected'))
-      .when(end('collected', 2))
-      .then([same])
-    given(...both, ended('collected', 2))
-      .when(end('collected'))
-      .then([])
-    const fromAnother: PaymentEvent = {
-      type: 'WalletCollectionStarted',
-      data: { ...other, collection: 2, accountNumber: 8, amountMinor: 100n },
-    }
-    given(loggedIn(), verified(), started(), ended('not-taken'), fromAnother, ended('collected', 2))
-      .when(end('collected'))
-      .then([ended('collected')])
-  },
-)
+t.test('an account pays a deposit once: a second collected outcome means the same money', async () => {
+  const both = [loggedIn(), verified(), started(), ended('not-taken'), started(2)]
+  const same: PaymentEvent = {
+    type: 'WalletCollectionEnded',
+    data: { ...of, ...ending('collected', 2), outcome: 'not-taken', collectedAmountMinor: 0n },
+  }
+  given(...both, ended('collected'))
+    .when(end('collected', 2))
+    .then([same])
+  given(...both, ended('collected', 2))
+    .when(end('collected'))
+    .then([])
+  const fromAnother: PaymentEvent = {
+    type: 'WalletCollectionStarted',
+    data: { ...other, collection: 2, accountNumber: 8, amountMinor: 100n },
+  }
+  given(loggedIn(), verified(), started(), ended('not-taken'), fromAnother, ended('collected', 2))
+    .when(end('collected'))
+    .then([ended('collected')])
+})
 
-t.test('the twentieth wrong code in a day locks an account until the first is a day old', async (t) => {
+t.test('the twentieth wrong code within a day locks an account until the first is a day old', async (t) => {
   const wrong = (n: number) => {
     const time = new Date(Date.parse(at) + n * 60_000).toISOString()
     return { ...one, accountNumber: 7, attempt: 1, at: time } as const

@@ -25,7 +25,7 @@ const valid = (at: number, ...events: MerchantEvent[]) =>
   validSecretKeys(keys(...events), minute(at)).map((key) => key.sealed)
 const callback = (at: number, ...events: MerchantEvent[]) => callbackSecretKey(keys(...events), minute(at)).sealed
 
-t.test('while a SecretKey rotates both are valid, and callbacks go on with the old one until its end', async (t) => {
+t.test('during a rotation both SecretKeys are valid, and callbacks use the old one until its end', async (t) => {
   given(registered)
     .when({ type: 'RotateSecretKey', secretKey: sealed(1), previousValidUntil: minute(60), at: minute(0) })
     .then([rotated(1, 0, 60)])
@@ -36,7 +36,7 @@ t.test('while a SecretKey rotates both are valid, and callbacks go on with the o
   t.equal(callback(60, rotated(1, 0, 60)), sealed(1))
 })
 
-t.test('callbacks change once the merchant has used the new one, which is recorded once', async (t) => {
+t.test('callbacks use the new SecretKey once the merchant has used it, which is recorded once', async (t) => {
   const take = (number: number, at: number) => ({ type: 'TakeUpSecretKey', number, at: minute(at) }) as const
   given(registered, rotated(1, 0, 60))
     .when(take(1, 5))
@@ -52,10 +52,10 @@ t.test('callbacks change once the merchant has used the new one, which is record
     .then([], 'the overlap has ended')
   given(registered).when(take(0, 5)).then([], 'nothing rotates')
   t.equal(callback(5, rotated(1, 0, 60), takenUp(1, 5)), sealed(1))
-  t.strictSame(valid(5, rotated(1, 0, 60), takenUp(1, 5)), [sealed(1), sealed(0)], 'requests with either go on')
+  t.strictSame(valid(5, rotated(1, 0, 60), takenUp(1, 5)), [sealed(1), sealed(0)], 'requests with either still work')
 })
 
-t.test('without overlap every SecretKey before ends at once, for requests and callbacks', async (t) => {
+t.test('without overlap every previous SecretKey ends immediately, for requests and callbacks', async (t) => {
   t.strictSame(valid(0, rotated(1, 0, 0)), [sealed(1)])
   t.strictSame(valid(-5, rotated(1, 0, 0)), [sealed(1)], 'even by a clock that lags')
   t.equal(callback(0, rotated(1, 0, 0)), sealed(1))
@@ -63,7 +63,7 @@ t.test('without overlap every SecretKey before ends at once, for requests and ca
   t.equal(callback(5, rotated(1, 0, 60), rotated(2, 5, 5)), sealed(2))
 })
 
-t.test('a second rotation within the overlap leaves each the time it was promised', async (t) => {
+t.test('a second rotation within the overlap leaves each SecretKey its promised time', async (t) => {
   const twice = [rotated(1, 0, 60), rotated(2, 10, 30)]
   t.strictSame(valid(10, ...twice), [sealed(2), sealed(1), sealed(0)])
   t.strictSame(valid(30, ...twice), [sealed(2), sealed(0)])
@@ -77,7 +77,7 @@ t.test('a second rotation within the overlap leaves each the time it was promise
 })
 
 t.test(
-  'a receiver with one SecretKey, changed when the merchant first uses another, never meets a wrong hash',
+  'a receiver with one SecretKey, replaced when the merchant first uses another, never receives a wrong hash',
   async () => {
     const step = fc.oneof(
       fc.record({ what: fc.constant('rotate' as const), overlap: fc.integer({ min: 1, max: 40 }) }),
@@ -89,7 +89,7 @@ t.test(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         let state = fold([registered]) as Merchant
         let now = 0
-        /** The merchant's own, in what it sends and in what it receives. */
+        /** The number that the merchant uses, in requests and callbacks. */
         let own = 0
         const record = (command: Parameters<typeof merchantDecider.decide>[0]) => {
           const decision = merchantDecider.decide(command, state)
@@ -107,7 +107,7 @@ t.test(
             record({ type: 'RotateSecretKey', ...next })
           }
           const known = validNumbers()
-          // Who has not changed before the end has chosen it: the newest is what is left to it.
+          // A merchant that has not changed by the end must use the newest one.
           if (!known.includes(own)) {
             own = known[0]!
             record({ type: 'TakeUpSecretKey', number: own, at: minute(now) })

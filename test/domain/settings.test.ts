@@ -11,7 +11,7 @@ import { settings } from './merchant-samples.js'
 const problem = (changes: Partial<MerchantSettings>) =>
   settingsProblem({ ...settings, sandbox: false, ...changes })?.message
 
-t.test('a return URL is https without credentials; in the sandbox it may be http', async (t) => {
+t.test('a return URL is https without credentials; in the sandbox it can be http', async (t) => {
   t.equal(problem({ returnUrl: 'https://shop.example/thanks?a=b' }), undefined)
   t.equal(problem({ returnUrl: 'http://shop.example/', sandbox: true }), undefined)
   t.match(problem({ returnUrl: 'http://shop.example/' }), /must start with https/)
@@ -21,7 +21,7 @@ t.test('a return URL is https without credentials; in the sandbox it may be http
   t.match(problem({ returnUrl: `https://shop.example/${'x'.repeat(2048)}` }), /is not a URL/)
 })
 
-t.test('a frame ancestor is an origin that cannot begin another directive; there are twenty at most', async (t) => {
+t.test('a frame ancestor is an origin that cannot start another directive; there are at most twenty', async (t) => {
   t.equal(problem({ frameAncestors: ['https://shop.example', 'https://www.shop.example:8443'] }), undefined)
   const wrong = ['https://shop.example/', 'https://SHOP.example', 'https://a;b.example', "'self'", '*', 'https://']
   for (const origin of wrong) t.match(problem({ frameAncestors: [origin] }), /must be an origin/, origin)
@@ -31,12 +31,12 @@ t.test('a frame ancestor is an origin that cannot begin another directive; there
   t.match(problem({ frameAncestors: origins }), /At most 20 origins/)
 })
 
-t.test('the smallest amount is not above the largest', async (t) => {
+t.test('the smallest amount must not exceed the largest', async (t) => {
   t.equal(problem({ minAmountMinor: 500n, maxAmountMinor: 500n }), undefined)
   t.match(problem({ minAmountMinor: 500n, maxAmountMinor: 499n }), /must not be above/)
 })
 
-t.test('instructions are for manual methods of the catalogue, once each, and show what is written', async (t) => {
+t.test('instructions are for manual methods of the catalogue, one each, without hidden characters', async (t) => {
   const method = (code: number, paidBy: PaymentMethod['paidBy']): PaymentMethod => ({
     ...{ code, paidBy, name: `Method ${code}`, kinds: ['deposit'] },
     ...{ minAmountMinor: 1n, maxAmountMinor: 100n },
@@ -57,7 +57,7 @@ t.test('instructions are for manual methods of the catalogue, once each, and sho
   t.match(instructed([2, 'IBAN \u202eTR33']), /direction-changing/)
 })
 
-t.test('a setting that is given is within its bounds, and is named where it is not', async (t) => {
+t.test('rejects a new setting outside its bounds, and names it', async (t) => {
   t.equal(givenSettingsProblem({}), undefined)
   const fine = { name: 'Shop', rateLimitPerSecond: 1, depositExpiryMinutes: 1440, mismatchToleranceMinor: 0n }
   t.equal(givenSettingsProblem({ ...fine, manualControlAboveMinor: null, minAmountMinor: 1n }), undefined)

@@ -5,7 +5,7 @@ import * as streams from '../../src/domain/streams.js'
 const { isServiceStream, servicePrefixes } = streams
 const someId = 'a3f1c9de-0f5b-4f0e-9c38-3d5a1f0f9a11'
 
-t.test('every function that makes the name of a stream makes one that is known as the service’s', async (t) => {
+t.test('every function for stream names returns a name of the service', async (t) => {
   const names = Object.entries(streams).flatMap(([name, value]) => {
     if (!name.endsWith('Stream') || name === 'isServiceStream') return []
     return typeof value === 'function' ? [String((value as (id: unknown) => unknown)(someId))] : [String(value)]
@@ -14,7 +14,7 @@ t.test('every function that makes the name of a stream makes one that is known a
   for (const name of names) t.ok(isServiceStream(name), name)
 })
 
-t.test('nothing else in src writes the name of a stream', async (t) => {
+t.test('no other code in src contains a stream name', async (t) => {
   const src = new URL('../../../src/', import.meta.url)
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const named = (source: string) =>
@@ -31,11 +31,11 @@ t.test('nothing else in src writes the name of a stream', async (t) => {
   }
 })
 
-t.test('other names are not', async (t) => {
+t.test('other names do not belong to the service', async (t) => {
   for (const name of ['orders', 'transferx', 'a-transfer-1', '$ce-transfer', '']) t.notOk(isServiceStream(name), name)
 })
 
-t.test('the reference lists them', async (t) => {
+t.test('the reference lists all prefixes', async (t) => {
   const page = readFileSync('docs/reference/eventstoredb-protocol.md', 'utf8')
   for (const prefix of servicePrefixes) t.ok(page.includes(`\`${prefix}\``), prefix)
 })

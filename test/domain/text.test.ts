@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { escapeHidden, isVisible, searchable } from '../../src/kernel/text.js'
 
-t.test('characters that are not seen as they are stored are refused, wherever they stand', async (t) => {
+t.test('rejects characters that are not displayed as they are stored, at any place', async (t) => {
   const codes = [
     ...[0x00, 0x09, 0x0a, 0x0d, 0x1b, 0x7f, 0x85, 0x9b],
     ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f, 0x061c],
@@ -16,7 +16,7 @@ t.test('characters that are not seen as they are stored are refused, wherever th
   }
 })
 
-t.test('names of every script are taken as they are written', async (t) => {
+t.test('accepts names of every script', async (t) => {
   const names = [
     'Ada Lovelace',
     "Seán O'Brien",
@@ -35,7 +35,7 @@ t.test('names of every script are taken as they are written', async (t) => {
   for (const name of [...names, ...joined]) t.ok(isVisible(name), name)
 })
 
-t.test('a joiner stands between two letters of a script that joins, and nowhere else', async (t) => {
+t.test('accepts a joiner only between two letters of a script that joins letters', async (t) => {
   for (const text of [
     'ad\u200da',
     '1\u200c2',
@@ -50,7 +50,7 @@ t.test('a joiner stands between two letters of a script that joins, and nowhere 
     t.notOk(isVisible(text), [...text].map((each) => each.codePointAt(0)).join())
 })
 
-t.test('what is escaped is visible, and the rest of the text is untouched', async (t) => {
+t.test('an escaped text is visible, and the rest of it is unchanged', async (t) => {
   t.equal(escapeHidden('a\u202eb\nc\u{e0041}'), 'a\\u202eb\\u000ac\\udb40\\udc41')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -60,7 +60,7 @@ t.test('what is escaped is visible, and the rest of the text is untouched', asyn
   )
 })
 
-t.test('a text is searched without case, marks and spaces, in Turkish too', async (t) => {
+t.test('searches a text without case, marks and spaces, in Turkish too', async (t) => {
   for (const text of ['ışık', 'IŞIK', 'Işık', 'isik', 'İSİK', 'ıșık', ' i S i k '])
     t.equal(searchable(text), 'isik', text)
   t.equal(searchable('TR33 0006 1005'), 'tr3300061005')
@@ -69,7 +69,7 @@ t.test('a text is searched without case, marks and spaces, in Turkish too', asyn
   t.equal(searchable('\u202e\u00ad \ue000\ufffd'), '')
 })
 
-t.test('what begins with a text does so as it is searched as well, and in the order of the stores', async () => {
+t.test('a prefix is a prefix in the searched form too, and in the order of the stores', async () => {
   const text = fc.string({ unit: 'binary', maxLength: 40 })
   fc.assert(fc.property(text, text, (begin, rest) => searchable(begin + rest).startsWith(searchable(begin))))
   const bytes = (text: string) => Buffer.from(text)

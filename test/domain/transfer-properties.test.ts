@@ -58,7 +58,7 @@ function play(
   return { state, history }
 }
 
-t.test('a terminal transfer never changes again, whatever is asked of it', async () => {
+t.test('no command changes a terminal transfer', async () => {
   fc.assert(
     fc.property(commands, (asked) => {
       play(asked, (before, events) => {
@@ -69,7 +69,7 @@ t.test('a terminal transfer never changes again, whatever is asked of it', async
   )
 })
 
-t.test('one creation, at most one terminal event, and no event that changes no status', async (t) => {
+t.test('has one creation and at most one terminal event, and no event without a change of status', async (t) => {
   const terminal = new Set(['TransferCompleted', 'TransferCancelled', 'TransferFailed'])
   fc.assert(
     fc.property(commands, (asked) => {
@@ -82,7 +82,7 @@ t.test('one creation, at most one terminal event, and no event that changes no s
   )
 })
 
-t.test('a command repeated at once decides nothing more', async (t) => {
+t.test('an immediate repeat of a command decides nothing', async (t) => {
   fc.assert(
     fc.property(commands, command, (asked, next) => {
       const { state } = play(asked, () => {})
@@ -124,7 +124,7 @@ const moneyCommand: fc.Arbitrary<TransferCommand> = fc.oneof(
 )
 
 t.test(
-  'received = booked in a Completed transfer + returned + resolved + needing attention, whatever is done in whatever order',
+  'received = booked in a Completed transfer + returned + resolved + needing attention, after any sequence',
   async (t) => {
     const seen = { booked: 0, returned: 0, resolved: 0, unsettled: 0, vouched: 0 }
     fc.assert(
@@ -147,7 +147,7 @@ t.test(
             }
             equal(transactionAmountMinor, status === 'Completed' ? booked : funds.receivedMinor - returned)
             equal(needsAttention(state), unsettled > 0n || funds.vouchedMinor > 0n)
-            ok(funds.receivedMinor >= before.receivedMinor, 'what came is never less')
+            ok(funds.receivedMinor >= before.receivedMinor, 'the received money never decreases')
             if (command.type === 'ReceiveFunds') {
               equal(
                 funds.receivedMinor,
@@ -155,7 +155,7 @@ t.test(
                 'neither lost nor invented',
               )
             } else if (command.type !== 'Complete') {
-              equal(funds.receivedMinor, before.receivedMinor, `${command.type} says of no money that it came`)
+              equal(funds.receivedMinor, before.receivedMinor, `${command.type} records no received money`)
             }
             before = funds
           },
@@ -167,7 +167,7 @@ t.test(
   },
 )
 
-t.test('what is decided, stored and read folds to the same state', async () => {
+t.test('stored and decoded events fold to the same state', async () => {
   const metadata = { actor: 'system:test', $correlationId: 'c', $causationId: 'c' }
   fc.assert(
     fc.property(fc.oneof(commands, fc.tuple(fc.constant(createDeposit), fc.array(moneyCommand))), (asked) => {

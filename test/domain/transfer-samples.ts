@@ -74,7 +74,7 @@ export function cancelled(kind: Kind, changes: object = {}): TransferEvent {
   return { type: 'TransferCancelled', data }
 }
 
-/** What leads to each status, after the creation. */
+/** The events that lead to each status after the creation. */
 export function eventsTo(kind: Kind): { readonly [status in Status]: readonly TransferEvent[] } {
   return {
     Pending: [],
@@ -85,7 +85,7 @@ export function eventsTo(kind: Kind): { readonly [status in Status]: readonly Tr
   }
 }
 
-/** Who needs no claim. */
+/** An actor who needs no claim. */
 export const operator = { by: 'cli:ada', underClaim: false }
 
 export const complete: Complete = {

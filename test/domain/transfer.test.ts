@@ -39,18 +39,18 @@ const { given, fold } = specification(transferDecider)
 const kinds = ['deposit', 'withdrawal'] as const
 const statuses = Object.keys(statusCodes) as Status[]
 
-t.test('the status codes and transaction types are those of the specification', async (t) => {
+t.test('has the status codes and transaction types of the specification', async (t) => {
   t.strictSame(statusCodes, { Pending: 1, Completed: 2, ManualControl: 3, Cancelled: 4, Failed: 5 })
   t.equal(transactionType('deposit'), 1)
   t.equal(transactionType('withdrawal'), 2)
 })
 
-t.test('a create on nothing records the request as it was sent', async () => {
+t.test('a first create records the request unchanged', async () => {
   given().when(createDeposit).then([depositCreated])
   given().when(createWithdrawal).then([withdrawalCreated])
 })
 
-t.test('a created transfer is pending, with nothing transferred', async (t) => {
+t.test('a new transfer is Pending, with nothing transferred', async (t) => {
   for (const kind of kinds) {
     const { at: _, told: _told, hashId: _hashId, ...data } = created[kind].data
     const untouched = { funds: noFunds, autoCancelledAmountMinor: null, cancelReason: null, reopened: false }
@@ -68,11 +68,11 @@ t.test('a created transfer is pending, with nothing transferred', async (t) => {
   }
 })
 
-t.test('every other command on nothing is refused as not found', async () => {
+t.test('rejects every other command for a nonexistent transfer as not found', async () => {
   for (const [name, command] of Object.entries(changes)) given().when(command).then('not-found', name)
 })
 
-t.test('a repeated create changes nothing, whatever became of the transfer', async () => {
+t.test('a repeated create changes nothing, regardless of the status', async () => {
   for (const kind of kinds) {
     for (const status of statuses) {
       given(created[kind], ...eventsTo(kind)[status])
@@ -82,13 +82,13 @@ t.test('a repeated create changes nothing, whatever became of the transfer', asy
   }
 })
 
-t.test('a repeated deposit request may name another expiry, which follows from its time', async () => {
+t.test('a repeated deposit request can have a different expiry, which depends on its time', async () => {
   given(depositCreated)
     .when({ ...createDeposit, at: later, expiresAt: '2026-03-01T10:35:00.000Z' })
     .then([])
 })
 
-t.test('a create repeated with other content is a conflict, for every field', async () => {
+t.test('a repeated create with different content is a conflict, for every field', async () => {
   const others = {
     merchantId: '6f6a5c0e-52a1-4f0e-9d2b-0f0f5d3c1a12',
     referenceId: 'order-1002',
@@ -116,10 +116,10 @@ t.test('a create repeated with other content is a conflict, for every field', as
     .then('conflict', 'identityNumber added')
   given({ ...withdrawalCreated, data: { ...withdrawalCreated.data, identityNumber: '10000000146' } })
     .when(createWithdrawal)
-    .then('conflict', 'identityNumber left out')
+    .then('conflict', 'identityNumber omitted')
 })
 
-t.test('a deposit is never taken for a withdrawal with the same fields', async () => {
+t.test('a deposit is never a repeat of a withdrawal with the same fields', async () => {
   given(depositCreated).when(createWithdrawal).then('conflict')
   given(withdrawalCreated).when(createDeposit).then('conflict')
 })
@@ -143,7 +143,7 @@ const legal: { readonly [status in Status]: readonly string[] } = {
 
 for (const kind of kinds) {
   for (const status of statuses) {
-    t.test(`every change of a ${kind} that is ${status}: legal, repeated or refused`, async () => {
+    t.test(`every change of a ${kind} that is ${status} is allowed, repeated or rejected`, async () => {
       const history = [created[kind], ...eventsTo(kind)[status]]
       for (const [command, target] of Object.entries(leadsTo)) {
         const expected = legal[status].includes(target)
@@ -159,7 +159,7 @@ for (const kind of kinds) {
   }
 }
 
-t.test('each event leads to its status, and carries its message and time into the state', async (t) => {
+t.test('each event leads to its status, with its message and time', async (t) => {
   for (const kind of kinds) {
     for (const status of statuses) {
       const state = fold([created[kind], ...eventsTo(kind)[status]])
@@ -178,7 +178,7 @@ t.test('each event leads to its status, and carries its message and time into th
   t.strictSame(statuses.filter(isTerminal), ['Completed', 'Cancelled', 'Failed'])
 })
 
-t.test('a completion carries amount, receipt and message', async () => {
+t.test('a completion has an amount, a receipt and a message', async () => {
   given(withdrawalCreated)
     .when({ ...complete, transactionAmountMinor: 10_000n, receiptUrl: 'https://bank.example/r/1', message: 'paid' })
     .then([completed('withdrawal', { receiptUrl: 'https://bank.example/r/1', message: 'paid' })])
@@ -192,7 +192,7 @@ const completing = (transactionAmountMinor: bigint, toleranceMinor: bigint, auto
   ...policy(toleranceMinor, autoCancel),
 })
 
-t.test('another amount than requested is a mismatch; exactly at the tolerance is none, one beyond is', async () => {
+t.test('a different amount is a mismatch from one hundredth above the tolerance on', async () => {
   const cases = [
     [10_000n, 0n, false],
     [9_999n, 0n, true],
@@ -213,7 +213,7 @@ t.test('another amount than requested is a mismatch; exactly at the tolerance is
   }
 })
 
-t.test('automatic cancellation: only deposits, only beyond the tolerance, with the money that came', async () => {
+t.test('cancels automatically only deposits beyond the tolerance, with the received money', async () => {
   const short = { transactionAmountMinor: 9_949n, hasAmountMismatch: true }
   const outcome = { ...short, autoCancelledAmountMinor: 9_949n }
   given(depositCreated)
@@ -233,7 +233,7 @@ t.test('automatic cancellation: only deposits, only beyond the tolerance, with t
     .then([completed('withdrawal', short)])
 })
 
-t.test('a repeated completion is answered by what the first one did, under any policy since', async () => {
+t.test('a repeated completion has the result of the first one, regardless of later settings', async () => {
   const short = completed('deposit', { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
   given(depositCreated, short)
     .when(completing(9_500n, 0n, false))
@@ -254,18 +254,18 @@ t.test('a repeated completion is answered by what the first one did, under any p
     .then([], 'automatic cancellation switched off since')
   given(depositCreated, refunded)
     .when(completing(9_400n, 0n, true))
-    .then('conflict', 'another amount')
+    .then('conflict', 'a different amount')
   given(depositCreated, refunded)
     .when(completing(10_000n, 0n, true))
     .then('conflict', 'the full amount')
-  given(depositCreated, refunded).when(complete).then([], 'what was received')
+  given(depositCreated, refunded).when(complete).then([], 'the received amount')
 })
 
-t.test('a repeated completion with another amount is refused: nobody may believe that it is booked', async () => {
+t.test('rejects a repeated completion with a different amount, which is not booked', async () => {
   for (const kind of ['deposit', 'withdrawal'] as const) {
     const created = kind === 'deposit' ? depositCreated : withdrawalCreated
     const short = completed(kind, { transactionAmountMinor: 9_500n, hasAmountMismatch: true })
-    given(created, short).when(complete).then([], 'whatever was booked')
+    given(created, short).when(complete).then([], 'the booked amount')
     for (const other of [9_000n, 10_000n, 9_501n]) {
       given(created, short)
         .when(completing(other, 1_000n, false))
@@ -274,7 +274,7 @@ t.test('a repeated completion with another amount is refused: nobody may believe
   }
 })
 
-t.test('a mismatching completion of a deposit cancelled by hand or expired is refused, not swallowed', async () => {
+t.test('rejects a mismatching completion of a deposit that was cancelled manually or expired', async () => {
   for (const reason of ['requested', 'expired']) {
     given(depositCreated, cancelled('deposit', { message: reason, reason }))
       .when(completing(9_500n, 0n, true))
@@ -293,7 +293,7 @@ t.test('a deposit expires exactly at its time, not a millisecond before', async 
   given(depositCreated).when(expire('2026-03-09T00:00:00.000Z')).then(expired('2026-03-09T00:00:00.000Z'))
 })
 
-t.test('whether a deposit expired is what was decided, not what an operator wrote', async (t) => {
+t.test('the reason of the cancellation decides whether a deposit expired, not its message', async (t) => {
   const state = (event: TransferEvent) => [depositCreated, event].reduce<TransferState>(evolve, initialState) as Deposit
   const later = '2026-03-01T10:31:00.000Z'
   t.ok(hasExpired(state(cancelled('deposit', { message: 'expired', reason: 'expired' })), later))
@@ -301,7 +301,7 @@ t.test('whether a deposit expired is what was decided, not what an operator wrot
   t.notOk(hasExpired(state(cancelled('deposit', { reason: 'amount-mismatch' })), later))
 })
 
-t.test('expiry touches nothing but pending deposits, and is never refused', async () => {
+t.test('expiry changes only Pending deposits, and is never rejected', async () => {
   const expire = { type: 'Expire', at: '2026-03-02T00:00:00.000Z' } as const
   for (const status of statuses.filter((status) => status !== 'Pending')) {
     given(depositCreated, ...eventsTo('deposit')[status])
@@ -315,7 +315,7 @@ t.test('expiry touches nothing but pending deposits, and is never refused', asyn
   }
 })
 
-t.test('money that comes after the time but before the expiry ran still completes the deposit', async () => {
+t.test('money that arrives after the time but before the expiry is recorded completes the deposit', async () => {
   given(depositCreated)
     .when({ ...complete, at: '2026-03-01T11:00:00.000Z' })
     .then([completed('deposit', { at: '2026-03-01T11:00:00.000Z' })])
@@ -337,7 +337,7 @@ const reopen: TransferCommand = { type: 'Reopen', reason: 'it came', at: later }
 const reopened: TransferEvent = { type: 'TransferReopened', data: { ...common('deposit'), reason: 'it came' } }
 
 t.test(
-  'money completes a pending deposit as a completion would: mismatch, tolerance and automatic cancellation',
+  'money completes a Pending deposit like a completion: mismatch, tolerance and automatic cancellation',
   async () => {
     const amounts = [9_999n, 10_000n, 10_001n]
     const policies = [0n, 1n].flatMap((toleranceMinor) =>
@@ -357,7 +357,7 @@ t.test(
 )
 
 t.test(
-  'above the amount that a person looks at, money or request, the deposit is held and the money recorded',
+  'above the threshold for manual review, requested or received, the deposit is held and the money recorded',
   async () => {
     const held = (message: string): TransferEvent => ({
       type: 'TransferSentToManualControl',
@@ -378,7 +378,7 @@ t.test(
   },
 )
 
-t.test('money for any other deposit is recorded and its status stays', async (t) => {
+t.test('records money for any other deposit without a change of status', async (t) => {
   for (const status of ['ManualControl', 'Completed', 'Cancelled', 'Failed'] as const) {
     const history = [depositCreated, ...eventsTo('deposit')[status]]
     given(...history)
@@ -393,7 +393,7 @@ t.test('money for any other deposit is recorded and its status stays', async (t)
   given(withdrawalCreated).when(receive).then('conflict')
 })
 
-t.test('a cancelled or failed deposit is reopened into ManualControl, and nothing else is', async (t) => {
+t.test('only a cancelled or failed deposit is reopened into ManualControl', async (t) => {
   for (const status of statuses) {
     const expected = status === 'Cancelled' || status === 'Failed' ? [reopened] : 'conflict'
     given(depositCreated, ...eventsTo('deposit')[status])
@@ -408,7 +408,7 @@ t.test('a cancelled or failed deposit is reopened into ManualControl, and nothin
   given(depositCreated, cancelled('deposit'), reopened).when(reopen).then([], 'a repeat')
 })
 
-t.test('a history that begins with a change is damage, not a state', async (t) => {
+t.test('a history that starts with a change is damaged', async (t) => {
   for (const kind of kinds as readonly Kind[]) {
     for (const event of Object.values(eventsTo(kind)).flat()) t.throws(() => fold([event]), /before it was created/)
   }

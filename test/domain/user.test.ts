@@ -29,12 +29,12 @@ const role = (name: 'operator' | 'auditor', merchantIds: readonly string[] | nul
   data: { ...common, role: name, merchantIds },
 })
 
-t.test('a user is created once', async () => {
+t.test('creates a user once', async () => {
   given().when(create).then([created])
   given(created).when(create).then('conflict')
 })
 
-t.test('nothing happens to a user who does not exist', async () => {
+t.test('rejects every command for a nonexistent user', async () => {
   const commands: UserCommand[] = [
     { type: 'ChangeRole', role: 'auditor', merchantIds: null, at },
     { type: 'Disable', at },
@@ -50,7 +50,7 @@ t.test('nothing happens to a user who does not exist', async () => {
   for (const command of commands) given().when(command).then('not-found', command.type)
 })
 
-t.test("merchants' roles are bound to merchants, the others to none", async () => {
+t.test('merchant roles are bound to merchants, the other roles are not', async () => {
   for (const name of roles) {
     const merchants = isMerchantRole(name)
     const bound: UserCommand = { ...create, role: name, merchantIds: ['m'] }
@@ -68,7 +68,7 @@ t.test("merchants' roles are bound to merchants, the others to none", async () =
   }
 })
 
-t.test('a role changes with its merchants; the same again changes nothing', async () => {
+t.test('changes a role with its merchants; a repeat changes nothing', async () => {
   const change: UserCommand = { type: 'ChangeRole', role: 'operator', merchantIds: ['a', 'b'], at }
   given(created)
     .when(change)
@@ -81,7 +81,7 @@ t.test('a role changes with its merchants; the same again changes nothing', asyn
     .then([role('operator', ['a', 'b'])])
 })
 
-t.test('disabled and enabled, each once', async () => {
+t.test('disables and enables a user, each once', async () => {
   given(created).when({ type: 'Disable', at }).then([disabled])
   given(created, disabled).when({ type: 'Disable', at }).then([])
   given(created, disabled)
@@ -90,7 +90,7 @@ t.test('disabled and enabled, each once', async () => {
   given(created).when({ type: 'Enable', at }).then([])
 })
 
-t.test('a reset takes the second factor away and leaves a password that must be changed', async () => {
+t.test('a reset removes the second factor and sets a password that must be changed', async () => {
   const reset: UserCommand = { type: 'Reset', passwordHash: '$argon2id$next', at }
   const set: UserEvent = {
     type: 'UserPasswordSet',
@@ -103,14 +103,14 @@ t.test('a reset takes the second factor away and leaves a password that must be 
   given(created, disabled).when(reset).then([set])
 })
 
-t.test('a disabled user signs in with nothing', async () => {
+t.test('a disabled user cannot sign in', async () => {
   for (const type of ['SignIn', 'Confirm'] as const) {
     given(created, disabled).when({ type, codeCounter: null, at }).then('conflict')
     given(created, secondFactor, disabled).when({ type, codeCounter: 101, at }).then('conflict')
   }
 })
 
-t.test('a code opens once, and none of before it, however it was used', async () => {
+t.test('a code is accepted once, and no earlier code after it', async () => {
   for (const type of ['SignIn', 'Confirm'] as const) {
     const used: UserEvent = {
       type: type === 'SignIn' ? 'UserSignedIn' : 'UserConfirmed',
@@ -127,7 +127,7 @@ t.test('a code opens once, and none of before it, however it was used', async ()
   }
 })
 
-t.test('sessions end with everything after which they could not have begun', async (t) => {
+t.test('every change that would prevent a sign-in ends the sessions', async (t) => {
   const epochAfter = (...events: UserEvent[]) => {
     const state = fold([created, ...events])
     return state.userId === null ? undefined : state.epoch
@@ -148,30 +148,30 @@ t.test('sessions end with everything after which they could not have begun', asy
   t.equal(epochAfter(disabled, { type: 'UserEnabled', data: common }, password), 2)
 })
 
-t.test('nothing fits before the creation', async (t) => {
+t.test('no event is valid before the creation', async (t) => {
   for (const event of [disabled, secondFactor, signedIn(null)])
     t.throws(() => fold([event]), { message: 'a user changed before being created' })
 })
 
-t.test('a password has twelve characters and is not the first one that anybody would try', async (t) => {
+t.test('a password has at least twelve characters and is not guessed first', async (t) => {
   const email = 'ada.lovelace@example.com'
   const problem = (password: string) => passwordProblem(password, email)
   t.match(problem('elevenchars'), { rule: 'too-short', values: { least: 12 } })
   t.equal(problem('twelve chars'), undefined)
-  t.match(problem('👩‍🚀'.repeat(3)), { rule: 'too-short', values: { least: 12 } }, 'of whatever is 27 bytes, nine')
+  t.match(problem('👩‍🚀'.repeat(3)), { rule: 'too-short', values: { least: 12 } }, '27 bytes, nine characters')
   t.match(problem('aaaaaaaaaaaaaaaa'), { rule: 'one-character' })
   t.match(problem(' Ada.Lovelace@EXAMPLE.com '), { rule: 'equals-email' })
   t.match(problem('x'.repeat(200) + 'y'.repeat(57)), { rule: 'too-long', values: { most: 256 } })
   t.equal(problem(`${email} and more`), undefined)
 })
 
-t.test('each permission belongs to somebody, and the auditor changes nothing', async (t) => {
+t.test('each permission belongs to a role, and the auditor changes nothing', async (t) => {
   for (const permission of Object.keys(permissions) as Permission[]) {
     t.ok(
       roles.some((each) => isAllowed(each, permission)),
       permission,
     )
-    // To verify is to read.
+    // A verification only reads.
     if (!permission.endsWith(':read') && !['account:own', 'audit:verify'].includes(permission))
       t.notOk(isAllowed('auditor', permission), permission)
   }

@@ -42,7 +42,7 @@ const debit = (amountMinor: bigint, trackingId?: string) =>
   ({ type: 'Debit', ...payment(amountMinor, trackingId) }) as const
 const credit = (amountMinor: bigint, reference = 'r1') => ({ type: 'Credit', reference, amountMinor, at }) as const
 
-t.test('an account is opened once, with its balance as a credit when there is one', async () => {
+t.test('opens an account once, with its balance as a credit', async () => {
   given()
     .when({ type: 'Open', openingBalanceMinor: 0n, ...data })
     .then([opened])
@@ -57,13 +57,13 @@ t.test('an account is opened once, with its balance as a credit when there is on
     .then('conflict')
 })
 
-t.test('nothing happens to an account that was not opened', async () => {
+t.test('rejects every command for an account that was not opened', async () => {
   given().when(credit(1n)).then('not-found')
   given().when(debit(1n)).then('not-found')
   given().when({ type: 'TrustDevice', device: 'd', at }).then('not-found')
 })
 
-t.test('a reference is credited once; another amount under it is a mistake that is told', async () => {
+t.test('credits a reference once, and rejects a different amount for it', async () => {
   given(opened, credited(100n)).when(credit(100n)).then([])
   given(opened, credited(100n)).when(credit(101n)).then('conflict')
   given(opened, credited(100n))
@@ -72,7 +72,7 @@ t.test('a reference is credited once; another amount under it is a mistake that 
   given(opened, credited(maxBalanceMinor)).when(credit(1n, 'r2')).then('conflict')
 })
 
-t.test('a credit and a debit of the same name are not taken for one another', async () => {
+t.test('a credit and a debit with the same key are different', async () => {
   given(opened, credited(100n, 'x'))
     .when(debit(60n, 'x'))
     .then([debited(60n, 'x')])
@@ -81,7 +81,7 @@ t.test('a credit and a debit of the same name are not taken for one another', as
     .then([credited(60n, 'x')])
 })
 
-t.test('the whole balance can be debited and not a hundredth more', async () => {
+t.test('debits at most the whole balance', async () => {
   given(opened, credited(100n))
     .when(debit(100n))
     .then([debited(100n)])
@@ -90,13 +90,13 @@ t.test('the whole balance can be debited and not a hundredth more', async () => 
     .then([refused(101n)])
 })
 
-t.test('a trackingId is debited once, whatever is asked for again, and however the balance is by then', async () => {
+t.test('debits a trackingId once, regardless of the repeat and of the balance', async () => {
   given(opened, credited(100n), debited(100n)).when(debit(100n)).then([])
   given(opened, credited(100n), debited(60n)).when(debit(70n)).then([])
   given(opened, credited(100n), debited(60n), debited(40n, 't2')).when(debit(60n)).then([])
 })
 
-t.test('a refusal is recorded once, and does not stand in the way once the balance is there', async (t) => {
+t.test('records a refusal once, and debits when the balance suffices', async (t) => {
   given(opened, refused(100n)).when(debit(100n)).then([])
   given(opened, refused(100n), credited(99n)).when(debit(100n)).then([])
   given(opened, refused(100n), credited(100n))
@@ -108,7 +108,7 @@ t.test('a refusal is recorded once, and does not stand in the way once the balan
   t.equal(debitOf(account, 'r1'), undefined)
 })
 
-t.test('a device is trusted once, and of too many the one trusted longest ago is forgotten', async (t) => {
+t.test('trusts a device once, and removes the first trusted one of too many', async (t) => {
   const trusted = (device: string): WalletAccountEvent => ({
     type: 'WalletDeviceTrusted',
     data: { accountNumber, device, at },
@@ -126,7 +126,7 @@ t.test('a device is trusted once, and of too many the one trusted longest ago is
 })
 
 t.test(
-  'in any history the balance is what came less what went, never negative, and no trackingId is debited twice',
+  'in any history the balance is the credits less the debits, never negative, and no trackingId is debited twice',
   async () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd')
     const amount = fc.bigInt(1n, 50n)
@@ -152,7 +152,7 @@ t.test(
           }
           if (account.balanceMinor !== balance || balance < 0n) throw new Error('the balance is wrong')
           if (new Set(debits).size !== debits.length) throw new Error('debited twice')
-          // Whatever was decided, asking again decides nothing more.
+          // A repeat of the command decides nothing.
           const again = walletAccountDecider.decide(command, account)
           if (decision.accepted && !(again.accepted && again.events.length === 0)) throw new Error('not repeatable')
         }
@@ -161,7 +161,7 @@ t.test(
   },
 )
 
-t.test('a fold of thousands of movements takes time in proportion', async (t) => {
+t.test('folds thousands of movements in linear time', async (t) => {
   const many = Array.from({ length: 20_000 }, (_, index) => [
     credited(1n, `r${index}`),
     debited(1n, `t${index}`),
@@ -172,7 +172,7 @@ t.test('a fold of thousands of movements takes time in proportion', async (t) =>
   t.equal(debitOf(state, 't0')?.amountMinor, 1n)
 })
 
-t.test('e-mails are compared in one form; what is none has none', async (t) => {
+t.test('compares emails in one form, and rejects other texts', async (t) => {
   t.equal(normalEmail('  Ada.Lovelace+x@Example.COM '), 'ada.lovelace+x@example.com')
   t.equal(normalEmail('jose\u0301@example.com'), normalEmail('jos\u00e9@example.com'))
   const wrong = [
@@ -194,7 +194,7 @@ t.test('e-mails are compared in one form; what is none has none', async (t) => {
   for (const text of [...wrong, ...headers]) t.equal(normalEmail(text), undefined, JSON.stringify(text))
 })
 
-t.test('passwords that anybody would guess first are easy, others are not', async (t) => {
+t.test('only passwords that are guessed first are easy', async (t) => {
   const easy =
     '000000 999999 123456 234567 654321 987654 890123 321098 121212 909090 123123 550550 112233 159753 147258'
   for (const digits of easy.split(' ')) t.ok(isEasyPassword(digits), digits)

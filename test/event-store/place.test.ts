@@ -6,7 +6,7 @@ import { openTestStore } from '../support/embedded-store.js'
 
 const event = (): NewEvent => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} })
 
-t.test('a place is an event that is not behind what was looked at', async (t) => {
+t.test('progress is the place of an event within the read part of the log', async (t) => {
   const store = await openTestStore(t)
   const end = async () => (await store.readAll({ maxCount: 100 })).checkpoint!
   const progress = new ReadProgress(store, undefined)
@@ -14,7 +14,7 @@ t.test('a place is an event that is not behind what was looked at', async (t) =>
   const second = await end()
   await store.append('a-2', 'no_stream', [event(), event()])
   t.strictSame(await progress.advanceTo(second), { stream: 'a-1', revision: 0 })
-  t.equal(await progress.advanceTo(second), undefined, 'what comes next is behind it')
+  t.equal(await progress.advanceTo(second), undefined, 'the next event is after it')
   t.strictSame(await progress.advanceTo(await end()), { stream: 'a-2', revision: 0 })
   t.equal(await progress.advanceTo(await end()), undefined)
   await store.append('a-1', 1, [event()])
@@ -22,7 +22,7 @@ t.test('a place is an event that is not behind what was looked at', async (t) =>
   t.strictSame(await going.advanceTo(await end()), { stream: 'a-2', revision: 0 })
 })
 
-t.test('the position of a place is known where its event is in the log', async (t) => {
+t.test('finds the position of a place if its event is in the log', async (t) => {
   const store = await openTestStore(t)
   await store.append('a-1', 'no_stream', [event(), event()])
   t.strictSame(await positionOfPlace(store, { stream: 'a-1', revision: 1 }), { commit: 2n, prepare: 2n })

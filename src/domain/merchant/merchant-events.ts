@@ -49,13 +49,13 @@ const MerchantSettings = Data({
   requireSignature: RequireSignature,
   /** Whether a creation triggers a callback too. */
   callbackOnCreate: Type.Boolean(),
-  /** The URL to which the payment page sends the customer back; null if it only says so. */
+  /** The URL to which the payment page sends the customer back; null if the page only shows the result. */
   returnUrl: Nullable(Text),
   /** The origins whose pages may show the payment page in a frame; none if the list is empty. */
   frameAncestors: Type.Array(Text, { maxItems: 20 }),
   /** The amount above which a deposit needs manual review before it is completed; null for none. */
   manualControlAboveMinor: Nullable(Minor),
-  /** What the payment page tells customers of manual payment methods; at most one entry per method. */
+  /** The payment page's instructions for manual payment methods; at most one entry per method. */
   paymentInstructions: Type.Array(PaymentInstructions, { maxItems: 50 }),
   /** The amount above which a second person must approve a withdrawal before it is completed; null for none. */
   approvalAboveMinor: Nullable(Minor),
@@ -69,7 +69,7 @@ const rotation = { ...merchant, previousValidUntil: Time }
 /** 0 for the SecretKey that the merchant is registered with, one more with each rotation. */
 const SecretKeyNumber = Index
 
-/** What happens to a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
+/** The events of a merchant, in `merchant-<merchantId>`. API keys appear only as SHA-256 digests. */
 export const merchantEvents = {
   MerchantRegistered: Data({
     ...merchant,

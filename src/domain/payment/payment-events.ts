@@ -65,7 +65,7 @@ export const paymentEvents = {
 
 export type PaymentEvent = EventsOf<typeof paymentEvents>
 
-/** Wrong codes for one wallet account, whichever merchant's deposit they were for, in `walletcodes-<keyed digest>`. */
+/** Wrong codes for one wallet account in the deposits of all merchants, in `walletcodes-<keyed digest>`. */
 export const codeCapEvents = {
   WalletCodeRefused: Data({ ...challenge, accountNumber: PayersAccount, attempt: Count }),
 }

@@ -12,7 +12,7 @@ import {
 
 import type { walletLoginEvents } from './payment-events.js'
 
-/** What is recorded of a login besides the device and the time. */
+/** The fields that are recorded in addition to the device and the time. */
 export interface WalletLoginSubject {
   readonly merchantId: string
   readonly trackingId: string

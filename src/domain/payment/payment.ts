@@ -88,7 +88,7 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
     const { challengeId, accountNumber } = command
     const busy = unfinished(state)
     if (busy) return refuse('conflict', busy)
-    if (state.challenges.length >= maxLogins) return refuse('conflict', 'too-many-log-ins')
+    if (state.challenges.length >= maxLogins) return refuse('conflict', 'too-many-logins')
     return accept({ type: 'WalletLoggedIn', data: { ...common, challengeId, accountNumber } })
   }
   const challenge = findChallenge(state, command.challengeId)
@@ -140,8 +140,8 @@ function tooOften(state: Payment, challengeId: string, at: string): PaymentRule 
   const latest = latestCollection(state, challengeId)
   if (!latest?.endedAt) return undefined
   if (latest.outcome === 'refused') return 'refused-before'
-  const begun = state.collections.filter((each) => each.challengeId === challengeId)
-  if (begun.length >= maxCollections) return 'too-many-collections'
+  const started = state.collections.filter((each) => each.challengeId === challengeId)
+  if (started.length >= maxCollections) return 'too-many-collections'
   return Date.parse(at) - Date.parse(latest.endedAt) < collectionPauseMs ? 'too-soon' : undefined
 }
 
@@ -165,7 +165,7 @@ function endCollection(
 
 /** Why a command of the flow is rejected. The caller has a response for each, so these rules have no texts. */
 export type PaymentRule =
-  | 'too-many-log-ins'
+  | 'too-many-logins'
   | 'unknown-challenge'
   | 'already-verified'
   | 'not-verified'

@@ -1,7 +1,7 @@
 import type { Status } from './transfer.js'
 import type { TransferEvent } from './transfer-events.js'
 
-/** What figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
+/** The changes that figures count: each status that a transfer reaches, and the changes without which the amounts would not add up. */
 export type Counted = Status | 'Reopened' | 'Returned'
 
 export interface Figure {

@@ -54,7 +54,7 @@ const claim = {
   by: Actor,
 }
 
-/** What happens to a deposit or a withdrawal, in `transfer-<trackingId>`. */
+/** The events of a deposit or a withdrawal, in `transfer-<trackingId>`. */
 export const transferEvents = {
   DepositCreated: Data({
     ...creation,

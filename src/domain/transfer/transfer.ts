@@ -48,7 +48,7 @@ export interface Withdrawal extends Existing {
   readonly payout: Payout
 }
 
-/** Who pays a withdrawal, and who has approved it. */
+/** The claim and the approval of a withdrawal. */
 export interface Payout {
   /** The latest claim, which may have expired; null if it was released, or if there was none. */
   readonly claim: Claim | null

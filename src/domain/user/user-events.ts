@@ -21,7 +21,7 @@ const CodeCounter = Index
 /** Null without a second factor. */
 const proof = { codeCounter: Nullable(CodeCounter) }
 
-/** What happens to a user of the dashboard, in `user-<userId>`. No event holds a code. */
+/** The events of a user of the dashboard, in `user-<userId>`. No event holds a code. */
 export const userEvents = {
   UserCreated: Data({
     ...user,

@@ -4,7 +4,7 @@ import { AccountNumber, Data, type EventsOf, Id, PasswordHash, PositiveMinor, Se
 const account = { accountNumber: AccountNumber, at: Time }
 const payment = { ...account, trackingId: Id, amountMinor: PositiveMinor, description: Text }
 
-/** What happens to an account of the built-in wallet, in `wallet-<accountNumber>`. */
+/** The events of an account of the built-in wallet, in `wallet-<accountNumber>`. */
 export const walletAccountEvents = {
   WalletAccountOpened: Data({
     ...account,

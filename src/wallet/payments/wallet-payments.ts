@@ -399,7 +399,7 @@ async function reachingWallet<Value extends object>(
 
 function failureOf(rule: string | undefined): WalletFailure {
   switch (rule as PaymentRule) {
-    case 'too-many-log-ins':
+    case 'too-many-logins':
       return walletFailure('too-many-logins')
     case 'already-verified':
       return walletFailure('used-token')

@@ -25,7 +25,7 @@ t.test('the reference has one row for every version of every event type, in the 
     rows.map(({ name }) => name),
     knownVersions.map(({ name }) => name),
   )
-  for (const { name, meaning } of rows) t.ok(meaning, `${name} says what it means`)
+  for (const { name, meaning } of rows) t.ok(meaning, `${name} has a meaning`)
 })
 
 t.test('each row names exactly the fields of its schema', async (t) => {

@@ -17,7 +17,7 @@ interface Answered {
   readonly isLong: boolean
 }
 
-/** As the generated code writes it. */
+/** Encodes a message with the generated code. */
 function generated({ correlationId, options, events, isFinal }: AppendMessage): Buffer {
   const request = new streams.BatchAppendReq().setCorrelationId(uuidOf(correlationId)).setIsFinal(isFinal)
   if (options) {
@@ -37,7 +37,7 @@ function generated({ correlationId, options, events, isFinal }: AppendMessage): 
   return Buffer.from(request.serializeBinary())
 }
 
-t.test('an append is written byte for byte as the generated code writes it', async (t) => {
+t.test('encodes an append exactly as the generated code does', async (t) => {
   const json = fc.json({ maxDepth: 2 })
   const event = fc.record({ id, type: text.filter((each) => each !== ''), data: json, metadata: json })
   const expectedRevision = fc.oneof(fc.constant('no_stream' as const), number)
@@ -52,7 +52,7 @@ t.test('an append is written byte for byte as the generated code writes it', asy
   t.pass()
 })
 
-t.test('an answer says what the generated code reads in it, and one that is cut off is no success', async (t) => {
+t.test('decodes a response as the generated code does, and a truncated response is not a success', async (t) => {
   const answer = fc.record({
     correlationId: id,
     revision: number,
@@ -64,7 +64,7 @@ t.test('an answer says what the generated code reads in it, and one that is cut 
     const position = new shared.AllStreamPosition().setCommitPosition(`${commit}`).setPreparePosition(`${prepare}`)
     const success = new streams.BatchAppendResp.Success().setCurrentRevision(`${revision}`).setPosition(position)
     const response = new streams.BatchAppendResp().setCorrelationId(uuidOf(correlationId)).setSuccess(success)
-    // As EventStoreDB answers: with what was sent.
+    // EventStoreDB repeats the request in its response.
     if (isLong) response.setStreamIdentifier(identifierOf('stream-1')).setStreamPosition(`${revision}`)
     return Buffer.from(response.serializeBinary())
   }
@@ -77,17 +77,17 @@ t.test('an answer says what the generated code reads in it, and one that is cut 
       const rest = bytes.subarray(0, cut % bytes.length)
       try {
         const found = decodeResponse(rest)
-        // Cut off between two fields it is a message still, and what it says is true.
+        // Truncated between two fields, it is still a valid message.
         if ('revision' in found) t.strictSame(found, { correlationId, revision, position })
       } catch {
-        // The generated code refuses it, which ends the call.
+        // The generated code rejects it, which ends the call.
       }
     }),
   )
 })
 
 t.test(
-  'what is no plain success is read by the generated code: an id in numbers, a refusal, nothing at all',
+  'the generated code decodes everything except a plain success: an id in numbers, a refusal, an empty response',
   async (t) => {
     const structured = new shared.UUID.Structured().setMostSignificantBits('-1').setLeastSignificantBits('1')
     const response = new streams.BatchAppendResp().setCorrelationId(new shared.UUID().setStructured(structured))

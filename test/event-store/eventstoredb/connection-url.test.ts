@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseConnectionUrl } from '../../../src/event-store/eventstoredb/eventstoredb-url.js'
 
-t.test('a URL names nodes, credentials and how to connect', async (t) => {
+t.test('parses nodes, credentials and parameters of a URL', async (t) => {
   t.match(parseConnectionUrl('esdb://127.0.0.1'), {
     kind: 'node',
     endpoints: [{ address: '127.0.0.1', port: 2113 }],
@@ -26,7 +26,7 @@ t.test('a URL names nodes, credentials and how to connect', async (t) => {
   })
 })
 
-t.test('what cannot be used is refused without a character of the URL', async (t) => {
+t.test('rejects an invalid URL without repeating any part of it', async (t) => {
   const secret = 'hunter2'
   const wrong: [url: string, reason: RegExp][] = [
     [`esdb:${secret}`, /must name a server/],

@@ -31,13 +31,13 @@ async function isThere(store: EventStore): Promise<boolean> {
   }
 }
 
-/** The same server through a proxy of this machine. */
+/** The same server through a local proxy. */
 function behind(url: string, port: number): string {
   return url.replace(/:\d+\?/, `:${port}?`)
 }
 
 t.test(
-  'appends under way when the server is killed fail or are stored, and are stored once when repeated',
+  'appends in flight when the server is killed fail or are stored, and are stored once if they are repeated',
   async (t) => {
     const directory = temporaryDirectory(t)
     const server = await startEventsServerProcess(t, directory)
@@ -53,21 +53,21 @@ t.test(
         (error: unknown) => error,
       ),
     )
-    await until(() => answered > 0, 'a first answer')
+    await until(() => answered > 0, 'a first response')
     await server.end('SIGKILL')
     const results = await Promise.all(outcomes)
     const failed = results.filter((result) => result !== 1)
     t.ok(failed.length > 0, `${failed.length} of ${appends.length} failed`)
     t.ok(
       failed.every((error) => error instanceof StoreUnavailableError),
-      'with StoreUnavailableError, every one',
+      'each with StoreUnavailableError',
     )
     await t.rejects(store.append('x', 'no_stream', [event()]), unavailable)
 
     const again = await startEventsServerProcess(t, directory, server.port)
     await until(() => isThere(store), 'the store is there again')
     for (const [n, { stream }] of appends.entries()) {
-      if (results[n] === 1) t.equal((await store.readStream(stream)).length, 2, 'what was acknowledged is there')
+      if (results[n] === 1) t.equal((await store.readStream(stream)).length, 2, 'the acknowledged events are stored')
     }
     const repeated = await Promise.all(
       appends.map(async ({ stream, events }) => (await store.append(stream, 'no_stream', events)).revision),
@@ -80,7 +80,7 @@ t.test(
   },
 )
 
-t.test('a server that says nothing any more counts as away after the deadline, and is found again', async (t) => {
+t.test('a silent server counts as unavailable after the deadline, and the store reconnects later', async (t) => {
   const server = await startEventsServerProcess(t, temporaryDirectory(t))
   const store = openEventStoreDb({ url: server.url, deadlineMs: 1_000 })
   const stop = new AbortController()
@@ -93,7 +93,7 @@ t.test('a server that says nothing any more counts as away after the deadline, a
   process.kill(server.pid, 'SIGSTOP')
   const waiting = store.append('frozen', 0, [two])
   await t.rejects(waiting, unavailable)
-  await t.rejects(following, unavailable, 'who follows the log is told')
+  await t.rejects(following, unavailable, 'the follower is notified')
   await t.rejects(store.readStream('frozen'), unavailable)
   process.kill(server.pid, 'SIGCONT')
   await until(() => isThere(store), 'the store is there again')
@@ -107,7 +107,7 @@ t.test('a server that says nothing any more counts as away after the deadline, a
   await server.end('SIGKILL')
 })
 
-t.test('nothing waits for a server that was never there; a store opened before its server finds it', async (t) => {
+t.test('fails immediately while the server was never available, and connects when it starts', async (t) => {
   const target = await startTestEventsServer()
   const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
   const store = openEventStoreDb({ url: behind(target.url, proxy.port) })
@@ -128,7 +128,7 @@ t.test('nothing waits for a server that was never there; a store opened before i
   await target.stop()
 })
 
-t.test('a subscription taken up again after a lost connection goes on without gap or doublet', async (t) => {
+t.test('a subscription resumed after a lost connection has no gap and no duplicate', async (t) => {
   const target = await startTestEventsServer()
   const direct = openEventStoreDb({ url: target.url })
   const proxy = await severableProxy({ host: '127.0.0.1', port: Number(new URL(target.url).port) })
@@ -179,7 +179,7 @@ t.test('a subscription taken up again after a lost connection goes on without ga
   await target.stop()
 })
 
-t.test('one store of a thread that loses its server does not disturb another', async (t) => {
+t.test('a store that loses its server does not affect another store of the thread', async (t) => {
   const [mortal, other] = [await startEventsServerProcess(t, temporaryDirectory(t)), await startTestEventsServer()]
   const [lost, kept] = [openEventStoreDb({ url: mortal.url }), openEventStoreDb({ url: other.url })]
   await lost.append('x', 'no_stream', [event()])
@@ -196,7 +196,7 @@ t.test('one store of a thread that loses its server does not disturb another', a
   await other.stop()
 })
 
-t.test('closing answers what was asked for before; afterwards everything is refused', async (t) => {
+t.test('close waits for earlier requests, and rejects later ones', async (t) => {
   const server = await startTestEventsServer()
   const store = openEventStoreDb({ url: server.url })
   const following = (async () => {

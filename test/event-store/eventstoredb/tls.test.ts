@@ -22,7 +22,7 @@ function certificate(): string | false {
   }
 }
 
-t.test('over TLS, with the user and password of the URL', { skip: certificate() }, async (t) => {
+t.test('connects over TLS with the user and password of the URL', { skip: certificate() }, async (t) => {
   const server = await startEventsServer({
     host: '127.0.0.1',
     port: 0,
