@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { rangeProblem } from '../commands/merchant/address-index.js'
 import { changeMerchantSettings, settingsRefusal } from '../commands/merchant/settings-changes.js'
+import { refusalText } from '../commands/refusal-texts.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../domain/merchant/merchant-events.js'
 import {
@@ -163,6 +164,12 @@ function settingsOf(options: SettingOptions): Partial<MerchantSettings> {
   return Object.fromEntries(settings)
 }
 
+/** Returns the option that sets a setting. */
+function flagOf(setting: string): string {
+  const [, flags] = settingOptions.find(([each]) => each === setting) ?? []
+  return flags?.split(' ')[0] ?? setting
+}
+
 /** @throws UsageError */
 function checkSettings(
   before: Partial<MerchantSettings>,
@@ -170,7 +177,7 @@ function checkSettings(
   { configuration }: CommandStores,
 ): void {
   const problem = settingsRefusal(before, given, configuration)
-  if (problem) throw new UsageError(problem.message)
+  if (problem) throw new UsageError(refusalText(problem, flagOf(problem.field)))
 }
 
 async function createMerchant(stores: CommandStores, options: SettingOptions) {

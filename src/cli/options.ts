@@ -1,6 +1,8 @@
 import { InvalidArgumentError } from 'commander'
+import { refusalText } from '../commands/refusal-texts.js'
 import { parseAmount } from '../domain/money.js'
-import { hiddenCharacters, isVisible } from '../kernel/text.js'
+import { violate } from '../kernel/rules.js'
+import { isVisible } from '../kernel/text.js'
 import { parseTime } from '../kernel/time.js'
 import { parseCursor } from '../queries/list-page.js'
 
@@ -44,7 +46,7 @@ export const url = matching(
   `It must be an http or https URL of at most ${maxTextLength} characters.`,
 )
 
-export const visible = matching(isVisible, `It ${hiddenCharacters}.`)
+export const visible = matching(isVisible, refusalText(violate('hidden-characters')))
 
 /** Accepts a visible text of limited length. */
 export function text(maxLength: number): (text: string) => string {

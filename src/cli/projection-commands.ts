@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { refusalText } from '../commands/refusal-texts.js'
 import type { ProjectionStatus } from '../projections/projection-status.js'
-import type { ProjectionTask } from '../projections/tasks/projection-tasks.js'
+import type { ProjectionBusyError, ProjectionTask } from '../projections/tasks/projection-tasks.js'
 import type { CommandStores } from './cli-stores.js'
 import { defineCommand, defineListCommand, type Listing, Refused, UsageError } from './command.js'
 import { reason } from './options.js'
@@ -233,8 +234,10 @@ async function asRefusal<Result>(request: Promise<Result>): Promise<Result> {
   try {
     return await request
   } catch (error) {
-    if (error instanceof Error && ['ProjectionBusyError', 'UnknownProjectionError'].includes(error.name))
-      throw new Refused(error.message)
+    if (!(error instanceof Error)) throw error
+    // By their names: to import the classes would load most of the program.
+    if (error.name === 'UnknownProjectionError') throw new Refused(error.message)
+    if (error.name === 'ProjectionBusyError') throw new Refused(refusalText((error as ProjectionBusyError).violation))
     throw error
   }
 }

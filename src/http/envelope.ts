@@ -1,6 +1,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox'
+import { refusalText } from '../commands/refusal-texts.js'
 import { Type } from '../kernel/typebox.js'
-import { type RequestError, refusals } from './refusals.js'
+import { type InvalidField, type RequestError, refusals } from './refusals.js'
 
 /** Written as a type list, which serialises faster than a union and is what OpenAPI 3.1 prefers. */
 export const NullableString = (options: { readonly [keyword: string]: unknown } = {}) =>
@@ -25,12 +26,12 @@ export const Envelope = <Result extends TSchema>(result: Result, description: st
 
 const errorProperties: TProperties = {
   code: Type.Integer({ description: 'Stable and never 0; see the list of errors.', examples: [40001] }),
-  message: Type.String({ examples: ['The request is not valid.'] }),
+  message: Type.String({ examples: ['Invalid request.'] }),
   details: NullableString(),
   validationErrors: Type.Unsafe<unknown>({
     type: ['array', 'null'],
     items: Type.Object({
-      message: Type.String({ examples: ['amount must be a plain number above 0 with at most two decimals'] }),
+      message: Type.String({ examples: ['amount must be greater than 0.'] }),
       members: Type.Array(Type.String(), { description: 'JSON field names.', examples: [['amount']] }),
     }),
   }),
@@ -58,7 +59,10 @@ export function successEnvelope<Result>(result: Result) {
 /** The specification's response envelope on failure. */
 export function failureEnvelope({ refusal, particulars }: RequestError) {
   const { code, message, status } = refusals[refusal]
-  const { details = null, validationErrors = null } = particulars
+  const { violation, fields } = particulars
+  const explanation = violation && refusalText(violation)
+  const details = particulars.details ?? (explanation === message ? null : (explanation ?? null))
+  const validationErrors = fields?.map(validationErrorOf) ?? null
   return {
     result: null,
     targetUrl: null,
@@ -67,6 +71,11 @@ export function failureEnvelope({ refusal, particulars }: RequestError) {
     unAuthorizedRequest: status === 401 || status === 403,
     __abp: true,
   }
+}
+
+export function validationErrorOf({ field, subject, ...violation }: InvalidField) {
+  const text = refusalText(violation, field)
+  return { message: subject === undefined ? text : `${subject}: ${text}`, members: [field] }
 }
 
 const failureProperties: TProperties = {

@@ -1,112 +1,129 @@
-import { refusalText } from '../commands/refusal-texts.js'
+import { ruleTexts } from '../commands/refusal-texts.js'
 import type { Refusal } from '../kernel/decision.js'
-import { type Change, type RuleValue, rules, type ValueKind, type Violation } from '../kernel/rules.js'
+import {
+  type Change,
+  type FieldViolation,
+  type RuleName,
+  type RuleValue,
+  rules,
+  type ValueArguments,
+  type ValueKind,
+  type Violation,
+  violate,
+} from '../kernel/rules.js'
 import type { RequestSecurityEvent } from '../security/security-log.js'
 
-/**
- * Every way a request can be refused, in one place: the stable `error.code` of the envelope (HTTP status × 100 and a number), its
- * message, and its event in the security log where it has one. A wallet's reasons (WalletFailureReason) are names here.
- * docs/reference/errors.md explains each; a test compares the two.
- */
-export const refusals = {
+/** Only the merchant API and the payment page answer with these. A wallet's reasons (WalletFailureReason) are names here. */
+const merchantRefusals = {
   'device-pending': answer(20001, 'The customer has not confirmed the device yet.'),
-  'payment-pending': answer(20002, 'The payment is being carried out.'),
-  'invalid-request': answer(40001, 'The request is not valid.'),
-  'malformed-body': answer(40002, 'The body cannot be read.'),
+  'payment-pending': answer(20002, 'The payment is in progress.'),
   'hash-mismatch': answer(40003, 'The hashCode does not match.', 'security.hash_wrong'),
   'signature-mismatch': answer(40004, 'The X-Signature is missing or does not match.', 'security.signature_wrong'),
-  'malformed-request': answer(40005, 'The request cannot be read.'),
   'bad-login': answer(40006, 'The account does not exist or the password is wrong.', 'security.login_failed'),
   'bad-token': answer(40007, 'The token is not valid for this step of this transfer.', 'security.token_refused'),
   'expired-token': answer(40008, 'The token has expired.'),
-  'used-token': answer(40009, 'The token was used before.', 'security.token_refused'),
-  'wrong-code': answer(40010, 'The code is wrong.', 'security.code_wrong'),
-  'too-many-codes': answer(40011, 'There were too many codes for this log-in.', 'security.code_wrong'),
-  'sign-in-wrong': answer(40012, 'The e-mail, the password or the code is wrong.', 'security.sign_in_failed'),
+  'used-token': answer(40009, 'The token was already used.', 'security.token_refused'),
+  'wrong-code': answer(40010, ruleTexts['wrong-code'], 'security.code_wrong'),
+  'too-many-codes': answer(40011, 'Too many wrong codes for this login.', 'security.code_wrong'),
   'unknown-key': answer(40101, 'The WebApiKey is missing or unknown.', 'security.key_unknown'),
-  'not-signed-in': answer(40102, 'Nobody is signed in, or no longer.'),
-  'second-factor-needed': answer(40103, 'The code of the second factor is needed as well.'),
-  'address-not-allowed': answer(40301, 'This address may not call.', 'security.address_refused'),
-  'merchant-suspended': answer(40302, 'This merchant is suspended.', 'security.merchant_suspended'),
-  'cross-site': answer(40303, 'A page of another site sent this.', 'security.cross_site'),
-  'scope-missing': answer(40304, 'This WebApiKey is not for that.', 'security.scope_missing'),
-  csrf: answer(40305, 'The X-CSRF-Token is missing or wrong.', 'security.csrf'),
-  'permission-missing': answer(40306, 'Your role does not allow that.', 'security.permission_missing'),
-  'recent-sign-in-needed': answer(40307, 'Give your password again for that.'),
-  'password-change-needed': answer(40308, 'The first password must be changed before anything else.'),
-  'unknown-route': answer(40401, 'There is nothing at this address.'),
-  'unknown-transfer': answer(40402, 'There is no such transfer.'),
-  'unknown-callback': answer(40403, 'There is no such callback.'),
-  'unknown-user': answer(40404, 'There is no such user.'),
-  'unknown-merchant': answer(40405, 'There is no such merchant.'),
-  'unknown-projection': answer(40411, 'There is no such projection.'),
-  'unknown-event': answer(40412, 'There is no such event.'),
-  'unknown-customer': answer(40421, 'Nothing is known of such a customer.'),
-  'method-not-allowed': answer(40501, 'This address does not take this method.'),
-  'request-timeout': answer(40801, 'The request did not arrive in time.'),
-  'reference-reused': answer(40901, 'This referenceId was used before, with other content.'),
-  'hash-reused': answer(40902, 'This hashCode was used before, for another request.', 'security.hash_reused'),
+  'address-not-allowed': answer(40301, 'This address is not on the allow-list.', 'security.address_refused'),
+  'merchant-suspended': answer(40302, 'The merchant is suspended.', 'security.merchant_suspended'),
+  'scope-missing': answer(40304, 'The WebApiKey lacks the required scope.', 'security.scope_missing'),
+  'method-not-allowed': answer(40501, 'This address does not allow this method.'),
+  'request-timeout': answer(40801, 'The request took too long to arrive.'),
+  'reference-reused': answer(40901, ruleTexts['reference-reused']),
+  'hash-reused': answer(40902, ruleTexts['hash-reused'], 'security.hash_reused'),
   'not-payable': answer(40903, 'This transfer cannot be paid from a wallet.'),
-  'expired-deposit': answer(40904, 'The time for this deposit is over.'),
-  'payment-under-way': answer(40905, 'The payment is being carried out.'),
+  'expired-deposit': answer(40904, 'The deposit has expired.'),
+  'payment-under-way': answer(40905, 'The payment is in progress.'),
   'insufficient-balance': answer(40906, 'The balance of the account is too small.'),
   'account-blocked': answer(40907, 'The account is blocked.'),
-  'manual-control': answer(40908, 'The deposit is being checked by a person.'),
-  'too-many-logins': answer(40909, 'There were too many log-ins for this deposit.', 'security.throttled'),
+  'manual-control': answer(40908, 'The deposit needs manual review.'),
+  'too-many-logins': answer(40909, 'Too many logins for this deposit.', 'security.throttled'),
   'manual-method': answer(40910, 'The payment method of this deposit is not paid from a wallet.'),
-  'changed-meanwhile': answer(40911, 'It was changed meanwhile; look at it again.'),
-  'user-conflict': answer(40912, 'That cannot be done to this user.'),
-  'merchant-conflict': answer(40913, 'That cannot be done to this merchant.'),
-  'transfers-open': answer(40914, 'Transfers of this customer are not over yet.'),
-  'claimed-by-another': answer(40921, 'Somebody else is paying this withdrawal.'),
-  'claim-needed': answer(40922, 'This withdrawal is not claimed by you.'),
-  'claim-expired': answer(40923, 'Your claim of this withdrawal has ended.'),
-  'approval-needed': answer(40924, 'Another person must approve this payment first.'),
-  'four-eyes': answer(40925, 'Two people are needed for this withdrawal.'),
-  'not-possible': answer(40926, 'The transfer does not allow this now.'),
-  'payouts-stopped': answer(40927, 'Payouts are stopped: the log does not verify.'),
-  'projection-conflict': answer(40931, 'That cannot be done to this projection now.'),
-  'event-readable': answer(40932, 'The event can be read. Only an unreadable event can be skipped.'),
-  'not-sealed': answer(40928, 'No checkpoint has this yet: one is signed every minute.'),
-  'not-verified': answer(40929, 'The log and its tree do not agree, so nothing can be proven.'),
-  'body-too-large': answer(41301, 'The body is larger than 16 KiB.'),
-  'receipt-too-large': answer(41302, 'A receipt is at most 5 MB.'),
-  'unsupported-media-type': answer(41501, 'Send application/json or application/json-patch+json.'),
-  'no-receipt': answer(41502, 'A receipt is a PDF, a PNG or a JPEG.'),
-  'too-many-requests': answer(42901, 'Too many requests.', 'security.throttled'),
-  'login-throttled': answer(42902, 'Too many log-ins to this account.', 'security.throttled'),
   'codes-locked': answer(42903, 'Too many wrong codes for this account.', 'security.throttled'),
-  'resent-too-often': answer(42904, 'This callback was sent again a moment ago.', 'security.throttled'),
   'headers-too-large': answer(43101, 'The headers are too large.'),
-  internal: answer(50001, 'Something went wrong on our side.'),
-  unavailable: answer(50301, 'The service cannot do this right now.'),
-  'wallet-unavailable': answer(50302, 'The wallet cannot be reached; nothing was taken.'),
-  unreadable: answer(50303, 'A record of this transfer cannot be read; an operator must look at it.'),
-  'merchant-out-of-service': answer(
-    50304,
-    'A record of this merchant cannot be read; it is out of service until an operator has looked at it.',
-  ),
+  'wallet-unavailable': answer(50302, 'The wallet is unavailable. No money was taken.'),
 }
 
+/** The dashboard answers with these, too: web/dashboard/texts has a text for each. */
+export const commonRefusals = {
+  'invalid-request': answer(40001, 'Invalid request.'),
+  'malformed-body': answer(40002, 'The body cannot be parsed.'),
+  'malformed-request': answer(40005, 'The request cannot be parsed.'),
+  'sign-in-wrong': answer(40012, 'The email, the password or the code is wrong.', 'security.sign_in_failed'),
+  'not-signed-in': answer(40102, 'You are not signed in.'),
+  'second-factor-needed': answer(40103, 'The code of your second factor is required.'),
+  'cross-site': answer(40303, 'This request comes from a page of another site.', 'security.cross_site'),
+  csrf: answer(40305, 'The X-CSRF-Token is missing or wrong.', 'security.csrf'),
+  'permission-missing': answer(40306, 'Your role lacks the required permission.', 'security.permission_missing'),
+  'recent-sign-in-needed': answer(40307, 'This requires your password again.'),
+  'password-change-needed': answer(40308, 'You must change your first password before anything else.'),
+  'unknown-route': answer(40401, 'Nothing exists at this address.'),
+  'unknown-transfer': answer(40402, ruleTexts['unknown-transfer']),
+  'unknown-callback': answer(40403, ruleTexts['unknown-callback']),
+  'unknown-user': answer(40404, ruleTexts['unknown-user']),
+  'unknown-merchant': answer(40405, ruleTexts['unknown-merchant']),
+  'unknown-projection': answer(40411, 'Projection not found.'),
+  'unknown-event': answer(40412, 'Event not found.'),
+  'unknown-customer': answer(40421, 'Customer not found.'),
+  'changed-meanwhile': answer(40911, 'This has changed since the given revision. Nothing was done.'),
+  'user-conflict': answer(40912, 'The user does not allow this.'),
+  'merchant-conflict': answer(40913, 'The merchant does not allow this.'),
+  'transfers-open': answer(40914, 'Transfers of this customer have not ended yet.'),
+  'claimed-by-another': answer(40921, 'Another user has claimed this withdrawal.'),
+  'claim-needed': answer(40922, ruleTexts['claim-needed']),
+  'claim-expired': answer(40923, 'Your claim of this withdrawal has expired.'),
+  'approval-needed': answer(40924, 'Another user must approve this payment first.'),
+  'four-eyes': answer(40925, ruleTexts['four-eyes']),
+  'not-possible': answer(40926, 'The transfer does not allow this now.'),
+  'payouts-stopped': answer(40927, ruleTexts['payouts-stopped']),
+  'not-sealed': answer(40928, 'No checkpoint covers this transfer yet. One is signed every minute.'),
+  'not-verified': answer(40929, 'The log and its tree disagree, so nothing can be proven.'),
+  'projection-conflict': answer(40931, 'The projection does not allow this now.'),
+  'event-readable': answer(40932, ruleTexts['event-readable']),
+  'body-too-large': answer(41301, ruleTexts['body-too-large']),
+  'receipt-too-large': answer(41302, 'A receipt can have at most 5 MB.'),
+  'unsupported-media-type': answer(41501, 'Send application/json or application/json-patch+json.'),
+  'no-receipt': answer(41502, 'A receipt must be a PDF, PNG or JPEG file.'),
+  'too-many-requests': answer(42901, 'Too many requests.', 'security.throttled'),
+  'login-throttled': answer(42902, 'Too many logins to this account.', 'security.throttled'),
+  'resent-too-often': answer(42904, ruleTexts['resent-too-often'], 'security.throttled'),
+  internal: answer(50001, 'Internal error.'),
+  unavailable: answer(50301, 'The service is temporarily unavailable.'),
+  unreadable: answer(50303, 'A record of this transfer is unreadable. Contact the operator.'),
+  'merchant-out-of-service': answer(50304, 'A record of this merchant is unreadable. Contact the operator.'),
+}
+
+/**
+ * Every refusal of a request: the stable `error.code` of the envelope (the HTTP status × 100 plus a number), its message, and its event
+ * in the security log, if any. docs/reference/errors.md explains each; a test compares the two.
+ */
+export const refusals = { ...merchantRefusals, ...commonRefusals }
+
 export type RefusalName = keyof typeof refusals
+export type CommonRefusalName = keyof typeof commonRefusals
 
 function answer(code: number, message: string, securityEvent?: RequestSecurityEvent) {
   return { code, status: Math.floor(code / 100), message, securityEvent }
 }
 
-export interface ValidationError {
-  readonly message: string
-  /** JSON field names. */
-  readonly members: readonly string[]
+/** A field of the request and the rule that it violates. */
+export interface InvalidField extends FieldViolation {
+  /** The item of a batch that the violation is about, by the name that its reader knows. */
+  readonly subject?: string
 }
 
 interface Particulars {
+  /** Replaces the text of `violation`. */
   readonly details?: string
-  readonly validationErrors?: readonly ValidationError[]
+  /** The rule that explains the refusal. */
+  readonly violation?: Violation
+  readonly fields?: readonly InvalidField[]
   readonly retryAfterSeconds?: number
 }
 
-/** A request that is refused as documented; everything else that is thrown while serving one is a 500 or a 503. */
+/** A request that is rejected as documented. Every other error while serving a request becomes a 500 or a 503. */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
 
@@ -118,13 +135,17 @@ export class RequestError extends Error {
   }
 }
 
-/** One field or query parameter that is wrong. `problem` goes on from its name, as in `must be 1`. */
-export function invalid(name: string, problem: string): RequestError {
-  return new RequestError('invalid-request', { validationErrors: [fieldProblem(name, problem)] })
+/** Returns the error for one invalid field or query parameter. */
+export function invalid<Rule extends RuleName>(
+  field: string,
+  rule: Rule,
+  ...values: ValueArguments<Rule>
+): RequestError {
+  return invalidFields([{ field, ...violate(rule, ...values) }])
 }
 
-export function fieldProblem(name: string, problem: string): ValidationError {
-  return { message: `${name} ${problem}`, members: [name] }
+export function invalidFields(fields: readonly InvalidField[]): RequestError {
+  return new RequestError('invalid-request', { fields })
 }
 
 type Decided = { readonly accepted: true } | { readonly accepted: false; readonly refusal: Refusal }
@@ -153,19 +174,10 @@ export function requestErrorOf(
   nameOf: (actor: string) => string,
 ): RequestError {
   const violation = withNames(unnamed, nameOf)
-  const { rule, values } = violation
-  if (field !== undefined) {
-    return new RequestError('invalid-request', {
-      validationErrors: [{ message: refusalText(violation, field), members: [field] }],
-    })
-  }
+  if (field !== undefined) return invalidFields([{ field, ...violation }])
   const names: { readonly [name: string]: unknown } = refusals
-  if (rule in names) {
-    const hasValues = Object.keys(values).length > 0
-    return new RequestError(rule as RefusalName, hasValues ? { details: refusalText(violation) } : {})
-  }
-  const refusal = reason === 'not-found' ? (`unknown-${subject}` as const) : conflicts[subject]
-  return new RequestError(refusal, { details: refusalText(violation) })
+  if (violation.rule in names) return new RequestError(violation.rule as RefusalName, { violation })
+  return new RequestError(reason === 'not-found' ? `unknown-${subject}` : conflicts[subject], { violation })
 }
 
 /** Replaces the actors among the values with the names under which the caller knows them. */

@@ -1,4 +1,4 @@
-import { hiddenCharacters, isVisible } from '../kernel/text.js'
+import { isVisible } from '../kernel/text.js'
 import { invalid } from './refusals.js'
 
 interface Words {
@@ -11,10 +11,10 @@ interface Words {
 export function checkWords({ receiptUrl, ...texts }: Words): void {
   for (const [name, text] of Object.entries(texts)) {
     if (text === undefined) continue
-    if (text.trim() === '') throw invalid(name, 'must not be blank')
-    if (!text.split('\n').every(isVisible)) throw invalid(name, hiddenCharacters)
+    if (text.trim() === '') throw invalid(name, 'blank')
+    if (!text.split('\n').every(isVisible)) throw invalid(name, 'hidden-characters')
   }
-  if (receiptUrl !== undefined && !isWebAddress(receiptUrl)) throw invalid('receiptUrl', 'must be an http or https URL')
+  if (receiptUrl !== undefined && !isWebAddress(receiptUrl)) throw invalid('receiptUrl', 'url-not-http')
 }
 
 function isWebAddress(text: string): boolean {

@@ -21,9 +21,6 @@ const selector = `(?<=${varied})\\p{Variation_Selector}`
 const rejected = new RegExp(`(?=${hidden})(?!${joiner}|${selector})[^]`, 'u')
 const allRejected = new RegExp(rejected.source, 'gu')
 
-/** The end of a sentence about a text that {@link isVisible} rejects. */
-export const hiddenCharacters = 'must have no control, invisible or direction-changing characters'
-
 export function isVisible(text: string): boolean {
   return !rejected.test(text)
 }

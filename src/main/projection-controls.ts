@@ -2,6 +2,7 @@ import type { UnreadableEventError } from '../event-store/event-codec.js'
 import type { EventStore } from '../event-store/event-store.js'
 import type { AskedOfProjection, ProjectionControls } from '../http/dashboard/operations/operations-routes.js'
 import type { Clock } from '../kernel/clock.js'
+import { violate } from '../kernel/rules.js'
 import { allProjections } from '../projections/all-projections.js'
 import { isStillOpen, openProblems } from '../projections/open-problems.js'
 import { type ProjectionStatus, projectionStatus } from '../projections/projection-status.js'
@@ -23,7 +24,7 @@ export function createProjectionControls(
       await change()
       return 'done'
     } catch (error) {
-      if (error instanceof ProjectionBusyError) return { conflict: error.message }
+      if (error instanceof ProjectionBusyError) return { conflict: error.violation }
       throw error
     }
   }
@@ -32,16 +33,15 @@ export function createProjectionControls(
     list,
     ask: async (name, what, by, keep = false) => {
       const item = (await list()).find((each) => each.name === name)
-      if (what === 'switch' && item?.built === null) return { conflict: 'no build waits for a switch' }
-      if (what === 'rollback' && item?.previous === null)
-        return { conflict: 'no build from before the last switch is kept' }
+      if (what === 'switch' && item?.built === null) return { conflict: violate('nothing-built') }
+      if (what === 'rollback' && item?.previous === null) return { conflict: violate('nothing-kept') }
       return ofOne(name, () => tasks.request(name, { what, by, ...(keep && { keep }) }))
     },
     pause: (name, by, reason) => ofOne(name, () => tasks.pause(name, by, reason)),
     resume: (name) => ofOne(name, () => tasks.resume(name)),
     cancel: (name) =>
       ofOne(name, async () => {
-        if (!(await tasks.cancel(name))) throw new ProjectionBusyError('nothing is being done that could be cancelled')
+        if (!(await tasks.cancel(name))) throw new ProjectionBusyError(violate('nothing-to-cancel'))
       }),
     async problems() {
       const [found, status] = [await openProblems(stores.readModels, known()), await projectionStatus(stores)]

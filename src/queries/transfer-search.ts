@@ -1,6 +1,7 @@
 import { trackingIdOf } from '../commands/ids.js'
 import type { Status } from '../domain/transfer/transfer.js'
 import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { type Violation, violate } from '../kernel/rules.js'
 import { collections, type TransferDocument } from '../read-models/documents.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { isTermPlace, methodTerm, termSince, textTerm, textTermsOf } from '../read-models/transfer-terms.js'
@@ -38,10 +39,9 @@ export class SearchError extends Error {
 
   constructor(
     readonly field: keyof TransferSearch,
-    /** Goes on from the field's name, as in `must be …`. */
-    readonly problem: string,
+    readonly violation: Violation,
   ) {
-    super(`${field} ${problem}`)
+    super(`${field}: ${violation.rule}`)
   }
 }
 
@@ -65,7 +65,7 @@ export function searchTransfers(
 }
 
 function byAttention(readModels: ReadModels, search: TransferSearch): Promise<Page<TransferDocument>> {
-  refuse(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'does not go with attention')
+  refuse(search, ['status', 'minAmountMinor', 'maxAmountMinor'], 'attention')
   refuseOrder(search, 'attention', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, limit } = search
   const order = timeOrder(search)
@@ -80,9 +80,9 @@ function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<
   const { merchantIds, minAmountMinor, maxAmountMinor, sort, limit, cursor } = search
   const named =
     minAmountMinor !== undefined ? 'minAmountMinor' : maxAmountMinor !== undefined ? 'maxAmountMinor' : 'sort'
-  refuse(search, ['from', 'to'], 'does not go with an amount')
-  refuseOrder(search, 'an amount', ['largest', 'smallest'])
-  if (!merchantIds) throw new SearchError(named, 'needs a merchantId')
+  refuse(search, ['from', 'to'], 'amount')
+  refuseOrder(search, 'amount', ['largest', 'smallest'])
+  if (!merchantIds) throw new SearchError(named, violate('needs-field', { other: 'merchantId' }))
   const order: Order = { field: 'amountMinor', direction: sort === 'smallest' ? 1 : -1 }
   const bounds = { from: minAmountMinor, to: maxAmountMinor === undefined ? undefined : maxAmountMinor + 1 }
   const place = placeOf(cursor, parseAmountCursor)
@@ -90,10 +90,10 @@ function byAmount(readModels: ReadModels, search: TransferSearch): Promise<Page<
 }
 
 function byMethod(readModels: ReadModels, search: TransferSearch, method: number): Promise<Page<TransferDocument>> {
-  refuse(search, ['status', 'attention', 'minAmountMinor', 'maxAmountMinor'], 'does not go with method')
+  refuse(search, ['status', 'attention', 'minAmountMinor', 'maxAmountMinor'], 'method')
   refuseOrder(search, 'method', ['newest', 'oldest'])
   const { merchantIds, kind, from, to, sort, limit, cursor } = search
-  if (!merchantIds) throw new SearchError('method', 'needs a merchantId')
+  if (!merchantIds) throw new SearchError('method', violate('needs-field', { other: 'merchantId' }))
   const term = methodTerm(method)
   // The latest moment comes first: what was created before `to` begins behind it.
   const bounds = {
@@ -126,7 +126,7 @@ async function byText(
   text: string,
 ): Promise<Page<TransferDocument>> {
   const others = ['status', 'from', 'to', 'attention', 'method', 'minAmountMinor', 'maxAmountMinor', 'sort'] as const
-  refuse(search, others, 'does not go with text')
+  refuse(search, others, 'text')
   const { merchantIds, kind, limit, cursor } = search
   const kinds = kind ? [kind] : transferKinds
   const isWanted = (transfer: TransferDocument) =>
@@ -209,7 +209,7 @@ function placeInTime({ cursor }: TransferSearch) {
 function placeOf<Found>(cursor: string | undefined, parse: (text: string) => Found | undefined): Found | undefined {
   if (cursor === undefined) return undefined
   const place = parse(cursor)
-  if (place === undefined) throw new SearchError('cursor', 'must be the nextCursor of an earlier answer')
+  if (place === undefined) throw new SearchError('cursor', violate('cursor-invalid'))
   return place
 }
 
@@ -217,13 +217,13 @@ function timeOrder({ sort }: TransferSearch): Order {
   return { field: 'createdAt', direction: sort === 'oldest' ? 1 : -1 }
 }
 
-function refuse(search: TransferSearch, fields: readonly (keyof TransferSearch)[], problem: string): void {
+function refuse(search: TransferSearch, fields: readonly (keyof TransferSearch)[], other: string): void {
   const field = fields.find((field) => search[field] !== undefined)
-  if (field) throw new SearchError(field, problem)
+  if (field) throw new SearchError(field, violate('excludes-field', { other }))
 }
 
-function refuseOrder({ sort }: TransferSearch, subject: string, served: readonly TransferSearch['sort'][]): void {
+function refuseOrder({ sort }: TransferSearch, other: string, served: readonly TransferSearch['sort'][]): void {
   if (sort !== undefined && !served.includes(sort)) {
-    throw new SearchError('sort', `must be ${served.join(' or ')} with ${subject}`)
+    throw new SearchError('sort', violate('order-unavailable', { allowed: served.join(', '), other }))
   }
 }

@@ -84,9 +84,9 @@ t.test('rejects URLs with another scheme, credentials, a local name or excessive
     'https://a.localhost/',
     `https://shop.example/${'x'.repeat(2_048)}`,
   ]
-  for (const url of invalid) t.type(callbackUrlProblem(url, false), 'string', url)
+  for (const url of invalid) t.ok(callbackUrlProblem(url, false), url)
   t.equal(callbackUrlProblem('https://shop.example:8443/hook?a=b', false), undefined)
-  t.type(callbackUrlProblem('ftp://shop.example/', true), 'string')
+  t.ok(callbackUrlProblem('ftp://shop.example/', true))
 })
 
 t.test('requires that every resolved address is public', async (t) => {

@@ -11,21 +11,22 @@ const lira = { currency: { code: 'TRY', decimals: 2 }, paymentMethods: [] } as c
 t.test('what is given is looked at with what is there, and the refusal names the setting', async (t) => {
   const before = { ...settings, sandbox: false, callbackUrl: 'https://shop.example/', minAmountMinor: 500n }
   t.equal(settingsRefusal(before, {}, lira), undefined)
-  t.match(settingsRefusal(before, { maxAmountMinor: 400n }, lira), { setting: 'minAmountMinor' })
+  t.match(settingsRefusal(before, { maxAmountMinor: 400n }, lira), { field: 'minAmountMinor' })
   t.match(settingsRefusal(before, { callbackUrl: 'https://10.0.0.1/' }, lira), {
-    setting: 'callbackUrl',
-    message: /public/,
+    field: 'callbackUrl',
+    rule: 'url-not-public',
   })
   t.match(settingsRefusal(before, { allowIps: ['10.0.0.1', '10.0.0.0/33'] }, lira), {
-    setting: 'allowIps',
-    message: '"10.0.0.0/33" is no IP address or CIDR range.',
+    field: 'allowIps',
+    rule: 'ip-range-invalid',
+    values: { range: '"10.0.0.0/33"' },
   })
   const wrong = { paymentInstructions: [{ paymentMethod: 7, text: 'by post' }] }
-  t.match(settingsRefusal(before, wrong, lira), { setting: 'paymentInstructions' })
+  t.match(settingsRefusal(before, wrong, lira), { field: 'paymentInstructions' })
   t.equal(settingsRefusal({ ...before, ...wrong }, { name: 'Shop' }, lira), undefined, 'a method may have left since')
   t.match(settingsRefusal(before, { approvalAboveMinor: 150n }, yen), {
-    setting: 'approvalAboveMinor',
-    message: /whole/,
+    field: 'approvalAboveMinor',
+    rule: 'whole-amount',
   })
   t.equal(settingsRefusal(before, { approvalAboveMinor: 500n }, yen), undefined)
 })

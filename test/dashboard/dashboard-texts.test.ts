@@ -2,8 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type MessageFormatElement, parse, TYPE } from '@formatjs/icu-messageformat-parser'
 import t from 'tap'
 import { parseSync } from 'vite'
+import { changeTexts, ruleTexts } from '../../src/commands/refusal-texts.js'
 import { eventSchemas } from '../../src/event-store/event-schemas.js'
-import { refusals } from '../../src/http/refusals.js'
+import { commonRefusals } from '../../src/http/refusals.js'
+import { type RuleName, rules } from '../../src/kernel/rules.js'
 
 const folder = 'web/dashboard/texts'
 const pages = 'web/dashboard/src'
@@ -61,10 +63,32 @@ t.test('both languages have the same files, keys and arguments', async (t) => {
   }
 })
 
-t.test('every text about a refusal belongs to an existing refusal', async (t) => {
-  const names = Object.keys(textsOf('en', 'errors')).flatMap((key) => /^(?:name|title)\.(.+)$/.exec(key)?.[1] ?? [])
-  t.ok(names.length > 20)
-  for (const name of names) t.ok(name in refusals, name)
+/** The values of every rule that the dashboard's API can answer with. */
+const valuesOf: { readonly [rule: string]: object } = {
+  ...Object.fromEntries(Object.keys(commonRefusals).map((name) => [name, {}])),
+  ...rules,
+}
+
+t.test('has a text for every rule, with exactly the values of the rule', async (t) => {
+  const texts = Object.entries(textsOf('en', 'errors')).flatMap(([key, text]) =>
+    key.startsWith('rule.') ? [[key.slice('rule.'.length), text] as const] : [],
+  )
+  t.strictSame(texts.map(([rule]) => rule).sort(), Object.keys(valuesOf).sort())
+  for (const [rule, text] of texts) {
+    const expected = Object.keys(valuesOf[rule] ?? {}).map((name) => `${name} text`)
+    t.strictSame(argumentNames(text), expected.sort(), rule)
+  }
+  for (const [rule, text] of Object.entries(ruleTexts)) {
+    const placeholders = text.match(/(?<=\{)\w+(?=\})/g)?.filter((name) => name !== 'field') ?? []
+    t.strictSame(placeholders.sort(), Object.keys(rules[rule as RuleName]).sort(), `${rule} of the merchant API`)
+  }
+})
+
+t.test('has a text for every change of a transfer, and no title for an unknown rule', async (t) => {
+  const keys = Object.keys(textsOf('en', 'errors'))
+  const namesIn = (area: string) => keys.flatMap((key) => (key.startsWith(area) ? key.slice(area.length) : []))
+  t.strictSame(namesIn('change.').sort(), Object.keys(changeTexts).sort())
+  for (const rule of namesIn('title.')) t.ok(rule in valuesOf, rule)
 })
 
 t.test('every event type has a display name, because auditors filter by it', async (t) => {

@@ -148,7 +148,7 @@ t.test('rejects a whole batch and names every withdrawal that its reader cannot 
   const refused = file('csv', [mine, unclaimed, paid, deposit])
   if (refused.accepted) throw new Error('accepted')
   t.strictSame(
-    refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.refusal.rule]),
+    refused.problems.map((problem) => 'transfer' in problem && [problem.transfer.trackingId, problem.rule]),
     [
       ['unclaimed', 'claim-needed'],
       ['paid', 'already-paid'],
@@ -157,19 +157,19 @@ t.test('rejects a whole batch and names every withdrawal that its reader cannot 
   )
   const large = { transfer: mine, actor: { ...actor, approvalAboveMinor: 1_00n } }
   const rule = 'approval-needed'
-  t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ refusal: { rule } }] })
+  t.match(file('csv', [], { withdrawals: [large] }), { accepted: false, problems: [{ rule }] })
 })
 
 t.test('rejects a SEPA file with an invalid IBAN or BIC, with a too large amount, or not in euros', async (t) => {
   const wallet = withdrawal({ trackingId: 'wallet', accountNumber: '481920375566' }, claimed)
   const mine = withdrawal({ accountNumber: iban }, claimed)
-  const refusal = { rule: 'account-not-iban' }
-  t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, refusal }] })
+  const rule = 'account-not-iban'
+  t.match(file('pain.001', [mine, wallet]), { problems: [{ transfer: { trackingId: 'wallet' }, rule }] })
   t.equal(file('csv', [mine, wallet]).accepted, true)
   const largest = withdrawal({ accountNumber: iban, amountMinor: 999_999_999_99n }, claimed)
   t.equal(file('pain.001', [largest]).accepted, true)
   const tooLarge = withdrawal({ accountNumber: iban, amountMinor: 1_000_000_000_00n }, claimed)
-  const above = { refusal: { rule: 'sepa-amount-too-large', values: { most: 99_999_999_999n } } }
+  const above = { rule: 'sepa-amount-too-large', values: { most: 99_999_999_999n } }
   t.match(file('pain.001', [tooLarge]), { accepted: false, problems: [above] })
   t.equal(file('csv', [tooLarge]).accepted, true)
   const about = (changes: object) => {

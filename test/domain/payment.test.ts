@@ -111,7 +111,7 @@ t.test(`allows at most ${maxLogins} logins`, async (t) => {
 
 t.test('collects only after a correct code, and with one collection at a time', async (t) => {
   const ready = [loggedIn(), attempted(1), verified()]
-  t.equal(refuses([loggedIn(), attempted(1)], start), 'not-verified')
+  t.equal(refuses([loggedIn(), attempted(1)], start), 'code-not-verified')
   given(...ready)
     .when(start)
     .then([started()])

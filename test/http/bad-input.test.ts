@@ -36,22 +36,22 @@ t.test('a text that is refused is told in words, not as a pattern', async (t) =>
   const answer = await post(app, paths.native, createBody('native', secretKey, { name: ' ' }), { key })
   t.match(answer.json(), {
     error: {
-      validationErrors: [{ message: 'name must not be blank and have no control characters', members: ['name'] }],
+      validationErrors: [{ message: 'name must not be blank or contain control characters.', members: ['name'] }],
     },
   })
 })
 
 t.test('one fault is one message, and whole numbers are called integers', async (t) => {
   const wrong: [string, unknown, string][] = [
-    ['transactionType', '1', 'transactionType must be integer'],
-    ['transactionType', 1.5, 'transactionType must be integer'],
-    ['transactionType', 3, 'transactionType must be 1'],
-    ['paymentMethod', '1', 'paymentMethod must be integer'],
-    ['name', '', 'name must NOT have fewer than 1 characters'],
-    ['name', null, 'name must be string'],
-    ['name', undefined, 'name is required'],
-    ['amount', '100', 'amount must be number'],
-    ['hashCode', 5, 'hashCode must be string'],
+    ['transactionType', '1', 'transactionType must be of type integer.'],
+    ['transactionType', 1.5, 'transactionType must be of type integer.'],
+    ['transactionType', 3, 'transactionType must be 1.'],
+    ['paymentMethod', '1', 'paymentMethod must be of type integer.'],
+    ['name', '', 'name must have at least 1 characters.'],
+    ['name', null, 'name must be of type string.'],
+    ['name', undefined, 'name is required.'],
+    ['amount', '100', 'amount must be of type number.'],
+    ['hashCode', 5, 'hashCode must be of type string.'],
   ]
   for (const [field, value, message] of wrong) {
     const answer = await post(app, paths.native, createBody('native', secretKey, { [field]: value }), { key })
@@ -60,7 +60,9 @@ t.test('one fault is one message, and whole numbers are called integers', async 
   const identity = await post(app, paths.withdrawal, createBody('withdrawal', secretKey, { identityNumber: 7 }), {
     key,
   })
-  t.match(identity.json(), { error: { validationErrors: [{ message: 'identityNumber must be string or null' }] } })
+  t.match(identity.json(), {
+    error: { validationErrors: [{ message: 'identityNumber must be of type string | null.' }] },
+  })
   await fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom(...Object.keys(wrongs)), fc.jsonValue()), async (fields) => {
       const answer = await post(app, paths.withdrawal, JSON.stringify({ amount: '1', ...fields }), { key })
@@ -88,7 +90,7 @@ t.test('texts that people read hold nothing that is not seen: the field is named
     for (const character of hidden) {
       const body = createBody('withdrawal', secretKey, { [field]: `TR33${character}0006` })
       const answer = await post(app, paths.withdrawal, body, { key })
-      const message = `${field} must have no control, invisible or direction-changing characters`
+      const message = `${field} must not contain control, invisible or direction-changing characters.`
       t.match(answer.json(), { error: { code: 40001, validationErrors: [{ message, members: [field] }] } })
     }
   }

@@ -32,7 +32,7 @@ t.test('whatever is accepted is JSON, and whatever is refused is refused with a 
       try {
         parse(text)
       } catch (error) {
-        if (!(error instanceof JsonBodyError) || error.member === '') throw error
+        if (!(error instanceof JsonBodyError) || error.field === '') throw error
         return
       }
       JSON.parse(text)

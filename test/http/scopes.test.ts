@@ -80,7 +80,7 @@ t.test('a key may call exactly the routes of its scopes, and is told which scope
       if (own.includes(scope)) t.not(answer.statusCode, 403, name)
       else {
         t.equal(answer.statusCode, 403, name)
-        const error = { code: 40304, details: `It needs the scope ${scope}.` }
+        const error = { code: 40304, details: `This requires the scope ${scope}.` }
         t.match(answer.json(), { success: false, unAuthorizedRequest: true, error }, name)
       }
     }

@@ -74,7 +74,7 @@ t.test('nothing is settled without a claim, under another’s, or when it has en
   t.match(await act(trackingId, 'claim', { revision }), {
     status: 409,
     code: 40921,
-    error: { details: `user:bob claimed it until ${addMs(now, 15 * minuteMs)}.` },
+    error: { details: `user:bob has claimed the withdrawal until ${addMs(now, 15 * minuteMs)}.` },
   })
   t.match(await act(trackingId, 'cancel', { revision, message: 'no' }), { status: 409, code: 40921 })
   t.match(await act(trackingId, 'release', { revision }), { status: 409, code: 40921 })

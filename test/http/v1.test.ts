@@ -301,7 +301,7 @@ t.test('the feed goes on behind the event that was read last, wherever the log h
   for (const unknown of [`${randomUUID()}.0`, `${ids[1]}.7`, `${others}.0`]) {
     const answer = await get(`/v1/events?after=1.${unknown}`, key)
     t.equal(answer.statusCode, 400, 'an event that is not in the log, or another merchant’s')
-    t.match(answer.json(), { error: { validationErrors: [{ message: /begin again without it/ }] } })
+    t.match(answer.json(), { error: { validationErrors: [{ message: /Start again without it/ }] } })
   }
 })
 

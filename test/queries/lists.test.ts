@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { trackingIdOf } from '../../src/commands/ids.js'
 import type { Status } from '../../src/domain/transfer/transfer.js'
+import type { RuleName, RuleValues } from '../../src/kernel/rules.js'
 import { parseTime } from '../../src/kernel/time.js'
 import { listCallbacks } from '../../src/queries/callback-queries.js'
 import { formatCursor, type Place, parseCursor } from '../../src/queries/list-page.js'
@@ -163,28 +164,38 @@ t.test('of all merchants a referenceId is found whole, by the ids it leads to', 
 })
 
 t.test('what no index serves is refused by name', async (t) => {
-  const refused: readonly (readonly [Partial<TransferSearch>, string])[] = [
-    [{ minAmountMinor: 1 }, 'minAmountMinor needs a merchantId'],
-    [{ maxAmountMinor: 1 }, 'maxAmountMinor needs a merchantId'],
-    [{ sort: 'largest' }, 'sort needs a merchantId'],
-    [{ method: 1 }, 'method needs a merchantId'],
-    [{ merchantIds: [], minAmountMinor: 1, from: timeOf(1) }, 'from does not go with an amount'],
-    [{ merchantIds: [], minAmountMinor: 1, sort: 'newest' }, 'sort must be largest or smallest with an amount'],
-    [{ merchantIds: [], method: 1, status: 'Pending' }, 'status does not go with method'],
-    [{ merchantIds: [], method: 1, sort: 'largest' }, 'sort must be newest or oldest with method'],
-    [{ attention: 'open', status: 'Failed' }, 'status does not go with attention'],
-    [{ text: 'a', status: 'Failed' }, 'status does not go with text'],
-    [{ text: 'a', sort: 'newest' }, 'sort does not go with text'],
-    [{ merchantIds: [], text: 'a', method: 1 }, 'method does not go with text'],
+  const refused: readonly (readonly [Partial<TransferSearch>, string, RuleName, RuleValues?])[] = [
+    [{ minAmountMinor: 1 }, 'minAmountMinor', 'needs-field', { other: 'merchantId' }],
+    [{ maxAmountMinor: 1 }, 'maxAmountMinor', 'needs-field', { other: 'merchantId' }],
+    [{ sort: 'largest' }, 'sort', 'needs-field', { other: 'merchantId' }],
+    [{ method: 1 }, 'method', 'needs-field', { other: 'merchantId' }],
+    [{ merchantIds: [], minAmountMinor: 1, from: timeOf(1) }, 'from', 'excludes-field', { other: 'amount' }],
+    [
+      { merchantIds: [], minAmountMinor: 1, sort: 'newest' },
+      'sort',
+      'order-unavailable',
+      { allowed: 'largest, smallest', other: 'amount' },
+    ],
+    [{ merchantIds: [], method: 1, status: 'Pending' }, 'status', 'excludes-field', { other: 'method' }],
+    [
+      { merchantIds: [], method: 1, sort: 'largest' },
+      'sort',
+      'order-unavailable',
+      { allowed: 'newest, oldest', other: 'method' },
+    ],
+    [{ attention: 'open', status: 'Failed' }, 'status', 'excludes-field', { other: 'attention' }],
+    [{ text: 'a', status: 'Failed' }, 'status', 'excludes-field', { other: 'text' }],
+    [{ text: 'a', sort: 'newest' }, 'sort', 'excludes-field', { other: 'text' }],
+    [{ merchantIds: [], text: 'a', method: 1 }, 'method', 'excludes-field', { other: 'text' }],
     ...['', 'x', formatCursor({ at: 5, id: randomUUID() })].map(
-      (cursor) => [{ cursor }, 'cursor must be the nextCursor of an earlier answer'] as const,
+      (cursor) => [{ cursor }, 'cursor', 'cursor-invalid'] as const,
     ),
   ]
-  for (const [search, message] of refused) {
+  for (const [search, field, rule, values = {}] of refused) {
     await t.rejects(
       async () => searchTransfers(readModels, () => [], { ...anything, ...search }),
-      { name: 'SearchError', message },
-      message,
+      { name: 'SearchError', field, violation: { rule, values } },
+      `${field} ${rule}`,
     )
   }
   const byText = { ...anything, merchantIds: [busyMerchant], text: 'ada', limit: 1 }

@@ -19,7 +19,7 @@ export class AddressRefusedError extends Error {
  */
 export async function checkedAddresses(text: string, sandbox: boolean, resolve: ResolveHost): Promise<string[]> {
   const problem = callbackUrlProblem(text, sandbox)
-  if (problem) throw new AddressRefusedError(problem)
+  if (problem) throw new AddressRefusedError(problem.rule)
   const url = new URL(text)
   const literal = literalAddress(url)
   if (literal !== undefined) return [literal]

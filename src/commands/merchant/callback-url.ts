@@ -1,4 +1,6 @@
 import ipaddr from 'ipaddr.js'
+import { schemeProblem } from '../../domain/merchant/merchant-settings.js'
+import { type Violation, violate } from '../../kernel/rules.js'
 
 /** Where callbacks may go. Who registers a URL asks here, and every attempt does again. */
 
@@ -10,22 +12,19 @@ const cloudMetadata = '168.63.129.16'
 const maxUrlLength = 2_048
 
 /**
- * Why a callback URL cannot be used, as a sentence; undefined when it can. Looks at the text only: names are resolved, and
- * their addresses checked, at every attempt.
+ * Returns the rule that a callback URL violates, or `undefined`. It checks the text only: every attempt resolves the name and checks its
+ * addresses.
  */
-export function callbackUrlProblem(text: string, sandbox: boolean): string | undefined {
-  if (text.length > maxUrlLength) return `The callback URL is longer than ${maxUrlLength} characters.`
+export function callbackUrlProblem(text: string, sandbox: boolean): Violation | undefined {
+  if (text.length > maxUrlLength) return violate('too-long', { most: maxUrlLength })
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url) return 'The callback URL is not a URL.'
-  if (url.protocol !== 'https:' && !(sandbox && url.protocol === 'http:')) {
-    return sandbox
-      ? 'The callback URL must start with https:// or http://.'
-      : 'The callback URL must start with https://.'
-  }
-  if (url.username || url.password) return 'The callback URL must not carry a user name or password.'
+  if (!url) return violate('url-invalid')
+  const problem = schemeProblem(url, sandbox)
+  if (problem) return problem
+  if (url.username || url.password) return violate('url-with-credentials')
   const literal = literalAddress(url)
   if (literal !== undefined ? !isCallbackAddress(literal, sandbox) : isLocalName(url.hostname) && !sandbox) {
-    return 'The callback URL must lead to a public address.'
+    return violate('url-not-public')
   }
   return undefined
 }

@@ -4,10 +4,10 @@ import {
   amountSettings,
   givenSettingsProblem,
   paymentInstructionsProblem,
-  type SettingProblem,
   settingsProblem,
 } from '../../domain/merchant/merchant-settings.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
+import { type FieldViolation, violate } from '../../kernel/rules.js'
 import type { CommandContext } from '../handle-command.js'
 import { rangeProblem } from './address-index.js'
 import { callbackUrlProblem } from './callback-url.js'
@@ -24,26 +24,26 @@ export function settingsRefusal(
   before: Partial<MerchantSettings>,
   given: Partial<MerchantSettings>,
   { currency, paymentMethods }: SettingsFrame,
-): SettingProblem | undefined {
+): FieldViolation | undefined {
   const settings = { ...before, ...given } as MerchantSettings
   const problem = givenSettingsProblem(given) ?? addressProblem(settings, given) ?? settingsProblem(settings)
   if (problem) return problem
   const tooFine = amountSettings.find((setting) => !isPayable(currency, given[setting] ?? 0n))
-  if (tooFine) return { setting: tooFine, message: `It must be whole: ${currency.code} has no decimals.` }
+  if (tooFine) return { field: tooFine, ...violate('whole-amount', { currency: currency.code }) }
   // Of those given only: a method may have left the catalogue since.
   const instructions = paymentInstructionsProblem(given.paymentInstructions ?? [], paymentMethods)
-  return instructions === undefined ? undefined : { setting: 'paymentInstructions', message: instructions }
+  return instructions && { field: 'paymentInstructions', ...instructions }
 }
 
 function addressProblem(
   { callbackUrl, sandbox }: MerchantSettings,
   { allowIps = [] }: Partial<MerchantSettings>,
-): SettingProblem | undefined {
+): FieldViolation | undefined {
   const problem = callbackUrlProblem(callbackUrl, sandbox)
-  if (problem) return { setting: 'callbackUrl', message: problem }
+  if (problem) return { field: 'callbackUrl', ...problem }
   const wrong = allowIps.find((range) => rangeProblem(range))
   if (wrong === undefined) return undefined
-  return { setting: 'allowIps', message: `${JSON.stringify(wrong.slice(0, 64))} is no IP address or CIDR range.` }
+  return { field: 'allowIps', ...violate('ip-range-invalid', { range: JSON.stringify(wrong.slice(0, 64)) }) }
 }
 
 /** Naming where callbacks go also takes them up again: it is not the endpoint that was disabled. */

@@ -312,8 +312,10 @@ export class UserCommands {
 const lastAdministrator = refuse('conflict', 'last-administrator')
 
 function nameProblem(name: string) {
-  if (name.trim() !== '' && name.length <= maxNameLength && isVisible(name)) return undefined
-  return refuseField('name', violate('visible-text', { most: maxNameLength }))
+  if (name.trim() === '' || name.length > maxNameLength) {
+    return refuseField('name', violate('text-length', { most: maxNameLength }))
+  }
+  return isVisible(name) ? undefined : refuseField('name', violate('hidden-characters'))
 }
 
 function unique(merchantIds: readonly string[] | null): readonly string[] | null {

@@ -1,5 +1,4 @@
 import { csvLine } from '../../kernel/csv.js'
-import type { Refusal } from '../../kernel/decision.js'
 import { type Violation, violate } from '../../kernel/rules.js'
 import { isVisible } from '../../kernel/text.js'
 import { type Currency, formatAmount } from '../currency.js'
@@ -24,9 +23,12 @@ interface Batch {
   readonly at: string
 }
 
-type Problem =
-  | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic'; readonly violation: Violation }
-  | { readonly about: 'trackingIds'; readonly transfer: Transfer; readonly refusal: Refusal }
+/** A rule that the batch violates, and what violates it: a field of the request or a withdrawal. */
+type Problem = Violation &
+  (
+    | { readonly about: 'format' | 'debtor' | 'name' | 'iban' | 'bic' }
+    | { readonly about: 'trackingIds'; readonly transfer: Transfer }
+  )
 
 export type BankFile =
   | { readonly accepted: true; readonly text: string }
@@ -41,16 +43,13 @@ export function bankFile(batch: Batch): BankFile {
 
 /** The bank pays what is in the file: it may hold only what its reader may pay now. */
 function notPayable({ withdrawals }: Batch): Problem[] {
-  return withdrawals.flatMap(({ transfer, actor }) => {
-    if (transfer.kind !== 'withdrawal') return [problemOf(transfer, violate('withdrawal-required'))]
-    const refusal = paymentRefusal(transfer, actor)
-    return refusal ? [{ about: 'trackingIds', transfer, refusal }] : []
+  return withdrawals.flatMap(({ transfer, actor }): Problem[] => {
+    const violation = transfer.kind === 'withdrawal' ? paymentRefusal(transfer, actor) : violate('withdrawal-required')
+    return violation ? [{ about: 'trackingIds', transfer, rule: violation.rule, values: violation.values }] : []
   })
 }
 
 const bic = /^[A-Z]{6}[A-Z2-9][A-NP-Z0-9]([A-Z0-9]{3})?$/
-
-const maxDebtorName = 70
 
 /** The largest payment of the SEPA scheme. */
 const maxSepaMinor = 999_999_999_99n
@@ -58,28 +57,23 @@ const maxSepaMinor = 999_999_999_99n
 function notSepa({ debtor, currency, withdrawals }: Batch): Problem[] {
   const problems: Problem[] = []
   if (currency.code !== 'EUR') {
-    problems.push({ about: 'format', violation: violate('sepa-euros-only', { currency: currency.code }) })
+    problems.push({ about: 'format', ...violate('sepa-euros-only', { currency: currency.code }) })
   }
-  if (!debtor) problems.push({ about: 'debtor', violation: violate('required') })
+  if (!debtor) problems.push({ about: 'debtor', ...violate('required') })
   else {
-    if (debtor.name.trim() === '' || !isVisible(debtor.name)) {
-      problems.push({ about: 'name', violation: violate('visible-text', { most: maxDebtorName }) })
-    }
-    if (!parseIban(debtor.iban)) problems.push({ about: 'iban', violation: violate('iban-invalid') })
-    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ about: 'bic', violation: violate('bic-invalid') })
+    if (debtor.name.trim() === '') problems.push({ about: 'name', ...violate('blank') })
+    if (!isVisible(debtor.name)) problems.push({ about: 'name', ...violate('hidden-characters') })
+    if (!parseIban(debtor.iban)) problems.push({ about: 'iban', ...violate('iban-invalid') })
+    if (debtor.bic && !bic.test(debtor.bic)) problems.push({ about: 'bic', ...violate('bic-invalid') })
   }
   for (const { transfer } of withdrawals) {
     if (transfer.amountMinor > maxSepaMinor) {
-      problems.push(problemOf(transfer, violate('sepa-amount-too-large', { most: maxSepaMinor })))
+      problems.push({ about: 'trackingIds', transfer, ...violate('sepa-amount-too-large', { most: maxSepaMinor }) })
     }
     if (transfer.kind !== 'withdrawal' || parseIban(transfer.accountNumber)) continue
-    problems.push(problemOf(transfer, violate('account-not-iban')))
+    problems.push({ about: 'trackingIds', transfer, ...violate('account-not-iban') })
   }
   return problems
-}
-
-function problemOf(transfer: Transfer, violation: Violation): Problem {
-  return { about: 'trackingIds', transfer, refusal: { reason: 'conflict', ...violation } }
 }
 
 function csv({ withdrawals, currency }: Batch): string {

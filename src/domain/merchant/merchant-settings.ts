@@ -1,5 +1,5 @@
-import { hiddenCharacters, isVisible } from '../../kernel/text.js'
-import { formatTwoDecimals } from '../money.js'
+import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
+import { isVisible } from '../../kernel/text.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
 import type { MerchantSettings, PaymentInstructions, RequireSignature } from './merchant-events.js'
 
@@ -50,35 +50,27 @@ export function defaultSettings(sandbox: boolean) {
   } as const
 }
 
-/** A setting that is refused, and why as a sentence. */
-export interface SettingProblem {
-  readonly setting: keyof MerchantSettings
-  readonly message: string
-}
-
 /** What is wrong with settings that are given, each taken by itself: those that are kept were once given. */
-export function givenSettingsProblem(given: Partial<MerchantSettings>): SettingProblem | undefined {
+export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldViolation | undefined {
   const { name } = given
   if (name !== undefined && (name.trim() === '' || name.length > maxNameLength)) {
-    return { setting: 'name', message: `The name must be 1 to ${maxNameLength} characters.` }
+    return { field: 'name', ...violate('text-length', { most: maxNameLength }) }
   }
   for (const setting of ['name', 'callbackUrl', 'returnUrl'] as const) {
-    if (!isVisible(given[setting] ?? '')) return { setting, message: `It ${hiddenCharacters}.` }
+    if (!isVisible(given[setting] ?? '')) return { field: setting, ...violate('hidden-characters') }
   }
   for (const [setting, { min, max }] of Object.entries({ rateLimitPerSecond, depositExpiryMinutes })) {
     const value = given[setting as 'rateLimitPerSecond' | 'depositExpiryMinutes']
     if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) continue
-    return { setting: setting as keyof MerchantSettings, message: `It must be a whole number from ${min} to ${max}.` }
+    return { field: setting, ...violate('whole-number', { least: min, most: max }) }
   }
   for (const setting of amountSettings) {
     const value = given[setting]
     if (value === undefined || value === null) continue
-    const mayBeNone = setting === 'mismatchToleranceMinor'
-    if (value < (mayBeNone ? 0n : 1n)) {
-      return { setting, message: mayBeNone ? 'It must not be below 0.' : 'It must be above 0.' }
-    }
-    if (value > maxSettingMinor)
-      return { setting, message: `It must be at most ${formatTwoDecimals(maxSettingMinor)}.` }
+    if (setting === 'mismatchToleranceMinor') {
+      if (value < 0n) return { field: setting, ...violate('too-small', { least: 0 }) }
+    } else if (value <= 0n) return { field: setting, ...violate('above', { limit: 0 }) }
+    if (value > maxSettingMinor) return { field: setting, ...violate('amount-too-large', { most: maxSettingMinor }) }
   }
   return undefined
 }
@@ -87,59 +79,57 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): SettingP
  * What is wrong with a merchant's settings together, undefined when they will do. Addresses are not looked at: what the callback URL
  * and the allow-list may name is src/commands/merchant/callback-url.ts and src/commands/merchant/address-index.ts.
  */
-export function settingsProblem(settings: MerchantSettings): SettingProblem | undefined {
+export function settingsProblem(settings: MerchantSettings): FieldViolation | undefined {
   const { returnUrl, frameAncestors, sandbox, minAmountMinor, maxAmountMinor } = settings
   const returning = returnUrl === null ? undefined : returnUrlProblem(returnUrl, sandbox)
-  if (returning) return { setting: 'returnUrl', message: returning }
+  if (returning) return { field: 'returnUrl', ...returning }
   const framing = frameAncestors.map((origin) => frameAncestorProblem(origin, sandbox)).find(Boolean)
-  if (framing) return { setting: 'frameAncestors', message: framing }
+  if (framing) return { field: 'frameAncestors', ...framing }
   if (frameAncestors.length > maxFrameAncestors) {
-    return { setting: 'frameAncestors', message: `At most ${maxFrameAncestors} origins may frame the page.` }
+    return { field: 'frameAncestors', ...violate('too-many-items', { most: maxFrameAncestors }) }
   }
-  if (minAmountMinor > maxAmountMinor) {
-    return { setting: 'minAmountMinor', message: 'The smallest amount must not be above the largest.' }
-  }
-  return undefined
+  return minAmountMinor > maxAmountMinor ? { field: 'minAmountMinor', ...violate('min-above-max') } : undefined
 }
 
-function returnUrlProblem(text: string, sandbox: boolean): string | undefined {
+function returnUrlProblem(text: string, sandbox: boolean): Violation | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || text.length > maxUrlLength) return 'The return URL is not a URL.'
-  if (url.username || url.password) return 'The return URL must not carry a user name or password.'
-  return schemeProblem('The return URL', url, sandbox)
+  if (!url || text.length > maxUrlLength) return violate('url-invalid')
+  if (url.username || url.password) return violate('url-with-credentials')
+  return schemeProblem(url, sandbox)
 }
 
 const originPattern = /^https?:\/\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/
 
 /** Stricter than the URL standard, which lets a host hold a semicolon: in a Content-Security-Policy that would begin another directive. */
-function frameAncestorProblem(text: string, sandbox: boolean): string | undefined {
+function frameAncestorProblem(text: string, sandbox: boolean): Violation | undefined {
   if (!originPattern.test(text) || !URL.canParse(text) || new URL(text).origin !== text) {
-    return 'A frame ancestor must be an origin such as https://shop.example.com, in small letters and without a path.'
+    return violate('origin-invalid')
   }
-  return schemeProblem('A frame ancestor', new URL(text), sandbox)
+  return schemeProblem(new URL(text), sandbox)
 }
 
 /** Asked of instructions that are given, not of those that are kept: a method may have left the catalogue since. */
 export function paymentInstructionsProblem(
   instructions: readonly PaymentInstructions[],
   methods: readonly PaymentMethod[],
-): string | undefined {
-  if (instructions.length > maxInstructions) return `There can be instructions for ${maxInstructions} payment methods.`
+): Violation | undefined {
+  if (instructions.length > maxInstructions) return violate('too-many-items', { most: maxInstructions })
   const codes = instructions.map(({ paymentMethod }) => paymentMethod)
-  if (new Set(codes).size < codes.length) return 'There are instructions for one payment method twice.'
+  if (new Set(codes).size < codes.length) return violate('instructions-repeated')
   const wrong = codes.find((code) => !isManual(methods, code))
-  if (wrong !== undefined) return `${wrong} is no manual payment method of the catalogue (PAYMENT_METHODS).`
+  if (wrong !== undefined) return violate('method-not-manual', { method: wrong })
   for (const { paymentMethod, text } of instructions) {
     if (text.trim() === '' || text.length > maxInstructionsLength) {
-      return `The instructions for ${paymentMethod} must be 1 to ${maxInstructionsLength} characters.`
+      return violate('instructions-length', { method: paymentMethod, most: maxInstructionsLength })
     }
     // Another account could be shown than the one that is written.
-    if (!text.split('\n').every(isVisible)) return `The instructions for ${paymentMethod} ${hiddenCharacters}.`
+    if (!text.split('\n').every(isVisible)) return violate('instructions-hidden-characters', { method: paymentMethod })
   }
   return undefined
 }
 
-function schemeProblem(what: string, { protocol }: URL, sandbox: boolean): string | undefined {
+/** Returns the rule that a URL violates which must start with https://, or in the sandbox with http://. */
+export function schemeProblem({ protocol }: URL, sandbox: boolean): Violation | undefined {
   if (protocol === 'https:' || (sandbox && protocol === 'http:')) return undefined
-  return `${what} must start with https://${sandbox ? ' or http://' : ''}.`
+  return violate(sandbox ? 'url-not-http' : 'url-not-https')
 }

@@ -107,14 +107,14 @@ function decide(command: PaymentCommand, state: Payment): Decision<PaymentEvent,
       if (challenge.verified) return refuse('conflict', 'already-verified')
       return accept({ type: 'WalletCodeVerified', data })
     case 'QuestionDevice':
-      if (!challenge.verified) return refuse('conflict', 'not-verified')
+      if (!challenge.verified) return refuse('conflict', 'code-not-verified')
       if (challenge.questionExpiresAt !== null) return accept()
       return accept({ type: 'WalletDeviceQuestioned', data: { ...data, expiresAt: command.expiresAt } })
     case 'ConfirmDevice':
-      if (challenge.questionExpiresAt === null) return refuse('conflict', 'not-verified')
+      if (challenge.questionExpiresAt === null) return refuse('conflict', 'code-not-verified')
       return challenge.deviceConfirmed ? accept() : accept({ type: 'WalletDeviceConfirmed', data })
     case 'StartCollection': {
-      if (!challenge.verified) return refuse('conflict', 'not-verified')
+      if (!challenge.verified) return refuse('conflict', 'code-not-verified')
       const problem = unfinished(state) ?? tooOften(state, challenge.id, at)
       if (problem) return refuse('conflict', problem)
       const { accountNumber } = challenge
@@ -168,7 +168,7 @@ export type PaymentRule =
   | 'too-many-logins'
   | 'unknown-challenge'
   | 'already-verified'
-  | 'not-verified'
+  | 'code-not-verified'
   | 'too-many-attempts'
   /** The outcome of the open collection comes first. */
   | 'collecting'

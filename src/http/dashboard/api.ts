@@ -2,7 +2,9 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import { type Status, statusCodes } from '../../domain/transfer/transfer.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
 import { type Permission, permissions, type Role, roles } from '../../domain/user/permissions.js'
+import type { RuleName } from '../../kernel/rules.js'
 import { Type } from '../../kernel/typebox.js'
+import type { CommonRefusalName } from '../refusals.js'
 
 /**
  * The API of the dashboard under `/dashboard/api`. The pages import only the types. Amounts are hundredths of the service's currency,
@@ -249,7 +251,15 @@ export const BulkAnswer = Type.Object({
       /** The current state, or null if the viewer cannot see it. */
       transfer: Nullable(TransferDetail),
       /** Null if it succeeded. */
-      error: Nullable(Type.Object({ code: Type.Integer(), message: Text, details: Nullable(Text) })),
+      error: Nullable(
+        Type.Object({
+          code: Type.Integer(),
+          message: Text,
+          /** The violated rule and its values; amounts are minor units. */
+          rule: Type.Unsafe<RuleName | CommonRefusalName>({ type: 'string' }),
+          values: Type.Record(Text, Type.Unknown()),
+        }),
+      ),
     }),
   ),
 })

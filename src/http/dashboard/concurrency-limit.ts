@@ -1,20 +1,18 @@
+import { violate } from '../../kernel/rules.js'
 import { RequestError } from '../refusals.js'
 
 /** Limits the concurrent operations per user in this process. */
 export class AtOnce {
   readonly #open = new Map<string, number>()
 
-  constructor(
-    private readonly most: number,
-    private readonly what: string,
-  ) {}
+  constructor(private readonly most: number) {}
 
   /** Starts an operation and returns a function that ends it. @throws RequestError */
   begin(userId: string): () => void {
     const count = this.#open.get(userId) ?? 0
     if (count >= this.most) {
       throw new RequestError('too-many-requests', {
-        details: `${this.most} ${this.what} are open already.`,
+        violation: violate('too-many-open', { most: this.most }),
         retryAfterSeconds: 5,
       })
     }

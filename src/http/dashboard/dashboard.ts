@@ -1,8 +1,10 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
+import { answerFailure } from '../server/error-handler.js'
 import { type AuditHistoryOptions, auditHistoryRoutes } from './audit/audit-history-routes.js'
 import { type AuditIntegrityOptions, auditIntegrityRoutes } from './audit/audit-integrity-routes.js'
 import { callbackRoutes, type DashboardCallbackOptions } from './callbacks/dashboard-callback-routes.js'
+import { dashboardFailure } from './dashboard-failure.js'
 import { type DashboardPagesOptions, dashboardPages } from './dashboard-pages.js'
 import { type DashboardMerchantOptions, merchantRoutes } from './merchants/merchant-routes.js'
 import { type WatchingOptions, watchingRoutes } from './operations/monitoring-routes.js'
@@ -50,6 +52,7 @@ export const dashboard: FastifyPluginAsync<DashboardOptions> = async (app, optio
   app.addHook('onRoute', (route) => {
     if (route.schema?.body) route.schema = { ...route.schema, body: closed(route.schema.body as TSchema) }
   })
+  app.setErrorHandler((error, request, reply) => answerFailure(app, error, request, reply, dashboardFailure))
   app.register(dashboardPages, options)
   await app.register(guard, options)
   const below = { ...options, prefix: '/dashboard/api' }

@@ -6,6 +6,7 @@ import type { CommandContext } from '../../commands/handle-command.js'
 import type { UserDirectory } from '../../commands/user/user-directory.js'
 import { isAllowed, type Permission, type Role } from '../../domain/user/permissions.js'
 import type { User } from '../../domain/user/user.js'
+import { violate } from '../../kernel/rules.js'
 import type { ReadModels } from '../../read-models/read-models.js'
 import type { SecretBox } from '../../security/secret-box.js'
 import { refuseCrossSite } from '../payment-page/page-headers.js'
@@ -110,7 +111,7 @@ class Viewers {
     if (isChange && !isSame(request.headers[csrfHeader], visit.csrfToken)) throw new RequestError('csrf')
     if (visit.user.mustChangePassword && !withFirstPassword) throw new RequestError('password-change-needed')
     if (!isAllowed(visit.user.role, permission)) {
-      throw new RequestError('permission-missing', { details: `It needs the permission ${permission}.` })
+      throw new RequestError('permission-missing', { violation: violate('permission-missing', { permission }) })
     }
     if (recent && !this.sessions.isRecent(visit.session)) throw new RequestError('recent-sign-in-needed')
   }

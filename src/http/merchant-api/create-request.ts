@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { type Currency, isPayable } from '../../domain/currency.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
-import { formatTwoDecimals, parseAmount } from '../../domain/money.js'
+import { parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
 import type { TransferKind } from '../../domain/transfer/transfer-events.js'
-import { hiddenCharacters, isVisible } from '../../kernel/text.js'
-import { fieldProblem, RequestError, type ValidationError } from '../refusals.js'
-import { validationErrorsOf } from '../server/validation-errors.js'
+import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
+import { isVisible } from '../../kernel/text.js'
+import { invalidFields, type RequestError } from '../refusals.js'
+import { invalidFieldsOf } from '../server/validation-errors.js'
 
 export interface CheckedAmount {
   readonly amountMinor: bigint
@@ -40,51 +41,53 @@ export class CreateRequestChecks {
   check(request: FastifyRequest, merchant: Merchant | null): CheckedAmount {
     const { validationError } = request
     if (validationError && !validationError.validation) throw validationError
-    const problems = validationErrorsOf(validationError?.validation ?? [])
-    const refused = (field: string | undefined) => problems.some(({ members }) => members[0] === field)
+    const problems = invalidFieldsOf(validationError?.validation ?? [])
+    const refused = (field: string | undefined) => problems.some((problem) => problem.field === field)
     const amountText = request.amountText ?? ''
     const amountMinor = parseAmount(amountText)
     if (amountMinor === undefined && !refused('amount') && !refused('body')) {
-      problems.push(fieldProblem('amount', 'must be a plain number above 0 with at most two decimals'))
+      problems.push({ field: 'amount', ...violate('amount-invalid') })
     }
     if (amountMinor !== undefined && problems.length === 0) return { amountMinor, amountText }
     const others = refused('body') ? [] : this.#problems((request.body ?? {}) as Body, amountMinor, merchant)
-    const validationErrors = [...problems, ...others.filter(({ members }) => !refused(members[0]))]
-    throw new RequestError('invalid-request', { validationErrors })
+    const fields = [...problems, ...others.filter(({ field }) => !refused(field))]
+    throw invalidFields(fields)
   }
 
   /** What today's settings say against a checked request; a repeat of one that was accepted is answered all the same. */
   refusal(body: Body, { amountMinor }: CheckedAmount, merchant: Merchant): RequestError | undefined {
-    const validationErrors = this.#problems(body, amountMinor, merchant)
-    return validationErrors.length === 0 ? undefined : new RequestError('invalid-request', { validationErrors })
+    const fields = this.#problems(body, amountMinor, merchant)
+    return fields.length === 0 ? undefined : invalidFields(fields)
   }
 
-  #problems(body: Body, amountMinor: bigint | undefined, merchant: Merchant | null): ValidationError[] {
+  #problems(body: Body, amountMinor: bigint | undefined, merchant: Merchant | null): FieldViolation[] {
     const method = this.#methods.get(body.paymentMethod as number)
     const problems = hiddenTexts(body)
     const wrongAmount =
       amountMinor === undefined ? undefined : this.#wrongAmount(amountMinor, [method, merchant?.settings])
-    if (wrongAmount) problems.unshift(fieldProblem('amount', wrongAmount))
-    if (!method) problems.unshift(fieldProblem('paymentMethod', `is not a payment method for a ${this.kind}`))
+    if (wrongAmount) problems.unshift({ field: 'amount', ...wrongAmount })
+    if (!method) {
+      problems.unshift({ field: 'paymentMethod', ...violate('method-unavailable', { kind: this.kind }) })
+    }
     return problems
   }
 
-  #wrongAmount(amountMinor: bigint, bounds: readonly (AmountBounds | undefined)[]): string | undefined {
-    if (!isPayable(this.currency, amountMinor)) return `must be whole: ${this.currency.code} has no decimals`
+  #wrongAmount(amountMinor: bigint, bounds: readonly (AmountBounds | undefined)[]): Violation | undefined {
+    if (!isPayable(this.currency, amountMinor)) return violate('whole-amount', { currency: this.currency.code })
     const exceeded = bounds.find(
       (each) => each && (amountMinor < each.minAmountMinor || amountMinor > each.maxAmountMinor),
     )
     if (!exceeded) return undefined
-    return `must be from ${formatTwoDecimals(exceeded.minAmountMinor)} to ${formatTwoDecimals(exceeded.maxAmountMinor)}`
+    return violate('amount-out-of-range', { least: exceeded.minAmountMinor, most: exceeded.maxAmountMinor })
   }
 }
 
 type AmountBounds = Pick<PaymentMethod, 'minAmountMinor' | 'maxAmountMinor'>
 
 /** Not in the schemas: creates from before this rule may be repeated, and their texts were accepted. */
-function hiddenTexts(body: Body): ValidationError[] {
+function hiddenTexts(body: Body): FieldViolation[] {
   const shown = Object.entries(body).filter(([field]) => shownFields.has(field))
   return shown.flatMap(([field, value]) =>
-    typeof value === 'string' && !isVisible(value) ? [fieldProblem(field, hiddenCharacters)] : [],
+    typeof value === 'string' && !isVisible(value) ? [{ field, ...violate('hidden-characters') }] : [],
   )
 }

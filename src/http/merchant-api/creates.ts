@@ -11,9 +11,10 @@ import type { PaymentMethod } from '../../domain/payment-method.js'
 import { type Deposit, statusCodes, type Transfer } from '../../domain/transfer/transfer.js'
 import type { DepositChannel } from '../../domain/transfer/transfer-events.js'
 import type { Clock } from '../../kernel/clock.js'
+import { violate } from '../../kernel/rules.js'
 import { successEnvelope } from '../envelope.js'
 import { type PayPageLinkOptions, payPageUrl } from '../payment-page/pay-page-link.js'
-import { accepted, invalid, RequestError, refusals } from '../refusals.js'
+import { accepted, invalid, RequestError } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
 import { type CheckedAmount, CreateRequestChecks } from './create-request.js'
 import type { HostedDeposit, NativeDeposit, Withdrawal } from './create-schemas.js'
@@ -103,7 +104,7 @@ export class Creates {
     if (refused) return refused
     if (hash && !hash.proven) return hashMismatch()
     const { requireNativeHash, requireSignature } = merchant.settings
-    if (!hash && (channel !== 'native' || requireNativeHash)) return invalid('hashCode', 'is required')
+    if (!hash && (channel !== 'native' || requireNativeHash)) return invalid('hashCode', 'required')
     const signature = request.headers['x-signature']
     const isRequired = requireSignature === 'all' || (requireSignature === 'withdrawals' && channel === 'withdrawal')
     if (signature === undefined && !isRequired) return undefined
@@ -206,8 +207,7 @@ function requestOf(
 }
 
 function hashMismatch(): RequestError {
-  const validationErrors = [{ message: refusals['hash-mismatch'].message, members: ['hashCode'] }]
-  return new RequestError('hash-mismatch', { validationErrors })
+  return new RequestError('hash-mismatch', { fields: [{ field: 'hashCode', ...violate('invalid') }] })
 }
 
 /** The first answer, whatever became of the transfer since: a repeat says what the lost answer said. */

@@ -5,13 +5,14 @@ import { TooMuchContentionError } from '../../commands/write-contention.js'
 import { streamKind, streamPrefix } from '../../domain/streams.js'
 import { UnreadableEventError } from '../../event-store/event-codec.js'
 import { StoreUnavailableError } from '../../event-store/event-store.js'
+import { violate } from '../../kernel/rules.js'
 import { ReadModelsUnavailableError } from '../../read-models/read-models.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { TooManyPasswordsError } from '../../security/passwords.js'
 import type { SecurityLog } from '../../security/security-log.js'
 import { failureEnvelope } from '../envelope.js'
-import { type RefusalName, RequestError, refusals } from '../refusals.js'
-import { validationErrorsOf } from './validation-errors.js'
+import { invalidFields, type RefusalName, RequestError, refusals } from '../refusals.js'
+import { invalidFieldsOf } from './validation-errors.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -82,8 +83,9 @@ export function answerFailure(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
+  envelopeOf: (failed: RequestError) => object = failureEnvelope,
 ): void {
-  reply.type('application/json; charset=utf-8').send(failureEnvelope(app.failWith(error, request, reply)))
+  reply.type('application/json; charset=utf-8').send(envelopeOf(app.failWith(error, request, reply)))
 }
 
 /** What is thrown while a request is served, as it is answered. */
@@ -106,10 +108,9 @@ export function toRequestError(error: unknown): RequestError {
 }
 
 function fromFastify({ code, statusCode, validation }: Partial<FastifyError>): RequestError {
-  if (validation) return new RequestError('invalid-request', { validationErrors: validationErrorsOf(validation) })
+  if (validation) return invalidFields(invalidFieldsOf(validation))
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const { message } = refusals['body-too-large']
-    return new RequestError('body-too-large', { validationErrors: [{ message, members: ['body'] }] })
+    return new RequestError('body-too-large', { fields: [{ field: 'body', ...violate('body-too-large') }] })
   }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new RequestError('unsupported-media-type')
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new RequestError('unknown-route')

@@ -48,6 +48,6 @@ function encodingProblem(headers: IncomingHttpHeaders): string | undefined {
   return encoding.toLowerCase() === 'identity' ? undefined : 'Send the body without a Content-Encoding.'
 }
 
-function malformed({ message, member }: JsonBodyError): RequestError {
-  return new RequestError('malformed-body', { details: message, validationErrors: [{ message, members: [member] }] })
+function malformed({ field, violation }: JsonBodyError): RequestError {
+  return new RequestError('malformed-body', { violation, fields: [{ field, ...violation }] })
 }

@@ -1,15 +1,19 @@
 import { isUtf8 } from 'node:buffer'
+import { type Violation, violate } from '../../kernel/rules.js'
 
 const maxDepth = 20
 
-/** Why a body is refused, and the top-level field to blame; `body` when it is none. */
+/** The rule that a body violates, and the top-level field that violates it, or `body`. */
 export class JsonBodyError extends Error {
   override readonly name = 'JsonBodyError'
-  readonly member: string
+  readonly field: string
 
-  constructor(message: string, member: string) {
-    super(message)
-    this.member = member || 'body'
+  constructor(
+    readonly violation: Violation,
+    field: string,
+  ) {
+    super(violation.rule)
+    this.field = field || 'body'
   }
 }
 
@@ -25,15 +29,15 @@ export interface JsonBody {
  * @throws JsonBodyError
  */
 export function parseJsonBody(bytes: Buffer): JsonBody {
-  if (!isUtf8(bytes)) throw new JsonBodyError('The body is not valid UTF-8.', 'body')
+  if (!isUtf8(bytes)) throw new JsonBodyError(violate('not-utf8'), 'body')
   const text = bytes.toString('utf8')
   const scanned = scan(text)
-  if (scanned.tooDeep) throw new JsonBodyError(`JSON is nested deeper than ${maxDepth} levels.`, scanned.lastField)
+  if (scanned.tooDeep) throw new JsonBodyError(violate('nested-too-deeply', { most: maxDepth }), scanned.lastField)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    throw new JsonBodyError('The body is not valid JSON.', brokenField(text))
+    throw new JsonBodyError(violate('not-json'), brokenField(text))
   }
   if (countKeys(value) !== scanned.colons) refuseDuplicates(text)
   return { value, amountText: scanned.amountText }
@@ -165,12 +169,12 @@ function countKeys(value: unknown, field = 'body'): number {
     return keys
   }
   for (const key in value) {
-    if (key === '__proto__') throw new JsonBodyError('The key __proto__ is refused.', key)
+    if (key === '__proto__') throw new JsonBodyError(violate('key-not-allowed', { key }), key)
     const item = (value as Record<string, unknown>)[key]
     keys++
     if (item !== null && typeof item === 'object') {
       if (key === 'constructor' && Object.hasOwn(item, 'prototype')) {
-        throw new JsonBodyError('The key constructor.prototype is refused.', key)
+        throw new JsonBodyError(violate('key-not-allowed', { key: 'constructor.prototype' }), key)
       }
       keys += countKeys(item, field === 'body' ? key : field)
     }
@@ -195,9 +199,9 @@ function refuseDuplicates(text: string): never {
     else if (char === colon) {
       const key = keyAt(text, start, end)
       if (seen.length === 1) field = key
-      if (seen.at(-1)?.has(key)) throw new JsonBodyError(`The key ${JSON.stringify(key)} appears twice.`, field)
+      if (seen.at(-1)?.has(key)) throw new JsonBodyError(violate('key-repeated', { key }), field)
       seen.at(-1)?.add(key)
     }
   }
-  throw new JsonBodyError('A key appears twice.', field)
+  throw new JsonBodyError(violate('key-repeated', { key: field }), field)
 }

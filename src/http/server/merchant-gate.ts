@@ -4,6 +4,7 @@ import type { CommandContext } from '../../commands/handle-command.js'
 import type { MerchantDirectory } from '../../commands/merchant/merchant-directory.js'
 import type { Scope } from '../../domain/merchant/api-key.js'
 import type { Merchant } from '../../domain/merchant/merchant.js'
+import { violate } from '../../kernel/rules.js'
 import { merchantIdOfApiKey } from '../../security/credentials.js'
 import { RequestError } from '../refusals.js'
 import { bucketOf, TokenBuckets } from './token-buckets.js'
@@ -138,7 +139,7 @@ class Gate {
         this.#allow(request, owner.merchant)
         const mayUse = owner.key.scopes.includes(scope)
         if (counted || !mayUse) this.#charge(owner.merchant)
-        if (!mayUse) throw new RequestError('scope-missing', { details: `It needs the scope ${scope}.` })
+        if (!mayUse) throw new RequestError('scope-missing', { violation: violate('scope-missing', { scope }) })
       } catch (error) {
         refused = error as Error
       }

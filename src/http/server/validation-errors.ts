@@ -1,37 +1,58 @@
 import type { FastifySchemaValidationError } from 'fastify'
-import { fieldProblem, type ValidationError } from '../refusals.js'
+import { type FieldViolation, type Violation, violate } from '../../kernel/rules.js'
 
-/** Neither control characters nor halves of surrogate pairs: both are lost or changed where text is stored and shown. */
+/** Neither control characters nor halves of surrogate pairs: both are lost or changed when a text is stored and shown. */
 export const printable = '^[^\\p{Cc}\\p{Cs}]*$'
 
 export const printableNotBlank = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
 
-/** What the caller reads in place of the pattern. */
-const patternTexts: { readonly [pattern: string]: string } = {
-  [printable]: 'must have no control characters',
-  [printableNotBlank]: 'must not be blank and have no control characters',
-}
-
-/** One entry for each field a schema refused, whatever else is wrong with it; a body that is no object at all is called `body`. */
-export function validationErrorsOf(problems: readonly FastifySchemaValidationError[]): ValidationError[] {
-  const found = new Map<string, ValidationError>()
+/** Returns one violation for each field that a schema rejects. A body that is not an object is called `body`. */
+export function invalidFieldsOf(problems: readonly FastifySchemaValidationError[]): FieldViolation[] {
+  const found = new Map<string, FieldViolation>()
   for (const problem of problems) {
     const { keyword, params, instancePath } = problem
     const missing = keyword === 'required' ? String(params.missingProperty) : undefined
     const unknown = keyword === 'additionalProperties' ? String(params.additionalProperty) : undefined
-    const member = missing ?? unknown ?? (instancePath.split('/')[1] || 'body')
-    // A wrong type replaces what was found before: the rest follows from it.
-    if (found.has(member) && keyword !== 'type') continue
-    found.set(member, fieldProblem(member, missing ? 'is required' : describe(problem)))
+    const field = missing ?? unknown ?? (instancePath.split('/')[1] || 'body')
+    // A wrong type replaces an earlier violation, which follows from it.
+    if (found.has(field) && keyword !== 'type') continue
+    found.set(field, { field, ...violationOf(problem) })
   }
   return [...found.values()]
 }
 
-function describe({ keyword, params, message = 'is not valid' }: FastifySchemaValidationError): string {
-  if (keyword === 'const') return `must be ${String(params.allowedValue)}`
-  if (keyword === 'enum') return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
-  if (keyword === 'type') return `must be ${[params.type].flat().join(' or ')}`
-  if (keyword === 'additionalProperties') return 'is no field of this request'
-  if (keyword === 'pattern') return patternTexts[String(params.pattern)] ?? message
-  return message
+function violationOf({ keyword, params }: FastifySchemaValidationError): Violation {
+  const limit = Number(params.limit)
+  switch (keyword) {
+    case 'required':
+      return violate('required')
+    case 'additionalProperties':
+      return violate('unknown-field')
+    case 'type':
+      return violate('wrong-type', { types: [params.type].flat().join(' | ') })
+    case 'const':
+      return violate('not-equal', { expected: String(params.allowedValue) })
+    case 'enum':
+      return violate('not-one-of', { allowed: [params.allowedValues].flat().join(', ') })
+    case 'pattern':
+      if (params.pattern === printable) return violate('control-characters')
+      if (params.pattern === printableNotBlank) return violate('blank-or-control-characters')
+      return violate('pattern-mismatch', { pattern: String(params.pattern) })
+    case 'minLength':
+      return violate('too-short', { least: limit })
+    case 'maxLength':
+      return violate('too-long', { most: limit })
+    case 'minimum':
+      return violate('too-small', { least: limit })
+    case 'maximum':
+      return violate('too-large', { most: limit })
+    case 'exclusiveMinimum':
+      return violate('above', { limit })
+    case 'minItems':
+      return violate('too-few-items', { least: limit })
+    case 'maxItems':
+      return violate('too-many-items', { most: limit })
+    default:
+      return violate('invalid')
+  }
 }

@@ -145,7 +145,7 @@ const listRoutes: FastifyPluginAsyncTypebox<CallbackOptions> = async (app, { cal
     handler: async (request, reply) => {
       const { callbacks: named, parkedSince } = request.body
       if ((named === undefined) === (parkedSince === undefined)) {
-        throw invalid('parkedSince', 'must be given, or callbacks, and not both')
+        throw invalid('parkedSince', 'either-or', { other: 'callbacks' })
       }
       const { merchantId } = request.merchant!
       const since = timeOf('parkedSince', parkedSince)

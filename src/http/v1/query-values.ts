@@ -9,7 +9,7 @@ export const defaultLimit = 50
 /** @throws RequestError naming the parameter, as do all of these */
 export function limitOf(text: string | undefined): number {
   const limit = Number(text ?? defaultLimit)
-  if (limit > maxLimit) throw invalid('limit', `must be from 1 to ${maxLimit}`)
+  if (limit > maxLimit) throw invalid('limit', 'whole-number', { least: 1, most: maxLimit })
   return limit
 }
 
@@ -23,13 +23,13 @@ export function statusOf(text: string | undefined): Status | undefined {
 export function timeOf(name: 'from' | 'to' | 'parkedSince', text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const moment = parseTime(text)
-  if (moment === undefined) throw invalid(name, 'must be an ISO 8601 date, or a time with its zone')
+  if (moment === undefined) throw invalid(name, 'time-invalid')
   return moment
 }
 
 export function cursorOf(text: string | undefined): Place | undefined {
   if (text === undefined) return undefined
   const place = parseCursor(text)
-  if (!place) throw invalid('cursor', 'must be the nextCursor of an earlier answer')
+  if (!place) throw invalid('cursor', 'cursor-invalid')
   return place
 }

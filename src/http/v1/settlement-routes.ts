@@ -128,7 +128,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
 function amountOf(name: string, text: string | undefined, currency: Currency): bigint | undefined {
   if (text === undefined) return undefined
   const amountMinor = parseAmount(text)
-  if (amountMinor === undefined) throw invalid(name, 'must be a plain number above 0 with at most two decimals')
-  if (!isPayable(currency, amountMinor)) throw invalid(name, `must be whole: ${currency.code} has no decimals`)
+  if (amountMinor === undefined) throw invalid(name, 'amount-invalid')
+  if (!isPayable(currency, amountMinor)) throw invalid(name, 'whole-amount', { currency: currency.code })
   return amountMinor
 }

@@ -121,10 +121,10 @@ const eventRoutes: FastifyPluginAsyncTypebox<V1Options> = async (app, { transfer
     handler: async (request) => {
       const { after, limit } = request.query
       const place = after === undefined ? undefined : parseFeedPlace(after)
-      if (after !== undefined && !place) throw invalid('after', 'must be the next of an earlier answer')
+      if (after !== undefined && !place) throw invalid('after', 'cursor-invalid')
       const { merchantId } = request.merchant!
       const page = await listFeed({ transfers, readModels }, merchantId, { after: place, limit: limitOf(limit) })
-      if (!page) throw invalid('after', 'names an event that is not in the log; begin again without it')
+      if (!page) throw invalid('after', 'event-not-found')
       const items = page.items.map((item) => {
         const { position, trackingId } = item
         return { position, trackingId, ...viewOfEvent(item) }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import type { CopyTarget } from '../../audit/integrity/checkpoint-targets.js'
 import { isEverybody, rangeProblem } from '../../commands/merchant/address-index.js'
+import { refusalText } from '../../commands/refusal-texts.js'
 import { type Currency, currencyOf } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'
 import type { PaymentMethod } from '../../domain/payment-method.js'
-import { hiddenCharacters, isVisible } from '../../kernel/text.js'
+import { violate } from '../../kernel/rules.js'
+import { isVisible } from '../../kernel/text.js'
 import { Type, Value } from '../../kernel/typebox.js'
 
 /** What is wrong with one variable, as the end of a sentence that begins with its name. */
@@ -210,6 +212,8 @@ const defaultMethods = [
   { code: 3, name: 'Card', nameTr: 'Kart', kinds, paidBy: 'manual' },
 ]
 
+const hidden = violate('hidden-characters')
+
 /** A JSON array; empty for the default catalogue. */
 export function paymentMethods(text: string): readonly PaymentMethod[] {
   const entries = Value.Default(catalogue, text === '' ? defaultMethods : json(text))
@@ -222,8 +226,9 @@ export function paymentMethods(text: string): readonly PaymentMethod[] {
   }
   if (new Set(entries.map(({ code }) => code)).size < entries.length) throw new Problem('names a code twice')
   return entries.map(({ code, name, nameTr, kinds, paidBy, minAmount, maxAmount }, index) => {
-    if (!isVisible(name)) throw new Problem(`entry ${index + 1}: name ${hiddenCharacters}`)
-    if (nameTr !== undefined && !isVisible(nameTr)) throw new Problem(`entry ${index + 1}: nameTr ${hiddenCharacters}`)
+    if (!isVisible(name)) throw new Problem(`entry ${index + 1}: ${refusalText(hidden, 'name')}`)
+    if (nameTr !== undefined && !isVisible(nameTr))
+      throw new Problem(`entry ${index + 1}: ${refusalText(hidden, 'nameTr')}`)
     const [minAmountMinor, maxAmountMinor] = [minAmount, maxAmount].map((amount) => parseAmount(JSON.stringify(amount)))
     if (!minAmountMinor || !maxAmountMinor || minAmountMinor > maxAmountMinor)
       throw new Problem(`entry ${index + 1}: ${amounts}`)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../kernel/clock.js'
+import { type Violation, violate } from '../../kernel/rules.js'
 import {
   collections,
   type PauseDocument,
@@ -13,6 +14,10 @@ import { readPointer } from '../projection-pointer.js'
 /** The projection already has a different unfinished task. */
 export class ProjectionBusyError extends Error {
   override readonly name = 'ProjectionBusyError'
+
+  constructor(readonly violation: Violation) {
+    super(violation.rule)
+  }
 }
 
 /** The last task of a projection, as its request and the process that performs it describe it. */
@@ -79,7 +84,7 @@ export class ProjectionTasks {
       const last = await this.find(projection)
       if (last && isUnfinished(last)) {
         if (last.what === request.what && last.state !== 'cancelling') return { task: last, joined: true }
-        throw new ProjectionBusyError(`${projection} is busy: ${last.what} is ${last.state}.`)
+        throw new ProjectionBusyError(violate('projection-busy', { projection, task: last.what }))
       }
       const requested = { ...request, requestId: randomUUID(), requestedAt: this.clock() }
       const replacement: RequestDocument = { _id: projection, ...requested }
@@ -88,7 +93,7 @@ export class ProjectionTasks {
       if (result.matchedCount + result.upsertedCount > 0)
         return { task: taskOf(projection, replacement, undefined)!, joined: false }
     }
-    throw new ProjectionBusyError(`${projection} is busy: other requests arrived at the same time.`)
+    throw new ProjectionBusyError(violate('projection-busy', { projection, task: request.what }))
   }
 
   /** Cancels an unfinished task: the process that works on it stops and cleans up. Returns whether there was one. */

@@ -409,7 +409,7 @@ function failureOf(rule: string | undefined): WalletFailure {
     case 'collected':
       return walletFailure('payment-under-way')
     case 'unknown-challenge':
-    case 'not-verified':
+    case 'code-not-verified':
       return walletFailure('bad-token')
     default:
       throw new Error(`no answer for the refusal ${rule}`)

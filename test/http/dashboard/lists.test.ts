@@ -91,13 +91,13 @@ t.test('every filter reaches the list, and pages go on where they ended', async 
 
 t.test('what no index serves is refused by the name of its parameter', async (t) => {
   for (const [query, message] of [
-    ['?minAmount=1', 'minAmount needs a merchantId'],
-    ['?method=1', 'method needs a merchantId'],
-    [`?merchantId=${blue.id}&maxAmount=5&from=2026-01-01`, 'from does not go with an amount'],
-    ['?text=ada&status=Pending', 'status does not go with text'],
-    ['?cursor=x', 'cursor must be the nextCursor of an earlier answer'],
-    ['?from=yesterday', 'from must be an ISO 8601 date, or a time with its zone'],
-    ['?limit=500', 'limit must be from 1 to 100'],
+    ['?minAmount=1', 'minAmount requires merchantId.'],
+    ['?method=1', 'method requires merchantId.'],
+    [`?merchantId=${blue.id}&maxAmount=5&from=2026-01-01`, 'from cannot be combined with amount.'],
+    ['?text=ada&status=Pending', 'status cannot be combined with text.'],
+    ['?cursor=x', 'cursor must be the cursor of an earlier response.'],
+    ['?from=yesterday', 'from must be an ISO 8601 date, or a time with a time zone.'],
+    ['?limit=500', 'limit must be an integer from 1 to 100.'],
   ] as const) {
     for (const path of ['/transfers', ...(/limit|cursor/.test(query) ? [] : ['/transfers.csv'])]) {
       const { statusCode, body } = await house.get(`${path}${query}`)

@@ -128,7 +128,7 @@ t.test('a field that no route names is refused by name, and reaches no command',
     t.equal(answer.statusCode, 400, `${method} ${url}`)
     const { validationErrors } = answer.json<{ error: { validationErrors: { message: string }[] } }>().error
     const messages = validationErrors.map(({ message }) => message)
-    t.ok(messages.includes('unheardOf is no field of this request'), `${method} ${url}: ${messages}`)
+    t.ok(messages.includes('unheardOf is not a field of this request.'), `${method} ${url}: ${messages}`)
   }
 })
 

@@ -103,7 +103,10 @@ t.test('keys are made, revoked and rotated, and each is shown once', async (t) =
   const read = (key: string) => service.app.inject({ url: '/v1/transfers', headers: { webapikey: key } })
   t.equal((await read(value)).statusCode, 200)
   const twice = await admin.post(`/merchants/${id}/keys`, { name: 'reports', scopes: ['read'] })
-  t.match([twice.statusCode, codeOf(twice), twice.json().error.details], [409, 40913, /has a key of this name/])
+  t.match(
+    [twice.statusCode, codeOf(twice), twice.json().error.details],
+    [409, 40913, /already has a key with this name/],
+  )
   for (const [member, wrong] of [
     ['name', { name: 'two words', scopes: ['read'] }],
     ['scopes', { name: 'x', scopes: ['everything'] }],

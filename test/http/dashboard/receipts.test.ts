@@ -107,7 +107,7 @@ t.test('of one person so much a day, and the others go on', async (t) => {
   for (let n = 0; n < 40; n++) t.equal((await upload(large, 'application/pdf', first)).statusCode, 200)
   const small = files['image/png']
   const refused = await upload(large, 'application/pdf', first)
-  t.match(refused.json(), { error: { code: 42901, details: 'Each person may upload 200 MB of receipts a day.' } })
+  t.match(refused.json(), { error: { code: 42901, details: 'Each user can upload 200 MB of receipts per day.' } })
   const seconds = Number(refused.headers['retry-after'])
   t.ok(seconds > 0 && seconds <= 86_400 / 40, String(seconds))
   t.equal((await upload(small, 'image/png', operator)).statusCode, 200)

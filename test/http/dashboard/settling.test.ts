@@ -46,6 +46,8 @@ async function act({ post }: Person, trackingId: string, action: string, body: B
     transfer: transfer as TransferDetailView,
     code: error?.code,
     details: error?.details,
+    rule: error?.rule,
+    values: error?.values,
   }
 }
 
@@ -108,7 +110,8 @@ t.test('a claim that expires during payment is told, and who holds it then', asy
     ...{ status: 409, code: 40911, details: `Bob claimed it at ${now}.` },
   })
   t.match(await act(ada, trackingId, 'complete', { revision: 2 }), {
-    ...{ status: 409, code: 40921, details: `Bob claimed it until ${addMs(now, 15 * minuteMs)}.` },
+    ...{ status: 409, code: 40921, details: `Bob has claimed the withdrawal until ${addMs(now, 15 * minuteMs)}.` },
+    ...{ rule: 'claimed-by-another', values: { by: 'Bob', until: addMs(now, 15 * minuteMs) } },
   })
   t.strictSame(await typesOf(trackingId), ['WithdrawalCreated', 'WithdrawalClaimed', 'WithdrawalClaimed'])
 })
@@ -239,7 +242,10 @@ t.test('a batch is claimed and completed one by one: each succeeds or fails by i
     {
       trackingId: taken,
       transfer: { claim: { name: 'Bob' } },
-      error: { code: 40911, details: `Bob claimed it at ${now}.` },
+      error: {
+        ...{ code: 40911, rule: 'changed-meanwhile' },
+        values: { changes: [{ type: 'WithdrawalClaimed', by: 'Bob', at: now }] },
+      },
     },
     { trackingId: unknown, transfer: null, error: { code: 40402 } },
     { trackingId: deposit, error: { code: 40402 } },
@@ -265,9 +271,12 @@ t.test('a file for the bank holds what the viewer has claimed, or nothing', asyn
   const [one, two] = [await withdrawal({ name: '=1+1' }), await withdrawal()]
   await act(ada, one, 'claim', { revision: 0 })
   const refused = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
-  t.match(refused.json(), { error: { code: 40001, validationErrors: [{ members: ['trackingIds/1'] }] } })
   const { referenceId } = await seen(ada, two)
-  t.match(refused.body, `trackingIds ${referenceId}: To settle a withdrawal, claim it first.`)
+  const problem = {
+    ...{ message: `${referenceId}: Claim the withdrawal before you settle it.`, members: ['trackingIds/1'] },
+    ...{ rule: 'claim-needed', values: {}, subject: referenceId },
+  }
+  t.match(refused.json(), { error: { code: 40001, rule: 'invalid-request', validationErrors: [problem] } })
   await act(ada, two, 'claim', { revision: 0 })
   const csv = await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one, two] })
   t.equal(csv.statusCode, 200)
@@ -286,7 +295,7 @@ t.test('a file for the bank holds what the viewer has claimed, or nothing', asyn
   const messageId = (text: string) => /<MsgId>([^<]+)/.exec(text)?.[1]
   t.equal(messageId(again.body), messageId(sepa.body), 'a bank knows the batch again')
   const others = await bob.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [one] })
-  t.match(others.body, /Ada claimed it until/)
+  t.match(others.body, /Ada has claimed the withdrawal until/)
   t.equal((await ada.post('/withdrawals/bank-file', { format: 'csv', trackingIds: [randomUUID()] })).statusCode, 404)
   t.strictSame(await typesOf(one), ['WithdrawalCreated', 'WithdrawalClaimed'], 'and changes nothing')
 })

@@ -42,7 +42,7 @@ const maxLookedAt = 20_000
 export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> = async (app, options) => {
   const { eventStore: store, userDirectory } = options
   const allowed = app.viewers.allow('audit:read')
-  const walking = new AtOnce(maxWalks, 'readings of the whole log')
+  const walking = new AtOnce(maxWalks)
 
   app.route({
     method: 'GET',
@@ -71,7 +71,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
       const end = of === 'statement' ? walking.begin(request.viewer.userId) : undefined
       try {
         const found = await stateAt(store, of, request.query.id.toLowerCase(), momentOf(at))
-        if (found === 'malformed') throw invalid('id', 'must be a merchantId, or <merchantId>/<day>')
+        if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
         if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
         return { ...found, statement: found.statement && [...found.statement] }
       } finally {
@@ -153,13 +153,13 @@ async function queryOf(store: EventStore, asked: Static<typeof AuditExportQuery>
 /** @throws RequestError */
 function momentOf(text: string | undefined): Moment | undefined {
   const moment = text === undefined ? undefined : parseLogMoment(text)
-  if (text !== undefined && !moment) throw invalid('at', 'must be an ISO 8601 time, or a position in the log')
+  if (text !== undefined && !moment) throw invalid('at', 'time-or-position')
   return moment
 }
 
 /** @throws RequestError */
 function positionOf(name: string, text: string): Position {
   const position = parsePosition(text)
-  if (!position) throw invalid(name, 'must be a position in the log')
+  if (!position) throw invalid(name, 'position-invalid')
   return position
 }

@@ -10,7 +10,8 @@ import { IntegrityCommands } from '../../../commands/integrity/integrity-command
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { EventStore } from '../../../event-store/event-store.js'
 import type { Clock } from '../../../kernel/clock.js'
-import { hiddenCharacters, isVisible } from '../../../kernel/text.js'
+import { violate } from '../../../kernel/rules.js'
+import { isVisible } from '../../../kernel/text.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { ReadModels } from '../../../read-models/read-models.js'
 import { invalid, RequestError } from '../../refusals.js'
@@ -76,8 +77,8 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox<AuditIntegrityOptio
     schema: { hide: true, body: ResumePayoutsBody, response: { 200: ResumePayoutsAnswer } },
     handler: async (request) => {
       const reason = request.body.reason.trim()
-      if (reason === '') throw invalid('reason', 'must not be blank')
-      if (!isVisible(reason)) throw invalid('reason', hiddenCharacters)
+      if (reason === '') throw invalid('reason', 'blank')
+      if (!isVisible(reason)) throw invalid('reason', 'hidden-characters')
       return commands.resumePayouts(reason, contextOf(request))
     },
   })
@@ -91,7 +92,8 @@ export const auditIntegrityRoutes: FastifyPluginAsyncTypebox<AuditIntegrityOptio
       const made = await proofOf(trackingId)
       if (made.outcome === 'unknown') throw new RequestError('unknown-transfer')
       if (made.outcome === 'not-sealed') throw new RequestError('not-sealed')
-      if (made.outcome === 'unverified') throw new RequestError('not-verified', { details: made.reason })
+      if (made.outcome === 'unverified')
+        throw new RequestError('not-verified', { violation: violate('not-verified', { problem: made.reason }) })
       reply.header('content-disposition', `attachment; filename="proof-${trackingId}.json"`)
       return reply.type('application/json; charset=utf-8').send(made.proof)
     },

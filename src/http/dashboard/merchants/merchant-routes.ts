@@ -10,7 +10,7 @@ import {
 import type { Merchant } from '../../../domain/merchant/merchant.js'
 import type { MerchantSettings } from '../../../domain/merchant/merchant-events.js'
 import { defaultSettings } from '../../../domain/merchant/merchant-settings.js'
-import { accepted, RequestError } from '../../refusals.js'
+import { accepted, invalidFields, RequestError } from '../../refusals.js'
 import { ChangeMerchantRequest, CreateMerchantRequest, IssuedMerchant, MerchantItem, MerchantsAnswer } from '../api.js'
 import { merchantParams, noteMerchantChange, type OwnMerchantOptions, requireOwn } from '../own-merchants.js'
 import { contextOf } from '../session-guard.js'
@@ -132,7 +132,5 @@ function refuseSettings(
   frame: SettingsFrame,
 ): void {
   const problem = settingsRefusal(before, given, frame)
-  if (!problem) return
-  const { setting, message } = problem
-  throw new RequestError('invalid-request', { validationErrors: [{ message, members: [setting] }] })
+  if (problem) throw invalidFields([problem])
 }

@@ -3,6 +3,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { skipEvent } from '../../../commands/skip-events.js'
 import type { EventStore } from '../../../event-store/event-store.js'
+import type { Violation } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { SecurityLog } from '../../../security/security-log.js'
 import { accepted, RequestError } from '../../refusals.js'
@@ -20,7 +21,7 @@ import {
 } from './operations-api.js'
 
 type TaskKind = 'rebuild' | 'verify' | 'switch' | 'rollback'
-export type AskedOfProjection = 'done' | 'unknown' | { readonly conflict: string }
+export type AskedOfProjection = 'done' | 'unknown' | { readonly conflict: Violation }
 
 /** The tasks that users can request from the projections. The process that runs a projection performs them. */
 export interface ProjectionControls {
@@ -124,7 +125,7 @@ const problemRoutes: FastifyPluginAsyncTypebox<OperationsOptions> = async (app, 
 /** @throws RequestError */
 function done(outcome: AskedOfProjection): void {
   if (outcome === 'unknown') throw new RequestError('unknown-projection')
-  if (outcome !== 'done') throw new RequestError('projection-conflict', { details: outcome.conflict })
+  if (outcome !== 'done') throw new RequestError('projection-conflict', { violation: outcome.conflict })
 }
 
 function note({ securityLog }: OperationsOptions, request: FastifyRequest, change: string, subject: string): void {

@@ -65,8 +65,9 @@ export const figureRoutes: FastifyPluginAsyncTypebox<FiguresOptions> = async (ap
 function rangeOf(app: FastifyInstance, request: FastifyRequest, query: Static<typeof RangeQuery>): OverviewRange {
   const merchantIds = merchantsOf(app, request, query.merchantId)
   const [from, to] = [timeOf('from', query.from)!, timeOf('to', query.to)!]
-  if (from >= to) throw invalid('to', 'must be after from')
-  if (Date.parse(to) - Date.parse(from) > maxRangeMs) throw invalid('to', 'must be at most 400 days after from')
+  if (from >= to) throw invalid('to', 'not-after', { other: 'from' })
+  if (Date.parse(to) - Date.parse(from) > maxRangeMs)
+    throw invalid('to', 'range-too-long', { days: maxRangeMs / dayMs })
   return { merchantIds, from, to }
 }
 

@@ -27,7 +27,7 @@ const againAfterMs = 3_000
 export const liveRoutes: FastifyPluginAsyncTypebox<LiveOptions> = async (app, options) => {
   const { eventStore: store, readModels, logger } = options
   const view = new LiveView({ store, readModels, onError: (err) => logger.warn({ err }, 'live view') })
-  const watching = new AtOnce(maxViews, 'live views')
+  const watching = new AtOnce(maxViews)
   app.addHook('preClose', (done) => {
     view.close()
     done()

@@ -1,16 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refusalText } from '../../../commands/refusal-texts.js'
 import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
 import { type BankFormat, bankFile } from '../../../domain/bank-file/bank-file.js'
 import { uuidV5 } from '../../../kernel/uuid.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { RequestError, refusals, withNames } from '../../refusals.js'
+import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
 import { checkWords } from '../../settling-texts.js'
 import { streamId } from '../../v1/own-transfer.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
+import { ruleOfFailure } from '../dashboard-failure.js'
 import { contextOf } from '../session-guard.js'
 import { actorOf, detailOf, seenTransfer, viewingOf } from '../transfers/transfer-routes.js'
 import { acceptedOf, askRecent, type SettlingOptions } from './settling-routes.js'
@@ -104,11 +104,11 @@ async function outcomeOf(
     const found = acceptedOf(await action({ ...item, trackingId: transfer.trackingId }), request, options)
     return { trackingId, transfer: await detailOf(found, request, options), error: null }
   } catch (error) {
-    const { refusal, particulars } = toRequestError(error)
-    const { code, message } = refusals[refusal]
+    const failed = toRequestError(error)
+    const { code, message } = refusals[failed.refusal]
     const now = await seenOrNone(app, request, options, trackingId).catch(() => undefined)
     const transfer = now ? await detailOf(now, request, options) : null
-    return { trackingId, transfer, error: { code, message, details: particulars.details ?? null } }
+    return { trackingId, transfer, error: { code, message, ...ruleOfFailure(failed) } }
   }
 }
 
@@ -150,17 +150,12 @@ async function fileFor(
   const messageId = uuidV5(JSON.stringify([debtor?.iban, ids]), ids[0]!).replaceAll('-', '')
   const file = bankFile({ format, debtor, currency, messageId, withdrawals, at: clock() })
   if (file.accepted) return file.text
-  const validationErrors = file.problems.map((problem) => {
-    if (problem.about !== 'trackingIds') {
-      return { message: refusalText(problem.violation, problem.about), members: [problem.about] }
-    }
-    const { transfer, refusal } = problem
-    // Each problem names its own member, because a page shows only the first problem of a member.
-    const member = `trackingIds/${distinct.indexOf(transfer.trackingId)}`
-    return {
-      message: `trackingIds ${transfer.referenceId}: ${refusalText(withNames(refusal, viewing.nameOf))}`,
-      members: [member],
-    }
+  const fields = file.problems.map((problem): InvalidField => {
+    if (problem.about !== 'trackingIds') return { field: problem.about, rule: problem.rule, values: problem.values }
+    const { trackingId, referenceId } = problem.transfer
+    // Each withdrawal is a field: a page shows only the first violation of a field.
+    const field = `trackingIds/${distinct.indexOf(trackingId)}`
+    return { field, subject: referenceId, ...withNames(problem, viewing.nameOf) }
   })
-  throw new RequestError('invalid-request', { validationErrors })
+  throw invalidFields(fields)
 }

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FastifyError, FastifyPluginAsync } from 'fastify'
+import { violate } from '../../../kernel/rules.js'
 import { Type } from '../../../kernel/typebox.js'
 import type { ReadModels } from '../../../read-models/read-models.js'
 import { findReceipt, type ReceiptType, receiptTypes, storeReceipt } from '../../../read-models/receipts.js'
@@ -8,6 +9,7 @@ import { RequestError } from '../../refusals.js'
 import { answerFailure } from '../../server/error-handler.js'
 import { TokenBuckets } from '../../server/token-buckets.js'
 import { StoredReceipt } from '../api.js'
+import { dashboardFailure } from '../dashboard-failure.js'
 
 export interface ReceiptsOptions {
   readonly readModels: ReadModels
@@ -44,14 +46,14 @@ export const receiptUpload: FastifyPluginAsync<ReceiptsOptions> = async (app, op
     bodyLimit: maxBytes,
     ...app.viewers.allow('transfers:settle'),
     schema: { hide: true, response: { 200: StoredReceipt } },
-    errorHandler: (error, request, reply) => answerFailure(app, refusalOf(error), request, reply),
+    errorHandler: (error, request, reply) => answerFailure(app, refusalOf(error), request, reply, dashboardFailure),
     handler: async (request) => {
       const { body, viewer } = request
       const size = body instanceof Buffer ? body.length : 0
       const retryAfterSeconds = uploaded.take(viewer.userId, daily.bytes / 86_400, daily.bytes, size)
       if (retryAfterSeconds > 0) {
-        const details = 'Each person may upload 200 MB of receipts a day.'
-        throw new RequestError('too-many-requests', { details, retryAfterSeconds })
+        const violation = violate('receipt-quota', { megabytes: daily.bytes / mebibyte })
+        throw new RequestError('too-many-requests', { violation, retryAfterSeconds })
       }
       const sha256 = body instanceof Buffer ? await storeReceipt(readModels, body, clock()) : undefined
       if (sha256 === undefined) throw new RequestError('no-receipt')

@@ -156,6 +156,6 @@ export function askRecent(
 /** @throws RequestError for an amount that the currency cannot represent */
 function payable(name: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
   if (amountMinor === undefined) return undefined
-  if (!isPayable(currency, BigInt(amountMinor))) throw invalid(name, `must be whole: ${currency.code} has no decimals`)
+  if (!isPayable(currency, BigInt(amountMinor))) throw invalid(name, 'whole-amount', { currency: currency.code })
   return BigInt(amountMinor)
 }

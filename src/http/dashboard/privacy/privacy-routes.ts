@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
+import { violate } from '../../../kernel/rules.js'
 import { eraseCustomer, type PrivacyParts } from '../../../privacy/customer-erasure.js'
 import { exportCustomer } from '../../../privacy/customer-export.js'
 import { PrivacyStatusCount } from '../../../privacy/privacy-status.js'
@@ -63,7 +64,9 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<PrivacyOptions> = async (a
       const result = await eraseCustomer(privacy, { merchantId, userId }, reason, contextOf(request))
       if (result.accepted) return result
       if (result.reason === 'unknown-customer') throw new RequestError('unknown-customer')
-      throw new RequestError('transfers-open', { details: result.trackingIds.slice(0, maxNamed).join(', ') })
+      throw new RequestError('transfers-open', {
+        violation: violate('transfers-open', { trackingIds: result.trackingIds.slice(0, maxNamed).join(', ') }),
+      })
     },
   })
 }

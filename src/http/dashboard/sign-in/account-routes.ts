@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { violate } from '../../../kernel/rules.js'
 import { type SecretBox, SecretBoxError } from '../../../security/secret-box.js'
 import { accepted, RequestError } from '../../refusals.js'
 import { ChangePasswordRequest, SecondFactorCode, SecondFactorOffer, SessionAnswer } from '../api.js'
@@ -55,7 +56,8 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (a
     schema: { ...schema, body: SecondFactorCode },
     handler: async (request) => {
       const { user: before, session, csrfToken } = request.visit!
-      if (session.offeredSecret === null) throw new RequestError('user-conflict', { details: 'There is no offer.' })
+      if (session.offeredSecret === null)
+        throw new RequestError('user-conflict', { violation: violate('offer-missing') })
       const secret = opened(secretBox, session.offeredSecret, offered(session.sessionId))
       const set = await users.setSecondFactor(before.userId, secret, request.body.code, contextOf(request))
       const { user } = accepted('user', set)
@@ -82,7 +84,8 @@ function opened(box: SecretBox, sealed: string, owner: string): string {
   try {
     return box.open(sealed, owner)
   } catch (error) {
-    if (error instanceof SecretBoxError) throw new RequestError('user-conflict', { details: 'There is no offer.' })
+    if (error instanceof SecretBoxError)
+      throw new RequestError('user-conflict', { violation: violate('offer-missing') })
     throw error
   }
 }

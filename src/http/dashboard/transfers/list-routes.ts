@@ -10,12 +10,13 @@ import { SearchError, searchTransfers, type TransferSearch } from '../../../quer
 import type { TransferDocument } from '../../../read-models/documents.js'
 import type { ReadModels } from '../../../read-models/read-models.js'
 import { transferOf } from '../../../read-models/transfer-document.js'
-import { invalid, RequestError } from '../../refusals.js'
+import { invalidFields, RequestError } from '../../refusals.js'
 import { limitOf, timeOf } from '../../v1/query-values.js'
+import { actorNames } from '../actor-names.js'
 import { type TransferRowView, TransfersAnswer, TransfersQuery } from '../api.js'
 import { AtOnce } from '../concurrency-limit.js'
 import { sendCsv } from '../csv-response.js'
-import { nameFor, rowOf } from './transfer-row.js'
+import { rowOf } from './transfer-row.js'
 
 export interface ListOptions {
   readonly readModels: ReadModels
@@ -31,7 +32,7 @@ const exportPage = 500
 const maxExports = 2
 
 export const listRoutes: FastifyPluginAsyncTypebox<ListOptions> = async (app, options) => {
-  const exporting = new AtOnce(maxExports, 'exports')
+  const exporting = new AtOnce(maxExports)
   const search = (query: Query, request: FastifyRequest, page: Pick<TransferSearch, 'limit' | 'cursor'>) =>
     searched(options, { ...searchOf(app, request, query), ...page })
 
@@ -103,7 +104,7 @@ export function viewOfRows(
   options: Pick<ListOptions, 'directory' | 'userDirectory' | 'clock'>,
 ): TransferRowView[] {
   const { viewer } = request
-  const viewing = { viewer, nameOf: nameFor(viewer, options), at: options.clock() }
+  const viewing = { viewer, nameOf: actorNames(options.userDirectory, viewer), at: options.clock() }
   return documents.map((document) => rowOf({ transfer: transferOf(document), revision: document.revision }, viewing))
 }
 
@@ -144,7 +145,8 @@ async function searched({ readModels, directory }: ListOptions, search: Transfer
   try {
     return await searchTransfers(readModels, () => directory.all().map(({ merchantId }) => merchantId), search)
   } catch (error) {
-    if (error instanceof SearchError) throw invalid(parameterOf[error.field] ?? error.field, error.problem)
+    if (error instanceof SearchError)
+      throw invalidFields([{ field: parameterOf[error.field] ?? error.field, ...error.violation }])
     throw error
   }
 }

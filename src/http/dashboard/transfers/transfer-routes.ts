@@ -13,8 +13,9 @@ import { Type } from '../../../kernel/typebox.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { RequestError } from '../../refusals.js'
 import { streamId } from '../../v1/own-transfer.js'
+import { actorNames } from '../actor-names.js'
 import { type TransferAction, TransferDetail, type TransferDetailView } from '../api.js'
-import { nameFor, rowOf, userIdOf, type Viewing } from './transfer-row.js'
+import { rowOf, userIdOf, type Viewing } from './transfer-row.js'
 
 export interface TransferOptions {
   readonly transfers: TransferCommands
@@ -100,7 +101,7 @@ async function arePayoutsStopped({ kind, status }: Transfer, { transfers }: Tran
 }
 
 export function viewingOf({ viewer }: FastifyRequest, options: TransferOptions): Viewing {
-  return { viewer, nameOf: nameFor(viewer, options), at: options.clock() }
+  return { viewer, nameOf: actorNames(options.userDirectory, viewer), at: options.clock() }
 }
 
 /** Returns the viewer in the form that the domain's rules require. */

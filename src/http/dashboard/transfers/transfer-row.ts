@@ -1,5 +1,3 @@
-import type { MerchantDirectory } from '../../../commands/merchant/merchant-directory.js'
-import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import { activeClaim } from '../../../domain/transfer/paying.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import { needsAttention } from '../../../domain/transfer/transfer.js'
@@ -13,21 +11,6 @@ export interface Viewing {
   readonly nameOf: (actor: string) => string
   /** ISO 8601. */
   readonly at: string
-}
-
-interface Directories {
-  readonly userDirectory: Pick<UserDirectory, 'byId'>
-  readonly directory: Pick<MerchantDirectory, 'byId'>
-}
-
-/** Returns the actor's name for the viewer. Only the operator's staff sees the names of staff. */
-export function nameFor({ merchantIds }: Viewer, { userDirectory, directory }: Directories): Viewing['nameOf'] {
-  return (actor) => {
-    const [, kind, id = ''] = /^(\w+):(.*)$/s.exec(actor) ?? []
-    if (kind === 'user') return userDirectory.byId(id)?.name ?? 'Somebody who is no user any more'
-    if (kind === 'merchant') return `A program of ${directory.byId(id)?.settings.name ?? 'the merchant'}`
-    return kind === 'cli' && merchantIds !== null ? 'The operator' : actor
-  }
 }
 
 /** The user's id, or empty for other actors. */

@@ -66,8 +66,8 @@ async function sendChange(method: ChangeMethod, path: string, body: object | und
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const canRetry =
-      (error.refusal === 'recent-sign-in-needed' && (await session.confirm())) ||
-      (error.refusal === 'csrf' && (await session.refresh()))
+      (error.rule === 'recent-sign-in-needed' && (await session.confirm())) ||
+      (error.rule === 'csrf' && (await session.refresh()))
     if (!canRetry) throw error
     return attempt()
   }
@@ -86,13 +86,13 @@ async function request(url: string, init: RequestInit, timeoutMs: number, signal
   const response = await fetch(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout]) : timeout }).catch(
     (error: unknown) => {
       if (signal?.aborted) throw error
-      throw new ApiError(isChange ? 'unknown' : 'unreachable', undefined, String(error))
+      throw new ApiError(isChange ? 'unknown' : 'unreachable', String(error))
     },
   )
   if (response.ok) return response
   const error = await toApiError(response, isChange)
-  if (error.refusal === 'not-signed-in') session.onEnded()
-  if (error.refusal === 'password-change-needed') await session.refresh()
+  if (error.rule === 'not-signed-in') session.onEnded()
+  if (error.rule === 'password-change-needed') await session.refresh()
   throw error
 }
 

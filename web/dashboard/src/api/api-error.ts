@@ -1,4 +1,5 @@
-import { type RefusalName, refusals } from '../../../../src/http/refusals'
+import type { CommonRefusalName } from '../../../../src/http/refusals'
+import type { RuleName } from '../../../../src/kernel/rules'
 
 /**
  * `refused`: the server rejected the request, and nothing was changed. `unknown`: a change may or may not have been carried out, because
@@ -6,19 +7,21 @@ import { type RefusalName, refusals } from '../../../../src/http/refusals'
  */
 export type Outcome = 'refused' | 'unknown' | 'unreachable'
 
-interface Envelope {
-  readonly error: {
-    readonly code: number
-    readonly message: string
-    readonly details: string | null
-    readonly validationErrors: readonly { readonly message: string; readonly members: readonly string[] }[] | null
-  }
+/** Why the server rejects a request or one of its fields. */
+export interface Reason {
+  /** `undefined` in a response from outside the dashboard's API. */
+  readonly rule?: RuleName | CommonRefusalName
+  readonly values?: Readonly<Record<string, unknown>>
+  /** The server's English text, for a rule that the page has no text for. */
+  readonly message: string
+  /** The item of a batch that the reason is about. */
+  readonly subject?: string
 }
 
-const namesByCode = new Map(Object.entries(refusals).map(([name, { code }]) => [code, name as RefusalName]))
-
-export function refusalNamed(code: number): RefusalName | undefined {
-  return namesByCode.get(code)
+interface Envelope {
+  readonly error: Reason & {
+    readonly validationErrors: readonly (Reason & { readonly members: readonly string[] })[] | null
+  }
 }
 
 export class ApiError extends Error {
@@ -26,15 +29,18 @@ export class ApiError extends Error {
 
   constructor(
     readonly outcome: Outcome,
-    /** The reason, by its name in src/http/refusals.ts; `undefined` if the response has none. */
-    readonly refusal: RefusalName | undefined,
     message: string,
-    readonly details: string | null = null,
-    /** The messages about fields of the request, by field name. */
-    readonly fields: Readonly<Record<string, string>> = {},
+    /** `undefined` without a response from the service. */
+    readonly reason?: Reason,
+    /** By the request's field. */
+    readonly fields: Readonly<Record<string, Reason>> = {},
     readonly status = 0,
   ) {
     super(message)
+  }
+
+  get rule(): Reason['rule'] | undefined {
+    return this.reason?.rule
   }
 }
 
@@ -43,11 +49,11 @@ export async function toApiError(response: Response, isChange: boolean): Promise
   const { status } = response
   const outcome = status < 500 ? 'refused' : isChange ? 'unknown' : 'unreachable'
   const envelope = (await response.json().catch(() => undefined)) as Envelope | undefined
-  if (!envelope?.error) return new ApiError(outcome, undefined, `HTTP ${status}`, null, {}, status)
-  const { code, message, details, validationErrors } = envelope.error
-  const fields: Record<string, string> = {}
-  for (const problem of validationErrors ?? []) {
-    for (const member of problem.members) fields[member] ??= problem.message
+  if (!envelope?.error) return new ApiError(outcome, `HTTP ${status}`, undefined, {}, status)
+  const { validationErrors, ...error } = envelope.error
+  const fields: Record<string, Reason> = {}
+  for (const { members, ...problem } of validationErrors ?? []) {
+    for (const member of members) fields[member] ??= problem
   }
-  return new ApiError(outcome, refusalNamed(code), message, details, fields, status)
+  return new ApiError(outcome, error.message, error, fields, status)
 }

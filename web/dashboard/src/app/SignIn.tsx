@@ -16,7 +16,7 @@ export function SignIn({ wasSignedOut }: { readonly wasSignedOut: boolean }) {
     run: (request: SignInRequest) => api.send<Session>('POST', '/session', request),
     onSuccess: setSession,
   })
-  const asksForCode = useLatch(error?.refusal === 'second-factor-needed')
+  const asksForCode = useLatch(error?.rule === 'second-factor-needed')
   useEffect(() => {
     document.title = text('shell.titleOf', { page: text('shell.signIn') })
   }, [text])

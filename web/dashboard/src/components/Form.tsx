@@ -4,7 +4,7 @@ import { ApiError } from '../api/api-error'
 import { useText } from '../app/texts'
 import { Button } from './Button'
 import { Problem } from './Problem'
-import { useServerWords } from './server-words'
+import { useRefusalText } from './refusal-texts'
 import './Form.css'
 
 interface FormProps {
@@ -23,7 +23,7 @@ const noFields = {}
 
 export function Form({ onSubmit, error, submit, pending, cancel, danger = false, children }: FormProps) {
   const text = useText()
-  const serverWords = useServerWords()
+  const refusalText = useRefusalText()
   // A field with a server error blocks the form. The fix may be in a different field, so any input clears all server errors.
   const [dismissed, setDismissed] = useState<Error | null>(null)
   const [names, setNames] = useState<readonly string[]>([])
@@ -43,8 +43,8 @@ export function Form({ onSubmit, error, submit, pending, cancel, danger = false,
   }, [error])
   const fields = useMemo(() => {
     if (!(error instanceof ApiError) || error === dismissed) return noFields
-    return Object.fromEntries(Object.entries(error.fields).map(([name, message]) => [name, serverWords.field(message)]))
-  }, [error, dismissed, serverWords])
+    return Object.fromEntries(Object.entries(error.fields).map(([name, reason]) => [name, refusalText(reason)]))
+  }, [error, dismissed, refusalText])
   return (
     <AriaForm ref={ref} className="Form" onSubmit={handle} validationErrors={fields}>
       <div className="Form-fields" onInput={() => setDismissed(error)}>

@@ -1,7 +1,7 @@
 import { ApiError } from '../api/api-error'
 import { useKnownText, useText } from '../app/texts'
 import { Button } from './Button'
-import { useServerWords } from './server-words'
+import { useRefusalText } from './refusal-texts'
 import './Problem.css'
 
 interface ProblemProps {
@@ -16,20 +16,19 @@ interface ProblemProps {
 /** Shows what went wrong, whether anything was changed, and what to do next. */
 export function Problem({ error, retry, shownFields = [], reading = false }: ProblemProps) {
   const text = useText()
+  const refusalText = useRefusalText()
   const { title, help } = useErrorTexts(error, reading)
-  const serverWords = useServerWords()
   if (!error) return null
-  const { details, fields } = error instanceof ApiError ? error : { details: null, fields: {} }
-  const others = Object.entries(fields).filter(([name]) => !shownFields.includes(name))
+  const fields = error instanceof ApiError ? Object.entries(error.fields) : []
+  const others = fields.filter(([name]) => !shownFields.includes(name))
   return (
     <div className="Problem" role="alert">
       <p className="Problem-title">{title}</p>
       <p>{help}</p>
-      {details && <p>{serverWords.detail(details)}</p>}
       {others.length > 0 && (
         <ul>
-          {others.map(([name, message]) => (
-            <li key={name}>{serverWords.field(message)}</li>
+          {others.map(([name, reason]) => (
+            <li key={name}>{refusalText(reason)}</li>
           ))}
         </ul>
       )}
@@ -41,13 +40,13 @@ export function Problem({ error, retry, shownFields = [], reading = false }: Pro
 function useErrorTexts(error: Error | null, reading: boolean): { readonly title: string; readonly help: string } {
   const text = useText()
   const known = useKnownText()
+  const refusalText = useRefusalText()
   if (!(error instanceof ApiError)) return { title: text('errors.crashed'), help: text('errors.crashedHelp') }
-  const { outcome, refusal, message } = error
+  const { outcome, reason, rule } = error
   if (outcome === 'unknown') return { title: text('errors.unknown'), help: text('errors.unknownHelp') }
-  const reason = refusal === undefined ? undefined : (known(`errors.name.${refusal}`) ?? message)
   if (outcome === 'unreachable') {
-    return { title: text('errors.unreachable'), help: reason ?? text('errors.unreachableHelp') }
+    return { title: text('errors.unreachable'), help: reason ? refusalText(reason) : text('errors.unreachableHelp') }
   }
-  const title = refusal === undefined ? undefined : known(`errors.title.${refusal}`)
-  return { title: title ?? text(reading ? 'errors.notShown' : 'errors.refused'), help: reason ?? message }
+  const title = known(`errors.title.${rule}`) ?? text(reading ? 'errors.notShown' : 'errors.refused')
+  return { title, help: reason ? refusalText(reason) : error.message }
 }

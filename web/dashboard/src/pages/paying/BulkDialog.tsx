@@ -1,15 +1,15 @@
 import { useState } from 'react'
 import { api } from '../../api/api-client'
-import { refusalNamed } from '../../api/api-error'
+import type { Reason } from '../../api/api-error'
 import type { BulkAnswer, TransferDetail, TransferRow } from '../../api/contract'
 import { useAction } from '../../api/use-action'
-import { useKnownText, useText } from '../../app/texts'
+import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Button } from '../../components/Button'
 import { Dialog } from '../../components/Dialog'
 import { FileField } from '../../components/FileField'
 import { Form } from '../../components/Form'
-import { useServerWords } from '../../components/server-words'
+import { useRefusalText } from '../../components/refusal-texts'
 import { TextField } from '../../components/TextField'
 import { uploadReceipt } from '../transfer/transfer-actions'
 
@@ -117,7 +117,7 @@ function Outcomes({ seen, outcome, onClose }: OutcomesProps) {
                     <bdi>{row?.name}</bdi>
                   </td>
                   <td className="number">{row && <Amount minor={row.amountMinor} />}</td>
-                  <td>{error ? <Refused {...error} /> : text('paying.bulkDone')}</td>
+                  <td>{error ? <Refused reason={error} /> : text('paying.bulkDone')}</td>
                 </tr>
               )
             })}
@@ -133,15 +133,7 @@ function Outcomes({ seen, outcome, onClose }: OutcomesProps) {
   )
 }
 
-type Refusal = NonNullable<BulkAnswer['items'][number]['error']>
-
-function Refused({ code, message, details }: Refusal) {
-  const knownText = useKnownText()
-  const serverWords = useServerWords()
-  return (
-    <>
-      {knownText(`errors.name.${refusalNamed(code)}`) ?? message}{' '}
-      {details !== null && <bdi>{serverWords.detail(details)}</bdi>}
-    </>
-  )
+function Refused({ reason }: { readonly reason: Reason }) {
+  const refusalText = useRefusalText()
+  return <bdi>{refusalText(reason)}</bdi>
 }

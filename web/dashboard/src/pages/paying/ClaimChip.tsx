@@ -1,21 +1,23 @@
 import type { TransferRow } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Badge } from '../../components/Badge'
-import { useServerWords } from '../../components/server-words'
 import { activeClaim, minutesAndSeconds } from './claim-time'
 import { useSecondClock } from './claim-timers'
 
 /** Shows who holds the claim and the remaining time, or nothing once the claim has ended. */
 export function ClaimChip({ claim }: Pick<TransferRow, 'claim'>) {
   const text = useText()
-  const { name } = useServerWords()
+  const actorName = useActorName()
   const nowMs = useSecondClock()
   const active = activeClaim(claim, nowMs)
   if (!active) return null
   const left = minutesAndSeconds(Date.parse(active.until) - nowMs)
   return (
     <Badge tone={active.mine ? 'info' : 'off'}>
-      {active.mine ? text('paying.claimMine', { left }) : text('paying.claimOther', { name: name(active.name), left })}
+      {active.mine
+        ? text('paying.claimMine', { left })
+        : text('paying.claimOther', { name: actorName(active.name), left })}
     </Badge>
   )
 }

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import type { TransferDetail } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useText } from '../../app/texts'
 import { Loaded } from '../../components/Loaded'
-import { useServerWords } from '../../components/server-words'
 import { notify } from '../../components/Toasts'
 import { ActionDialog } from '../transfer/ActionDialog'
 import { useTransfer } from '../transfer/use-transfer'
@@ -32,7 +32,7 @@ function isQuick(action: KeyedAction): action is QuickAction {
 export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
   const { trackingId, pressed, ownRevision, remember, onSettled } = props
   const text = useText()
-  const { name } = useServerWords()
+  const actorName = useActorName()
   const query = useTransfer(trackingId, pollMs)
   const refreshQueue = useRefreshQueue()
   const [opened, setOpened] = useState<Exclude<KeyedAction, QuickAction>>()
@@ -45,7 +45,7 @@ export function CurrentWithdrawal(props: CurrentWithdrawalProps) {
 
   const start = (action: KeyedAction) => {
     if (!transfer || quick.pending) return
-    if (!transfer.actions.includes(action)) notify(whyNot(text, name, action, transfer), 'plain')
+    if (!transfer.actions.includes(action)) notify(whyNot(text, actorName, action, transfer), 'plain')
     else if (isQuick(action)) quick.start({ action, transfer })
     else setOpened(action)
   }
@@ -91,11 +91,11 @@ const payoutActions: readonly KeyedAction[] = ['claim', 'approve', 'complete']
 /** Returns why an action is not possible now. */
 function whyNot(
   text: ReturnType<typeof useText>,
-  name: ReturnType<typeof useServerWords>['name'],
+  actorName: ReturnType<typeof useActorName>,
   action: KeyedAction,
   { claim, approval, payoutsStopped }: TransferDetail,
 ): string {
-  if (claim && !claim.mine) return text('paying.whyNot.claimedByOther', { name: name(claim.name) })
+  if (claim && !claim.mine) return text('paying.whyNot.claimedByOther', { name: actorName(claim.name) })
   if (payoutsStopped && payoutActions.includes(action)) return text('shell.payoutsStoppedHelp')
   if (action === 'complete' && approval.needed && !approval.by) return text('paying.whyNot.notApproved')
   if (action === 'claim' && claim?.mine) return text('paying.whyNot.alreadyMine')

@@ -1,12 +1,12 @@
 import { useIntl } from 'react-intl'
 import type { ClaimView, TransferDetail } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useKnownText, useText } from '../../app/texts'
 import { Card } from '../../components/Card'
 import { CopyableId } from '../../components/Copyable'
 import { Facts } from '../../components/Facts'
 import { ReceiptLink } from '../../components/ReceiptLink'
-import { useServerWords } from '../../components/server-words'
 import { exactTime, Time } from '../../components/Time'
 import { Approval } from './Approval'
 
@@ -57,14 +57,14 @@ export function TransferDetails({ detail }: { detail: TransferDetail }) {
 
 function Claimed({ claim: { name, until, mine } }: { claim: ClaimView }) {
   const text = useText()
-  const serverWords = useServerWords()
+  const actorName = useActorName()
   const intl = useIntl()
   const untilExact = exactTime(intl, until)
   return (
     <bdi>
       {mine
         ? text('transfer.claimedByYou', { until: untilExact })
-        : text('transfer.claimedBy', { name: serverWords.name(name), until: untilExact })}
+        : text('transfer.claimedBy', { name: actorName(name), until: untilExact })}
     </bdi>
   )
 }

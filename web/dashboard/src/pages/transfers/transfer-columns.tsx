@@ -1,11 +1,11 @@
 import type { Kind, TransferRow } from '../../api/contract'
+import { useActorName } from '../../app/actor-names'
 import { useSession } from '../../app/current-session'
 import { useMerchantName, usePaymentMethodName } from '../../app/merchant-names'
 import { useText } from '../../app/texts'
 import { Amount } from '../../components/Amount'
 import { Badge, StatusBadge } from '../../components/Badge'
 import type { Column } from '../../components/DataTable'
-import { useServerWords } from '../../components/server-words'
 import { Time } from '../../components/Time'
 import { TransferLink } from '../../components/TransferLink'
 import type { Orders } from './list-search'
@@ -100,7 +100,7 @@ function ActualAmount({ row: { transactionAmountMinor, hasAmountMismatch } }: { 
 /** Shows who holds the claim. The expiry of a claim is not an event, so it is checked here. */
 function Claim({ row: { claim } }: { row: TransferRow }) {
   const text = useText()
-  const { name } = useServerWords()
+  const actorName = useActorName()
   if (!claim || Date.parse(claim.until) <= Date.now()) return null
-  return <bdi>{claim.mine ? text('transfers.you') : name(claim.name)}</bdi>
+  return <bdi>{claim.mine ? text('transfers.you') : actorName(claim.name)}</bdi>
 }

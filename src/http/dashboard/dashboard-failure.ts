@@ -1,0 +1,31 @@
+import type { RuleValue, RuleValues, Violation } from '../../kernel/rules.js'
+import { failureEnvelope, validationErrorOf } from '../envelope.js'
+import type { CommonRefusalName, RequestError } from '../refusals.js'
+
+/** The envelope of the merchant API, with the violated rules: pages have their own texts for these. */
+export function dashboardFailure(failed: RequestError) {
+  const { error, ...envelope } = failureEnvelope(failed)
+  const validationErrors = failed.particulars.fields?.map((field) => ({
+    ...validationErrorOf(field),
+    ...ruleOf(field),
+    ...(field.subject !== undefined && { subject: field.subject }),
+  }))
+  return { ...envelope, error: { ...error, ...ruleOfFailure(failed), validationErrors: validationErrors ?? null } }
+}
+
+/** The rule behind a failure: the refusal itself if no other rule explains it. */
+export function ruleOfFailure({ refusal, particulars }: RequestError) {
+  // The dashboard's routes throw none of the other refusals.
+  return ruleOf(particulars.violation ?? { rule: refusal as CommonRefusalName, values: {} })
+}
+
+function ruleOf<Rule extends string>({ rule, values }: Violation<Rule>) {
+  return { rule, values: jsonValues(values) }
+}
+
+/** Amounts become JSON numbers of minor units, as everywhere in the dashboard's API. */
+function jsonValues(values: RuleValues): Record<string, Exclude<RuleValue, bigint>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]),
+  )
+}

@@ -1,0 +1,47 @@
+import { useContext, useMemo } from 'react'
+import { useIntl } from 'react-intl'
+import { type Change, rules, type ValueKind } from '../../../../src/kernel/rules'
+import type { Reason } from '../api/api-error'
+import { useActorName } from '../app/actor-names'
+import { SessionContext } from '../app/current-session'
+import { type TextId, useKnownText } from '../app/texts'
+import { amountsIn } from './amount-format'
+import { exactTime } from './Time'
+
+/** Returns a function that writes a reason of the server in the viewer's language, with amounts and times in the viewer's format. */
+export function useRefusalText(): (reason: Reason) => string {
+  const known = useKnownText()
+  const intl = useIntl()
+  const actorName = useActorName()
+  // Nobody is signed in yet on the sign-in page.
+  const currency = useContext(SessionContext)?.currency
+  return useMemo(() => {
+    const amounts = currency && amountsIn(intl.locale, currency)
+    const changeText = ({ type, by, at }: Change) =>
+      known(`errors.change.${type}`, { by: actorName(by), at: exactTime(intl, at) })
+    const formats: { readonly [kind in ValueKind]: (value: never) => string | undefined } = {
+      amount: (minor: number) => amounts?.format(minor),
+      number: (number: number) => intl.formatNumber(number),
+      time: (at: string) => exactTime(intl, at),
+      actor: actorName,
+      status: (status: string) => known(`common.status.${status}`),
+      role: (role: string) => known(`common.role.${role}`),
+      task: (task: string) => known(`operations.task.${task}`),
+      changes: (changes: readonly Change[]) =>
+        changes.length === 0 ? known('errors.noChange') : changes.map(changeText).join(' '),
+      text: (text: string) => text,
+    }
+    return ({ rule, values = {}, message, subject }) => {
+      const kinds: { readonly [name: string]: ValueKind } =
+        (rule && rule in rules && rules[rule as keyof typeof rules]) || {}
+      const shown = Object.entries(values).map(([name, value]) => {
+        const format = formats[kinds[name] ?? 'text'] as (value: unknown) => string | undefined
+        return [name, format(value) ?? String(value)]
+      })
+      // Typed, so that no rule is without a text.
+      const id: TextId | undefined = rule && `errors.rule.${rule}`
+      const text = (id && known(id, Object.fromEntries(shown))) ?? message
+      return subject === undefined ? text : `${subject}: ${text}`
+    }
+  }, [known, intl, actorName, currency])
+}
