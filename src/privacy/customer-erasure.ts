@@ -70,8 +70,8 @@ export async function eraseCustomer(
   const decision = { erasureId, merchantId: customer.merchantId, reason, at: erasedAt }
   await listTransfers(store, erasureId, trackingIds, context, decision)
   await keys.destroy([erasureId])
-  const meanwhile = await createdUnder(raw, new Set([erasureId]), through)
-  const completed = await complete(parts, erasureId, meanwhile.get(erasureId)!, context)
+  const created = await createdUnder(raw, new Set([erasureId]), through)
+  const completed = await complete(parts, erasureId, created.get(erasureId)!, context)
   return { accepted: true, erasureId, erasedAt, ...completed }
 }
 

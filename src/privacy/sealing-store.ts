@@ -12,8 +12,8 @@ import { keyIdIn, openFields } from './sealed-data.js'
 const maxKnown = 20_000
 
 /**
- * Decorates the store: an event's personal data is stored as one ciphertext under the customer's key. Reads return events as they were
- * appended. Events of erased customers have their {@link erasedData}, and events whose key is missing without an erasure are unreadable.
+ * Decorates the store: an event's personal data is stored as one ciphertext under the customer's key. Reads return the appended
+ * events. Events of erased customers have their {@link erasedData}, and events whose key is missing without an erasure are unreadable.
  *
  * Persistent subscriptions deliver events as stored. Their consumers use an event's place and its other fields, and decrypting each event
  * again costs as much as projecting it.

@@ -90,9 +90,9 @@ t.test('saves the sweep’s checkpoint after one that a different process append
     await SweepCheckpoint.load(world.store, world.clock.now),
   ]
   late.advance(events[0]!.position, events.slice(0, 1))
-  await late.keep({ now: true })
+  await late.save({ now: true })
   present.advance(checkpoint!, events)
-  await present.keep({ now: true })
+  await present.save({ now: true })
   const kept = await world.store.readStream('callbacks-sweep')
   t.strictSame(
     kept.map(({ data }) => (data.event as { revision: number }).revision),

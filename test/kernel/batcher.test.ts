@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Batcher } from '../../src/kernel/batcher.js'
 
-/** Records batches, and completes each only when the test says so. */
+/** Records batches, and completes each when the test calls for it. */
 function recordingBatcher(maxItems: number, delayMs: number) {
   const batches: (readonly number[])[] = []
   const completions: (() => void)[] = []

@@ -3,7 +3,7 @@ import { KeyedLimit } from '../../src/kernel/keyed-limit.js'
 
 const tooMany = (key: string) => new Error(`too many for ${key}`)
 
-/** A task that ends when it is told to, and records that it has started. */
+/** A task that records its start and ends when the test releases it. */
 function task(started: string[], name: string) {
   let end = () => {}
   const ended = new Promise<void>((resolve) => (end = resolve))
@@ -55,7 +55,7 @@ t.test('passes on the error of a task and runs the next one', async (t) => {
   t.equal(await next, 'next')
 })
 
-t.test('a task has a place as soon as the one before has ended', async (t) => {
+t.test('a task starts as soon as the previous one has ended', async (t) => {
   const limit = new KeyedLimit({ concurrency: 1, maxWaiting: 0 }, tooMany)
   for (let n = 0; n < 100; n++) t.equal(await limit.run('one', async () => n), n)
 })

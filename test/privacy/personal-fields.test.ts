@@ -5,11 +5,11 @@ import { personalFieldsOf } from '../../src/event-store/personal-fields.js'
 import { knownVersions } from '../event-store/codec/golden-events.js'
 
 /**
- * The fields that do not tell who a customer is. A new field fails this test until it is listed here, or is marked `Personal` in its
+ * The fields that do not identify a customer. A new field fails this test until it is listed here, or is marked `Personal` in its
  * schema and listed in docs/reference/events.md.
  */
 const notPersonal = new Set([
-  // Of transfers, and what names them.
+  // Transfers and their ids.
   ...['trackingId', 'merchantId', 'kind', 'referenceId', 'channel', 'at', 'expiresAt', 'until', 'createdAt'],
   ...[
     'amountMinor',
@@ -19,19 +19,19 @@ const notPersonal = new Set([
     'returnedAmountMinor',
   ],
   ...['resolvedAmountMinor', 'approvedAmountMinor', 'collectedAmountMinor', 'amountText', 'paymentMethod'],
-  // Where proof of a payment is: the address says nothing, and the file goes with the customer.
+  // The URL of a receipt contains no personal data, and an erasure deletes the file.
   'receiptUrl',
-  // What people write about a transfer, and why they did what they did: it stays, as it accounts for money.
+  // Texts about a transfer remain, because they account for money.
   ...['message', 'reason', 'payload', 'description', 'reference'],
-  // Who works here: staff are no customers.
+  // The operator's staff are not customers.
   'by',
-  // Names of things.
+  // Ids, names and secrets of other things.
   ...['webhookId', 'challengeId', 'hashId', 'keyId', 'erasureId', 'eventId', 'eventType', 'stream', 'event', 'problem'],
   ...['apiKeySha256', 'secretKey', 'webhookSecret', 'passwordHash', 'secret', 'emailMac', 'device', 'outcome'],
   ...['validUntil', 'previousValidUntil', 'nextAttemptAt', 'since', 'role', 'scopes', 'merchantIds', 'trackingIds'],
   ...['settings', 'changes', 'secretKeys', 'previousWebhookSecret', 'secondFactor', 'sealed'],
   ...['place', 'leafIndex', 'treeSize', 'after', 'through', 'streams'],
-  // Counts and the like.
+  // Numbers.
   ...[
     'attempt',
     'transferRevision',
@@ -46,17 +46,17 @@ const notPersonal = new Set([
   ...['codeCounter', 'transfers'],
 ])
 
-/** The same names in events about somebody else. */
+/** Fields with the same names in events that do not concern customers. */
 const notPersonalIn: { readonly [type: string]: readonly string[] } = {
-  // Who signs in to the dashboard works here; the e-mail is sealed by the master key.
+  // Users of the dashboard are staff. Their email address is encrypted with the master key.
   ...Object.fromEntries(
     Object.keys(eventSchemas)
       .filter((type) => type.startsWith('User'))
       .map((type) => [type, ['userId', 'email', 'name']]),
   ),
-  // Of a key.
+  // The name of a key.
   ApiKeyCreated: ['name'],
-  // The built-in wallet's own accounts belong to those who opened them there; e-mail and phone are sealed by the master key.
+  // Accounts of the built-in wallet belong to their owners. Email address and phone number are encrypted with the master key.
   WalletAccountOpened: ['accountNumber', 'email', 'phone'],
   WalletAccountCredited: ['accountNumber'],
   WalletAccountDebited: ['accountNumber'],
@@ -66,13 +66,13 @@ const notPersonalIn: { readonly [type: string]: readonly string[] } = {
   WalletEmailReserved: ['accountNumber'],
 }
 
-t.test('of every field of every event somebody has said whether it is personal', async (t) => {
+t.test('every field of every event is declared as personal or not personal', async (t) => {
   for (const { type, version, schema } of knownVersions) {
     const personal = new Set(personalFieldsOf(type, version).map(({ name }) => name))
     for (const [name, field] of Object.entries(schema.properties)) {
       if (field.type === 'boolean') continue
-      const said = notPersonal.has(name) || notPersonalIn[type]?.includes(name) === true
-      t.not(said, personal.has(name), `${type}.v${version} ${name}`)
+      const isDeclared = notPersonal.has(name) || notPersonalIn[type]?.includes(name) === true
+      t.not(isDeclared, personal.has(name), `${type}.v${version} ${name}`)
     }
   }
 })

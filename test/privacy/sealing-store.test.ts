@@ -20,16 +20,16 @@ const masterKey = randomBytes(32)
 const box = createSecretBox(masterKey)
 const merchantId = randomUUID()
 
-interface Sealed {
+interface SealedStore {
   readonly directory: string
   readonly raw: EventStore
   readonly store: EventStore
   readonly keys: CustomerKeys
-  /** As another thread or process has it. */
-  another(): { readonly store: EventStore; readonly keys: CustomerKeys }
+  /** Opens the store as a different thread or process. */
+  openAnother(): { readonly store: EventStore; readonly keys: CustomerKeys }
 }
 
-async function sealed(t: Test): Promise<Sealed> {
+async function openSealedStore(t: Test): Promise<SealedStore> {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-privacy-'))
   const raw = await openTestEventStore(directory)
   const opened: CustomerKeys[] = []
@@ -44,11 +44,11 @@ async function sealed(t: Test): Promise<Sealed> {
     await raw.close()
     rmSync(directory, { recursive: true })
   })
-  const another = () => {
+  const openAnother = () => {
     const others = newKeys()
     return { keys: others, store: sealing(raw, others) }
   }
-  return { directory, raw, keys, store: sealing(raw, keys), another }
+  return { directory, raw, keys, store: sealing(raw, keys), openAnother }
 }
 
 const countOf = async (keys: CustomerKeys) => (await keys.counts([merchantId])).get(merchantId) ?? 0
@@ -69,8 +69,8 @@ const decision = (erasureId: string) =>
     context,
   )
 
-t.test('what is appended is read as it was, on every way, and is in no file in clear', async (t) => {
-  const { store, raw, directory } = await sealed(t)
+t.test('every way of reading returns the appended data, and no file contains it unencrypted', async (t) => {
+  const { store, raw, directory } = await openSealedStore(t)
   const canary = `canary-${randomUUID()}`
   const { stream, event } = deposit(canary)
   await store.append(stream, 'no_stream', [event])
@@ -89,7 +89,7 @@ t.test('what is appended is read as it was, on every way, and is in no file in c
   for await (const delivery of consumer) {
     const { referenceId, ...stored } = delivery.event.data
     t.equal(referenceId, event.data.referenceId)
-    t.notMatch(JSON.stringify(stored), canary, 'delivered as it is stored')
+    t.notMatch(JSON.stringify(stored), canary, 'delivered as stored')
     await consumer.ack(delivery.ackId)
     break
   }
@@ -102,16 +102,16 @@ t.test('what is appended is read as it was, on every way, and is in no file in c
     t.notOk(readFileSync(join(file.parentPath, file.name)).includes(canary), file.name)
 })
 
-t.test('an append repeated with the same id is done already, though its ciphertext is another', async (t) => {
-  const { store, raw } = await sealed(t)
+t.test('a repeated append changes nothing, although its ciphertext differs', async (t) => {
+  const { store, raw } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   const first = await store.append(stream, 'no_stream', [event])
   t.strictSame(await store.append(stream, 'no_stream', [event]), first)
   t.equal((await raw.readStream(stream)).length, 1)
 })
 
-t.test('an event of every type and version, with any texts, is read as it was stored', async (t) => {
-  const { store } = await sealed(t)
+t.test('reads events of every type and version with any texts as they were appended', async (t) => {
+  const { store } = await openSealedStore(t)
   const personal = knownVersions.filter(({ type, version }) => personalFieldsOf(type, version).length > 0)
   t.equal(personal.length, 6)
   const transfer = deposit('payer')
@@ -138,15 +138,15 @@ t.test('an event of every type and version, with any texts, is read as it was st
   )
 })
 
-t.test('a ciphertext opens in no other event, and not when a bit of it is another', async (t) => {
-  const { store, raw } = await sealed(t)
+t.test('rejects a ciphertext that was altered or moved to a different event', async (t) => {
+  const { store, raw } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   const [stored] = await raw.readStream(stream)
   const text = String(stored!.data.sealed)
   const at = text.length - 10
   const flipped = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1)
-  for (const [what, forged] of [
+  for (const [title, forged] of [
     ['moved', { ...event, id: randomUUID(), data: stored!.data }],
     ['altered', { ...event, data: { ...stored!.data, sealed: flipped } }],
     ['cut', { ...event, data: { ...stored!.data, sealed: text.slice(0, 40) } }],
@@ -154,39 +154,39 @@ t.test('a ciphertext opens in no other event, and not when a bit of it is anothe
     const elsewhere = `transfer-${randomUUID()}`
     await raw.append(elsewhere, 'no_stream', [forged])
     const [read] = await store.readStream(elsewhere)
-    t.throws(() => decodeEvent(read!), UnreadableEventError, what)
+    t.throws(() => decodeEvent(read!), UnreadableEventError, title)
   }
 })
 
-t.test('customers who come at once share one write, and one who comes twice at once has one key', async (t) => {
-  const { store, keys, another } = await sealed(t)
-  const [ada, grace] = [another(), another()]
+t.test('concurrent new customers share a write, and concurrent requests of one customer get one key', async (t) => {
+  const { store, keys, openAnother } = await openSealedStore(t)
+  const [ada, grace] = [openAnother(), openAnother()]
   const all = ['a', 'b', 'a', 'c', 'b', 'a'].map((userId) => deposit(userId))
   await Promise.all(all.map(({ stream, event }) => store.append(stream, 'no_stream', [event])))
   t.equal(await countOf(keys), 3)
   const later = [ada, grace, ada, grace].map((node) => ({ node, ...deposit('d') }))
   await Promise.all(later.map(({ node, stream, event }) => node.store.append(stream, 'no_stream', [event])))
-  t.equal(await countOf(keys), 4, 'two threads agree on one key for a customer who is new to both')
+  t.equal(await countOf(keys), 4, 'two threads use the same key for a customer who is new to both')
   for (const { stream, event } of [...all, ...later])
     t.strictSame((await store.readStream(stream))[0]!.data, event.data)
 })
 
-t.test('a key that was written before a crash, and no event with it, is the key of the next', async (t) => {
-  const { raw, keys, another } = await sealed(t)
+t.test('uses a key that was stored before a crash without an event', async (t) => {
+  const { raw, keys, openAnother } = await openSealedStore(t)
   const key = await keys.of(merchantId, '8412')
   t.equal((await raw.readAll({ maxCount: 1 })).events.length, 0)
-  const { store, keys: afterwards } = another()
+  const { store, keys: afterwards } = openAnother()
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   t.equal((await afterwards.find(merchantId, '8412'))?.id, key.id)
   t.match((await raw.readStream(stream))[0]!.data, { sealed: new RegExp(`^c1\\.${key.id}\\.`) })
 })
 
-t.test('of a customer who was erased nothing is read, also by a thread that knew the key', async (t) => {
-  const { store, raw, keys, another } = await sealed(t)
+t.test('an erased customer’s data cannot be read, not even by a thread that knew the key', async (t) => {
+  const { store, raw, keys, openAnother } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
-  const elsewhere = another()
+  const elsewhere = openAnother()
   t.strictSame((await elsewhere.store.readStream(stream))[0]!.data, event.data)
   const { id } = (await keys.find(merchantId, '8412'))!
 
@@ -195,19 +195,15 @@ t.test('of a customer who was erased nothing is read, also by a thread that knew
   const expected = { userId: '[erased]', name: '[erased]', username: '[erased]' }
   const erased = { ...event.data, ...expected }
   t.strictSame((await store.readStream(stream))[0]!.data, erased)
-  // As everybody who follows the log does.
+  // Every follower of the log reads this.
   await elsewhere.store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
   const [read] = await elsewhere.store.readStream(stream)
   t.strictSame(read!.data, erased)
-  t.match(decodeEvent(read!), { type: 'DepositCreated', data: expected }, 'which is an event like any other')
+  t.match(decodeEvent(read!), { type: 'DepositCreated', data: expected }, 'the event stays valid')
 
   const again = deposit('8412')
   await elsewhere.store.append(again.stream, 'no_stream', [again.event])
-  t.strictSame(
-    (await store.readStream(again.stream))[0]!.data,
-    again.event.data,
-    'a customer who comes back is a new one',
-  )
+  t.strictSame((await store.readStream(again.stream))[0]!.data, again.event.data, 'a returning customer is a new one')
   t.not((await keys.find(merchantId, '8412'))!.id, id)
 
   const approved = {
@@ -216,49 +212,53 @@ t.test('of a customer who was erased nothing is read, also by a thread that knew
   }
   const late = { ...encodeEvent({ type: 'WithdrawalApproved', data: approved } as never, context) }
   await elsewhere.store.append(stream, 0, [late])
-  t.match((await raw.readStream(stream))[1]!.data, { accountNumber: '[erased]' }, 'nothing new is known of them again')
+  t.match(
+    (await raw.readStream(stream))[1]!.data,
+    { accountNumber: '[erased]' },
+    'later events contain no data of the erased customer',
+  )
 })
 
-t.test('a decision before whose end the program died is finished by whoever reads it', async (t) => {
-  const { store, keys, another } = await sealed(t)
+t.test('a reader of the log finishes an erasure that a crash interrupted', async (t) => {
+  const { store, keys, openAnother } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   const { id } = (await keys.find(merchantId, '8412'))!
   await store.append(`privacy-${id}`, 'no_stream', [decision(id)])
   t.equal(await countOf(keys), 1)
-  await another().store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
+  await openAnother().store.readAll({ maxCount: 10, streamPrefixes: ['privacy-'] })
   t.equal(await countOf(keys), 0)
 })
 
-t.test('a key that was lost is no erasure: the event cannot be read, and says so', async (t) => {
-  const { store, directory, keys, another } = await sealed(t)
+t.test('a lost key is not an erasure: the event is unreadable', async (t) => {
+  const { store, directory, keys, openAnother } = await openSealedStore(t)
   const { stream, event } = deposit('8412')
   await store.append(stream, 'no_stream', [event])
   await keys.close()
   for (const suffix of ['', '-wal', '-shm']) rmSync(keyFileIn(directory) + suffix, { force: true })
-  const [read] = await another().store.readStream(stream)
+  const [read] = await openAnother().store.readStream(stream)
   t.throws(() => decodeEvent(read!), { message: /@0: the key of its personal data is missing or another$/ })
 })
 
-t.test('keys are sealed anew under another master key', async (t) => {
-  const { directory, store, keys } = await sealed(t)
+t.test('encrypts the keys again with a new master key', async (t) => {
+  const { directory, store, keys } = await openSealedStore(t)
   for (const userId of ['a', 'b', 'c']) {
     const { stream, event } = deposit(userId)
     await store.append(stream, 'no_stream', [event])
   }
-  t.equal(await keys.reseal(), 0, 'the key that has sealed them seals now')
+  t.equal(await keys.reseal(), 0, 'the current master key has encrypted them')
   const ring = { current: Buffer.alloc(32, 9), others: [masterKey], digestKey: digestKeyOf(masterKey) }
   const later = new CustomerKeys(openEmbeddedKeyStore({ directory }), createSecretBox(ring))
   t.teardown(() => later.close())
   t.equal(await later.reseal(), 3)
-  t.equal(await later.reseal(), 0, 'a repeat finds nothing to do')
+  t.equal(await later.reseal(), 0, 'a repeat changes nothing')
   for await (const text of later.sealedTexts()) t.equal(keyIdOf(text), idOfMasterKey(ring.current))
   await t.rejects(keys.find(merchantId, 'a'), { name: 'SecretBoxError' })
   for (const userId of ['a', 'b', 'c']) t.match(await later.find(merchantId, userId), { merchantId, userId })
   t.equal(await countOf(keys), 3)
 })
 
-t.test('the stored form is for ever', async (t) => {
+t.test('reads the stored form of the first version', async (t) => {
   const key = { id: 'AAAAAAAAAAAAAAAAAAAAAA', bytes: Buffer.alloc(32, 7), merchantId: 'm', userId: 'u' }
   const place = { stream: 'transfer-1', id: '00000000-0000-4000-8000-000000000001', type: 'DepositCreated' }
   const golden =

@@ -60,7 +60,7 @@ export interface Verification {
 }
 
 /**
- * Verifies that the log matches its tree and signature, and that each stream reads as the log has it.
+ * Verifies that the log matches its tree and signature, and that each stream matches the log.
  * @throws StoreUnavailableError if this cannot be determined
  */
 export async function verifySealedLog(options: VerifyOptions): Promise<Verification> {

@@ -11,7 +11,7 @@ import {
 import { transferStream } from '../../domain/streams.js'
 import { type ProvenEvent, parseProof, type TransferProof } from './proof-file.js'
 
-/** What a valid proof shows. */
+/** The content of a valid proof. */
 export interface CheckedProof {
   readonly trackingId: string
   readonly origin: string

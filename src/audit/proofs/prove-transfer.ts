@@ -36,7 +36,7 @@ export class NotSealedYet extends Error {
 }
 
 /**
- * Proves that all events of a transfer, or the one of `revision`, are in the log. Returns `undefined` if there are no such events. `older`
+ * Proves that all events of a transfer, or the one of `revision`, are in the log. Returns `undefined` if it has none. `older`
  * is a checkpoint that was kept earlier. @throws NotSealedYet; VerificationError if log, tree and checkpoints do not match
  */
 export async function proveTransfer(

@@ -269,7 +269,7 @@ export class DeliveryWorker {
     return endpoint
   }
 
-  /** Drops what is in memory. The search adds the endpoint again when a callback is due. */
+  /** Drops the endpoint's state. The search adds the endpoint again when a callback is due. */
   #drop(endpoint: CallbackEndpoint): void {
     endpoint.lanes.clear()
     endpoint.waiting.restart()

@@ -3,7 +3,7 @@ const maxLanes = 256
 
 /**
  * The lanes (trackingIds) of one merchant that the worker has in memory. A lane is in flight at most once at a time. When its turn comes,
- * the log decides what it sends. Memory stays bounded regardless of the number of waiting callbacks.
+ * the log decides which callback it sends. Memory stays bounded regardless of the number of waiting callbacks.
  */
 export class LaneQueue {
   readonly #ready = new Set<string>()

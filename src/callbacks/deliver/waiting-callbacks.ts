@@ -9,7 +9,7 @@ const overlapEveryMs = 5_000
 /**
  * Finds a merchant's due callbacks in the read model: after a restart, and those that do not fit in memory. The search proceeds by due
  * time, so that it does not find callbacks again that wait for an earlier one of their lane. It steps back every few seconds, and restarts
- * every minute, because the read model may lag. The log decides what is sent.
+ * every minute, because the read model may lag. The log decides which callback is sent.
  */
 export class WaitingCallbacks {
   #after: { readonly dueAt: string; readonly id: string } | undefined

@@ -16,7 +16,7 @@ interface Change {
   readonly transfer: Transfer
 }
 
-/** As many events as a busy service records before the sweep reaches them, which then skips them without reading. */
+/** Covers the events that a busy service records before the sweep reaches them. The sweep then skips them without reading. */
 const maxRemembered = 20_000
 
 /** Events that leave the status unchanged. */

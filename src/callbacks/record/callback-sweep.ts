@@ -38,7 +38,7 @@ export async function sweepCallbacks(deps: SweepDependencies, signal: AbortSigna
     handle: (page) => sweepPage(deps, page, signal),
   })
   await checkpoint
-    .keep({ now: true })
+    .save({ now: true })
     .catch((error) => logger.warn({ err: error }, "callbacks: the sweep's checkpoint was not saved"))
 }
 
@@ -51,7 +51,7 @@ async function sweepPage(deps: SweepDependencies, page: Page, signal: AbortSigna
   if (signal.aborted) return
   await recordMissing(deps, events)
   if (page.checkpoint) checkpoint.advance(page.checkpoint, events)
-  await checkpoint.keep({ now: false })
+  await checkpoint.save({ now: false })
 }
 
 async function recordMissing(deps: SweepDependencies, events: readonly RecordedEvent[]): Promise<void> {

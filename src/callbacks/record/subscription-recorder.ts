@@ -46,7 +46,7 @@ interface SubscriptionDependencies {
 
 /**
  * Records the callbacks of the events that the persistent subscription delivers, and acknowledges the events. Consumes until the signal
- * aborts. The subscription only makes callbacks faster: the sweep records what it misses or parks.
+ * aborts. The subscription only makes callbacks faster: the sweep records the callbacks that it misses.
  */
 export async function recordFromSubscription(deps: SubscriptionDependencies, signal: AbortSignal): Promise<void> {
   const onUnavailable = (err: unknown) =>

@@ -3,68 +3,70 @@ import { callbackSweepStream } from '../../domain/streams.js'
 import { type EventData, encodeEvent } from '../../event-store/event-codec.js'
 import type { EventStore, Position, RecordedEvent } from '../../event-store/event-store.js'
 import { readableEvent } from '../../event-store/read-event.js'
+import type { Clock } from '../../kernel/clock.js'
 
 const stream = callbackSweepStream
-/** The stream grows by one small event in this time at most. */
-const keepEveryMs = 60_000
+/** Limits the growth of the stream to one small event in this time. */
+const saveEveryMs = 60_000
 
-type Kept = EventData<'CallbackSweepAdvanced'>['event'] | undefined
+type EventPlace = EventData<'CallbackSweepAdvanced'>['event'] | undefined
 
 /**
- * How far the sweep has come, kept in the log: it must not be lost with a read model or a subscription. It is kept as the last
- * event seen, whose position is looked up when it is loaded: one that another engine gave it would be refused by EventStoreDB,
- * as no event starts there, or lie beyond the end, where everything would pass unseen.
+ * The sweep's checkpoint. It is stored in the log, so that it is not lost with a read model or a subscription. It names the last event
+ * rather than its position, because a position is only valid in its own engine: after a move to a different engine, EventStoreDB would
+ * reject the position, or it would be after the end of the log and the sweep would miss events.
  */
 export class SweepCheckpoint {
-  private keptAtMs = 0
-  private lastEvent: Kept
+  #savedAtMs = 0
+  #lastEvent: EventPlace
 
   private constructor(
     private readonly store: EventStore,
-    private readonly clock: () => string,
-    private kept: Kept,
+    private readonly clock: Clock,
+    private saved: EventPlace,
     private reached: Position | undefined,
   ) {
-    this.lastEvent = kept
+    this.#lastEvent = saved
   }
 
-  /** One that cannot be read is none: everything is looked at once more, and every other checkpoint is kept behind it. @throws StoreUnavailableError */
-  static async load(store: EventStore, clock: () => string): Promise<SweepCheckpoint> {
+  /** Ignores an unreadable checkpoint: the sweep then starts at the beginning of the log. @throws StoreUnavailableError */
+  static async load(store: EventStore, clock: Clock): Promise<SweepCheckpoint> {
     const [last] = await store.readStream(stream, { direction: 'backwards', maxCount: 1 })
-    const kept = last && keptIn(last)
-    const seen = kept && (await store.readStream(kept.stream, { fromRevision: kept.revision, maxCount: 1 }))[0]
-    return new SweepCheckpoint(store, clock, kept, seen?.position)
+    const saved = last && placeIn(last)
+    const event = saved && (await store.readStream(saved.stream, { fromRevision: saved.revision, maxCount: 1 }))[0]
+    return new SweepCheckpoint(store, clock, saved, event?.position)
   }
 
   get position(): Position | undefined {
     return this.reached
   }
 
-  /** Everything up to and including `position` is recorded; `events` are those looked at on the way. */
+  /** Sets the position up to which all callbacks are recorded. `events` are the events that were read on the way. */
   advance(position: Position, events: readonly RecordedEvent[]): void {
     this.reached = position
     const last = events.at(-1)
-    if (last) this.lastEvent = { stream: last.stream, revision: last.revision }
+    if (last) this.#lastEvent = { stream: last.stream, revision: last.revision }
   }
 
   /**
-   * Records the checkpoint once a minute, or immediately if `now` is true. A process that has lost its lease records once more when it
-   * ends, so the checkpoint is appended after whatever the stream contains. @throws StoreUnavailableError, TooMuchContentionError
+   * Saves the checkpoint at most once a minute, or immediately if `now` is true. It is appended at the end of the stream regardless of the
+   * stream's revision, because a process that has lost its lease saves its checkpoint when it ends.
+   * @throws StoreUnavailableError, TooMuchContentionError
    */
-  async keep(options: { readonly now: boolean }): Promise<void> {
+  async save(options: { readonly now: boolean }): Promise<void> {
     const at = this.clock()
-    const lastEvent = this.lastEvent
-    if (!lastEvent || (lastEvent.stream === this.kept?.stream && lastEvent.revision === this.kept.revision)) return
-    if (!options.now && Date.parse(at) - this.keptAtMs < keepEveryMs) return
+    const lastEvent = this.#lastEvent
+    if (!lastEvent || (lastEvent.stream === this.saved?.stream && lastEvent.revision === this.saved.revision)) return
+    if (!options.now && Date.parse(at) - this.#savedAtMs < saveEveryMs) return
     const metadata = { actor: 'system:callbacks', $correlationId: stream, $causationId: stream }
     const event = encodeEvent({ type: 'CallbackSweepAdvanced', data: { event: lastEvent, at } }, metadata)
     await appendToEnd(this.store, stream, event)
-    this.kept = lastEvent
-    this.keptAtMs = Date.parse(at)
+    this.saved = lastEvent
+    this.#savedAtMs = Date.parse(at)
   }
 }
 
-function keptIn(recorded: RecordedEvent): Kept {
+function placeIn(recorded: RecordedEvent): EventPlace {
   const event = readableEvent(recorded)
   return event?.type === 'CallbackSweepAdvanced' ? event.data.event : undefined
 }

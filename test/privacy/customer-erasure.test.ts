@@ -24,7 +24,7 @@ import {
 } from '../support/test-service.js'
 
 const context = { actor: 'cli:ada', $correlationId: 'test', $causationId: 'test' }
-/** Each is found nowhere else. */
+/** Values that occur nowhere else. */
 const accountNumber = 734_219_550_118
 const canaries = {
   userId: 'canary.user+7731@example.com',
@@ -35,10 +35,10 @@ const canaries = {
   account: String(accountNumber),
 }
 
-/** As bytes, and in the forms in which bytes are kept in texts. */
-function formsOf(text: string): Buffer[] {
+/** Returns the bytes of a text in all encodings in which files may contain it. */
+function encodingsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text)
-  // Of base64, what is in the middle, wherever the text begins in a group of three.
+  // The middle of the Base64 text, for each offset of the text in a group of three bytes.
   const base64 = [0, 1, 2].flatMap((shift) => {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes])
     const inner = (encoding: 'base64' | 'base64url') => shifted.toString(encoding).slice(4, -4)
@@ -58,20 +58,20 @@ function formsOf(text: string): Buffer[] {
   ]
 }
 
-/** `file: canary` of each canary that is there. */
-function found(directory: string, files: (name: string) => boolean = () => true): string[] {
+/** Returns `file: canary` for each canary in a file of the directory. */
+function findCanaries(directory: string, files: (name: string) => boolean = () => true): string[] {
   const all = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return all
     .filter(({ name }) => files(name))
     .flatMap(({ parentPath, name }) => {
       const bytes = readFileSync(join(parentPath, name))
       return Object.entries(canaries)
-        .filter(([, text]) => formsOf(text).some((form) => bytes.includes(form)))
+        .filter(([, text]) => encodingsOf(text).some((encoded) => bytes.includes(encoded)))
         .map(([canary]) => `${name}: ${canary}`)
     })
 }
 
-async function scene(t: Test) {
+async function openScene(t: Test) {
   const wallet = new MemoryWallet()
   const account = { ...wallet.open('payer@example.com', '734219', 50_000_00n), accountNumber }
   wallet.accounts.set(accountNumber, account)
@@ -84,9 +84,9 @@ async function scene(t: Test) {
   const { webApiKey: key, secretKey } = merchant
   const who = { userId: canaries.userId, name: canaries.name, username: canaries.username }
   const create = async (kind: CreateKind, fields: object = {}) => {
-    const answer = await post(app, paths[kind], createBody(kind, secretKey, { ...who, ...fields }), { key })
-    t.equal(answer.statusCode, 200, answer.body)
-    return String((answer.json().result ?? answer.json()).trackingId)
+    const response = await post(app, paths[kind], createBody(kind, secretKey, { ...who, ...fields }), { key })
+    t.equal(response.statusCode, 200, response.body)
+    return String((response.json().result ?? response.json()).trackingId)
   }
   const keys = new CustomerKeys(openEmbeddedKeyStore({ directory: path }), secretBox)
   const raw = await openTestEventStore(path)
@@ -102,23 +102,23 @@ async function scene(t: Test) {
       if (JSON.stringify(stored) === JSON.stringify(expected)) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    t.strictSame(await storedDocuments(readModels), expected, 'the lists show what the log says')
+    t.strictSame(await storedDocuments(readModels), expected, 'the lists match the log')
   }
   return { ...service, merchant, wallet, create, parts, settled, key }
 }
 
 t.test(
-  'after an erasure nothing of the customer is left in any file, in no form, and all else is as before',
+  'an erasure removes the customer’s data from every file in every encoding, and changes nothing else',
   async (t) => {
     const { merchant, wallet, create, parts, settled, app, key, transfers, readModels, path, clock, logLines } =
-      await scene(t)
+      await openScene(t)
     const withdrawalFields = { accountNumber: canaries.iban, identityNumber: canaries.identityNumber }
     const [hosted, native, withdrawal] = [
       await create('hosted'),
       await create('native'),
       await create('withdrawal', withdrawalFields),
     ]
-    const other = await create('native', { userId: 'somebody else', name: 'Somebody Else', username: 'else' })
+    const other = await create('native', { userId: 'other customer', name: 'Other Customer', username: 'other' })
 
     const send = async (url: string, body: object) => (await post(app, url, JSON.stringify(body), { key })).json()
     const login = await send(walletPaths.logIn, {
@@ -140,7 +140,7 @@ t.test(
     const sha256 = (await storeReceipt(readModels, pdf, clock()))!
     t.equal(sha256, createHash('sha256').update(pdf).digest('hex'))
     const receiptUrl = `https://pay.example/receipts/${sha256}-${'a'.repeat(32)}`
-    t.match(await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'asked', context), {
+    t.match(await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'requested', context), {
       accepted: false,
       reason: 'transfers-open',
     })
@@ -151,10 +151,10 @@ t.test(
     await settled()
 
     t.strictSame(
-      found(path, (name) => name.startsWith('events.db') || name.startsWith('customer-keys')),
+      findCanaries(path, (name) => name.startsWith('events.db') || name.startsWith('customer-keys')),
       [],
     )
-    t.not(found(path).length, 0, 'the lists have them')
+    t.not(findCanaries(path).length, 0, 'the lists contain them')
     const exported = await exportCustomer(parts, { merchantId: merchant.id, userId: canaries.userId })
     const exportedText = JSON.stringify(exported)
     for (const canary of Object.values(canaries)) t.ok(exportedText.includes(canary), canary)
@@ -164,92 +164,86 @@ t.test(
     const erased = await eraseCustomer(
       parts,
       { merchantId: merchant.id, userId: canaries.userId },
-      'asked for',
+      'requested',
       context,
     )
     t.match(erased, { accepted: true, transfers: 3, receipts: 1 })
     await settled()
     await parts.keys.compact()
     await compactEmbeddedReadModels({ directory: path })
-    t.strictSame(found(path), [])
+    t.strictSame(findCanaries(path), [])
     t.strictSame(
       logLines.filter((line) => Object.values(canaries).some((canary) => line.includes(canary))),
       [],
-      'nor in a line of a log',
+      'log lines contain none',
     )
 
     const after = await storedDocuments(readModels)
     t.strictSame(after.totals, before.totals)
-    t.ok(after.transfers!.some((text) => text.includes(other) && text.includes('Somebody Else')))
+    t.ok(after.transfers!.some((text) => text.includes(other) && text.includes('Other Customer')))
     const again = await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'again', context)
     t.strictSame(again, { accepted: false, reason: 'unknown-customer' })
     t.equal(await exportCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }), undefined)
   },
 )
 
-t.test(
-  'transfers of a customer who was erased go on: money that comes late, a reopening, a repeated request',
-  async (t) => {
-    const { merchant, create, parts, transfers, store, settled } = await scene(t)
-    const referenceId = randomUUID()
-    const trackingId = await create('hosted', { referenceId })
-    await transfers.changeStatus(trackingId, 'Cancel', null, context)
-    await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'asked for', context)
-    const story = await store.readStream(`transfer-${trackingId}`)
+t.test('an erased customer’s transfers continue to work: late money, a reopening, a repeated request', async (t) => {
+  const { merchant, create, parts, transfers, store, settled } = await openScene(t)
+  const referenceId = randomUUID()
+  const trackingId = await create('hosted', { referenceId })
+  await transfers.changeStatus(trackingId, 'Cancel', null, context)
+  await eraseCustomer(parts, { merchantId: merchant.id, userId: canaries.userId }, 'requested', context)
+  const story = await store.readStream(`transfer-${trackingId}`)
+  t.strictSame(
+    story.map(({ type }) => type),
+    ['DepositCreated', 'TransferCancelled', 'PersonalDataErased'],
+  )
+  t.match((await transfers.find(trackingId))!.transfer, {
+    name: '[erased]',
+    userId: '[erased]',
+    username: '[erased]',
+  })
+  t.equal(await create('hosted', { referenceId }), trackingId, 'the repeated request gets the first response')
+  const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
+  t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
+  t.match(await transfers.changeStatus(trackingId, 'Cancel', null, context), { accepted: true })
+  t.match(await transfers.reopen(trackingId, 'it came', context), { accepted: true })
+  t.match(await transfers.complete(trackingId, {}, context), { accepted: true, transfer: { status: 'Completed' } })
+  await settled()
+})
+
+t.test('an erasure includes a transfer that is created while the erasure is being decided', async (t) => {
+  for (const ending of ['completed', 'interrupted and finished later'] as const) {
+    const { merchant, create, parts, transfers, settled, path, readModels } = await openScene(t)
+    const customer = { merchantId: merchant.id, userId: canaries.userId }
+    const first = await create('hosted')
+    await transfers.changeStatus(first, 'Cancel', null, context)
+    let concurrent = ''
+    const append: EventStore['append'] = async (...args) => {
+      if (concurrent !== '') return parts.store.append(...args)
+      // The search for the customer's transfers has ended, and the decision is not recorded yet.
+      concurrent = await create('withdrawal', { accountNumber: canaries.iban })
+      await settled()
+      const appended = await parts.store.append(...args)
+      if (ending !== 'completed') throw new StoreUnavailableError('interrupted')
+      return appended
+    }
+    const erasing = eraseCustomer({ ...parts, store: { ...parts.store, append } }, customer, 'requested', context)
+    if (ending === 'completed') t.match(await erasing, { accepted: true, transfers: 2 })
+    else {
+      await t.rejects(erasing, { message: 'interrupted' })
+      t.equal(await finishErasures(parts, context), 1)
+    }
+    t.equal(await finishErasures(parts, context), 0)
+    const story = await parts.store.readStream(`transfer-${concurrent}`)
     t.strictSame(
       story.map(({ type }) => type),
-      ['DepositCreated', 'TransferCancelled', 'PersonalDataErased'],
+      ['WithdrawalCreated', 'PersonalDataErased'],
     )
-    t.match((await transfers.find(trackingId))!.transfer, {
-      name: '[erased]',
-      userId: '[erased]',
-      username: '[erased]',
-    })
-    t.equal(await create('hosted', { referenceId }), trackingId, 'the request once more is answered as before')
-    const received = { receivedAmountMinor: 100_50n, receiptUrl: null }
-    t.match(await transfers.receiveFunds(trackingId, 1, received, context), { accepted: true, changed: true })
-    t.match(await transfers.changeStatus(trackingId, 'Cancel', null, context), { accepted: true })
-    t.match(await transfers.reopen(trackingId, 'it came', context), { accepted: true })
-    t.match(await transfers.complete(trackingId, {}, context), { accepted: true, transfer: { status: 'Completed' } })
     await settled()
-  },
-)
-
-t.test(
-  'a transfer that is created while the erasure of its customer is decided is erased with the others',
-  async (t) => {
-    for (const ending of ['decided here', 'cut off, and finished later'] as const) {
-      const { merchant, create, parts, transfers, settled, path, readModels } = await scene(t)
-      const customer = { merchantId: merchant.id, userId: canaries.userId }
-      const first = await create('hosted')
-      await transfers.changeStatus(first, 'Cancel', null, context)
-      let meanwhile = ''
-      const append: EventStore['append'] = async (...args) => {
-        if (meanwhile !== '') return parts.store.append(...args)
-        // The search for the customer's transfers has ended, and the decision is not recorded yet.
-        meanwhile = await create('withdrawal', { accountNumber: canaries.iban })
-        await settled()
-        const appended = await parts.store.append(...args)
-        if (ending !== 'decided here') throw new StoreUnavailableError('cut off')
-        return appended
-      }
-      const erasing = eraseCustomer({ ...parts, store: { ...parts.store, append } }, customer, 'asked', context)
-      if (ending === 'decided here') t.match(await erasing, { accepted: true, transfers: 2 })
-      else {
-        await t.rejects(erasing, { message: 'cut off' })
-        t.equal(await finishErasures(parts, context), 1)
-      }
-      t.equal(await finishErasures(parts, context), 0)
-      const story = await parts.store.readStream(`transfer-${meanwhile}`)
-      t.strictSame(
-        story.map(({ type }) => type),
-        ['WithdrawalCreated', 'PersonalDataErased'],
-      )
-      await settled()
-      await compactEmbeddedReadModels({ directory: path })
-      t.strictSame(found(path), [], ending)
-      t.match(await readModels.collection('transfers').findOne({ _id: meanwhile }), { accountNumber: '[erased]' })
-      await transfers.changeStatus(meanwhile, 'Cancel', 'nobody knows who it is for', context)
-    }
-  },
-)
+    await compactEmbeddedReadModels({ directory: path })
+    t.strictSame(findCanaries(path), [], ending)
+    t.match(await readModels.collection('transfers').findOne({ _id: concurrent }), { accountNumber: '[erased]' })
+    await transfers.changeStatus(concurrent, 'Cancel', 'the payee was erased', context)
+  }
+})

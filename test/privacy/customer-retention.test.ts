@@ -16,8 +16,8 @@ t.test('erases customers without a recent transfer, and no others; an open trans
   const merchant = await service.merchant()
   const create = async (userId: string) => {
     const body = createBody('hosted', merchant.secretKey, { userId })
-    const answer = await post(app, paths.hosted, body, { key: merchant.webApiKey })
-    return String(answer.json().trackingId)
+    const response = await post(app, paths.hosted, body, { key: merchant.webApiKey })
+    return String(response.json().trackingId)
   }
   const [old, open] = [await create('old'), await create('open')]
   const returning = await create('returning')
