@@ -35,7 +35,7 @@ export function SecondFactor() {
   return (
     <Card title={text('account.twoFactor')}>
       <div>
-        <Badge tone={hasSecondFactor ? 'good' : 'off'}>{text(hasSecondFactor ? 'common.yes' : 'common.no')}</Badge>
+        <Badge tone={hasSecondFactor ? 'good' : 'off'}>{text(hasSecondFactor ? 'common.on' : 'common.off')}</Badge>
       </div>
       <p>{text(hasSecondFactor ? 'account.twoFactorOn' : 'account.twoFactorOff')}</p>
       {setup.error && <Problem error={setup.error} />}

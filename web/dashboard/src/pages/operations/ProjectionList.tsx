@@ -104,7 +104,7 @@ function useColumns(
   const cell = (projection: ProjectionItem) =>
     projection.actions.length > 0 && (
       <Menu
-        label={text('common.actions')}
+        label="⋯"
         name={text('operations.actionsFor', { projection: projection.name })}
         items={projection.actions.map((action) => ({
           id: action,

@@ -65,9 +65,11 @@ function Reasons({ reasons }: Pick<StuckAnswer, 'reasons'>) {
             {text(more ? 'common.countOrMore' : 'common.count', { count })}
           </Badge>{' '}
           {text(`operations.stuck.${reason}`)}{' '}
-          <span className="muted small">
-            {text('operations.stuckAfter', { time: duration(afterMinutes * 60_000) })}
-          </span>
+          {afterMinutes > 0 && (
+            <span className="muted small">
+              {text('operations.stuckAfter', { time: duration(afterMinutes * 60_000) })}
+            </span>
+          )}
         </li>
       ))}
     </ul>
