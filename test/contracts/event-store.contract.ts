@@ -17,16 +17,16 @@ import {
 
 interface Adapter {
   readonly name: string
-  /** A store that may hold events of others already. */
+  /** A store that may already hold events of other programs. */
   readonly open: () => Promise<EventStore>
 }
 
-/** Names of this run: a real server may hold streams of earlier runs. */
+/** Stream names of this run: a real server may hold streams of earlier runs. */
 function newStream(kind = 'x'): string {
   return `${kind}-${randomUUID()}`
 }
 
-/** Events whose ids are told by a letter: the same letter of the same list is the same event. */
+/** Events that a letter identifies: the same letter of the same list is the same event. */
 class Letters {
   readonly #ids = new Map<string, string>()
 
@@ -36,7 +36,7 @@ class Letters {
     return id
   }
 
-  /** `a'` has the id of `a` and other content. */
+  /** `a'` has the id of `a` and different content. */
   events(...letters: string[]): NewEvent[] {
     return letters.map((letter) => ({
       id: this.id(letter.slice(0, 1)),
@@ -51,7 +51,7 @@ class Letters {
   }
 }
 
-/** `ok <revision>@<revision of the event at the position>`, or what was refused. */
+/** Returns `ok <revision>@<revision of the event at the position>`, or the rejection. */
 async function attempt(
   store: EventStore,
   stream: string,
@@ -84,13 +84,13 @@ async function allOf(store: EventStore, options: Omit<ReadAllOptions, 'maxCount'
   }
 }
 
-/** The end of the log: what comes behind it is this test's. */
+/** Returns the end of the log, after which all events belong to this test. */
 async function endOf(store: EventStore): Promise<Position> {
   const marker = await store.append(newStream('marker'), 'no_stream', new Letters().events('m'))
   return marker.position
 }
 
-/** Iterates in the background; what came is in `events`. */
+/** Iterates in the background and collects the events. */
 function follow(pages: AsyncIterable<Page>) {
   const seen = { events: [] as RecordedEvent[], pages: [] as Page[], ended: Promise.resolve() }
   seen.ended = (async () => {
@@ -110,7 +110,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   }
 }
 
-/** The rules every event store keeps. They are what EventStoreDB 23.10 does with exact revisions and no_stream. */
+/** The rules of every event store: the behaviour of EventStoreDB 23.10 with exact revisions and no_stream. */
 export function eventStoreContract(t: Test, { name, open }: Adapter): void {
   t.test(name, async (t) => {
     const store = await open()
@@ -170,14 +170,14 @@ function appendRules(t: Test, store: EventStore): void {
     )
   }
 
-  t.test('an append of several events answers with the last one', async (t) => {
+  t.test('an append of several events returns the last one', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     t.equal(await attempt(store, stream, 'no_stream', letters.events('a')), 'ok 0@0')
     t.equal(await attempt(store, stream, 0, letters.events('b', 'c', 'd')), 'ok 3@3')
   })
 
-  t.test('positions rise with every event, whatever its stream', async (t) => {
+  t.test('positions increase with every event, regardless of its stream', async (t) => {
     const letters = new Letters()
     const [x, y] = [newStream(), newStream()]
     await store.append(x, 'no_stream', letters.events('a', 'b'))
@@ -192,7 +192,7 @@ function appendRules(t: Test, store: EventStore): void {
     )
   })
 
-  t.test('of twenty appends with the same expected revision at once, one wins', async (t) => {
+  t.test('of twenty simultaneous appends with the same expected revision, one succeeds', async (t) => {
     const stream = newStream()
     await store.append(stream, 'no_stream', new Letters().events('a'))
     const answers = await Promise.all(
@@ -203,7 +203,7 @@ function appendRules(t: Test, store: EventStore): void {
     t.equal((await store.readStream(stream)).length, 2)
   })
 
-  t.test('three hundred appends to as many streams at once are all stored', async (t) => {
+  t.test('stores three hundred simultaneous appends to as many streams', async (t) => {
     const streams = Array.from({ length: 300 }, () => newStream())
     const answers = await Promise.all(
       streams.map((stream) => attempt(store, stream, 'no_stream', new Letters().events('a', 'b'))),
@@ -211,7 +211,7 @@ function appendRules(t: Test, store: EventStore): void {
     t.same([...new Set(answers)], ['ok 1@1'])
   })
 
-  t.test('appends in order are done one after the other', async (t) => {
+  t.test('executes appends in order sequentially', async (t) => {
     const letters = new Letters()
     const [x, y] = [newStream(), newStream()]
     const results = await store.appendInOrder([
@@ -228,7 +228,7 @@ function appendRules(t: Test, store: EventStore): void {
     t.same(await store.appendInOrder([]), [])
   })
 
-  t.test('appends in order stop at the first refusal; what was before it stays', async (t) => {
+  t.test('appends in order stop at the first rejection; the earlier ones remain', async (t) => {
     const letters = new Letters()
     const [x, y, z] = [newStream(), newStream(), newStream()]
     await store.append(y, 'no_stream', letters.events('o'))
@@ -242,7 +242,7 @@ function appendRules(t: Test, store: EventStore): void {
     t.same(await Promise.all([x, y, z].map(async (s) => letters.show(await store.readStream(s)))), ['0:a', '0:o', ''])
   })
 
-  t.test('appends at once are stored in their order, and the first refusal is thrown', async (t) => {
+  t.test('pipelined appends are stored in their order, and the first rejection is thrown', async (t) => {
     const letters = new Letters()
     const streams = Array.from({ length: 40 }, () => newStream())
     const appends = Array.from({ length: 400 }, (_, n) => {
@@ -258,7 +258,7 @@ function appendRules(t: Test, store: EventStore): void {
       results.findIndex(({ position }, n) => n > 0 && comparePositions(results[n - 1]!.position, position) !== -1),
       -1,
     )
-    t.same(await store.appendInOrder(appends, { pipelined: true }), results, 'once more they are answered as before')
+    t.same(await store.appendInOrder(appends, { pipelined: true }), results, 'a repeat returns the same results')
     const [x, y] = [newStream(), streams[0]!]
     const refused = [x, y, newStream()].map((stream) => ({
       stream,
@@ -267,10 +267,10 @@ function appendRules(t: Test, store: EventStore): void {
     }))
     const refusal = await store.appendInOrder(refused, { pipelined: true }).catch((error: unknown) => error)
     t.match(refusal, { name: 'WrongExpectedRevisionError', stream: y, expected: 'no_stream', actual: 9 })
-    t.equal((await store.readStream(x)).length, 1, 'what was before it stays')
+    t.equal((await store.readStream(x)).length, 1, 'the earlier one remains')
   })
 
-  t.test('a refused append does not disturb others of the same moment', async (t) => {
+  t.test('a rejected append does not affect simultaneous ones', async (t) => {
     const good = Array.from({ length: 20 }, () => newStream())
     const taken = newStream()
     await store.append(taken, 'no_stream', new Letters().events('a'))
@@ -286,7 +286,7 @@ function appendRules(t: Test, store: EventStore): void {
 }
 
 function idempotencyRules(t: Test, store: EventStore): void {
-  // The stream is 0:a 1:b 2:c. At 2, its last revision, any list is appended; everywhere else by ids.
+  // The stream is 0:a 1:b 2:c. At 2, its last revision, any list is appended; at other revisions the ids decide.
   const matrix: [pattern: string, list: string[], done: Partial<Record<string, string>>][] = [
     ['the whole', ['a', 'b', 'c'], { no_stream: 'ok 2@2' }],
     ['its first event', ['a'], { no_stream: 'ok 0@0' }],
@@ -322,7 +322,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     })
   }
 
-  t.test('how the events were grouped the first time does not matter', async (t) => {
+  t.test('the grouping of the first appends does not matter', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a'))
@@ -332,7 +332,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, stream, 0, letters.events('b')), 'ok 1@1')
   })
 
-  t.test('others in between break a list that was two appends', async (t) => {
+  t.test('other events in between break a list that was two appends', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a'))
@@ -351,7 +351,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, x, 'no_stream', letters.events('a')), 'ok 0@0')
   })
 
-  t.test('the same id twice in one new append is stored twice, and done when it comes again', async (t) => {
+  t.test('stores the same id twice in one new append, and recognises a repeat', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     t.equal(await attempt(store, stream, 'no_stream', letters.events('a', 'b', 'a')), 'ok 2@2')
@@ -360,7 +360,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(letters.show(await store.readStream(stream)), '0:a 1:b 2:a')
   })
 
-  t.test('a repeated append answers with its own revision, which is no longer the one to append at', async (t) => {
+  t.test('a repeated append returns its own revision, which is no longer the latest one', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     const first = await store.append(stream, 'no_stream', letters.events('a', 'b'))
@@ -370,7 +370,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal(await attempt(store, stream, again.revision, letters.events('d')), 'wrong: expected 1, actual 2')
   })
 
-  t.test('ten identical appends at once leave one event, and each is answered alike', async (t) => {
+  t.test('ten simultaneous identical appends store one event, and have the same result', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     const answers = await Promise.all(
@@ -380,7 +380,7 @@ function idempotencyRules(t: Test, store: EventStore): void {
     t.equal((await store.readStream(stream)).length, 1)
   })
 
-  t.test('ten thousand other events later an append is still known', async (t) => {
+  t.test('recognises a repeated append after ten thousand other events', async (t) => {
     const letters = new Letters()
     const [stream, others] = [newStream(), newStream()]
     const first = await store.append(stream, 'no_stream', letters.events('a'))
@@ -410,7 +410,7 @@ function limitRules(t: Test, store: EventStore): void {
     ['1100 events of 1000 bytes', () => Array.from({ length: 1_100 }, () => event(1_000)), false],
     ['1 MiB of metadata', () => [event(20, { metadata: data(maxAppendBytes) })], true],
     ['a type of 100,000 characters', () => [event(20, { type: 't'.repeat(100_000) })], true],
-    // Counted in bytes, not in characters: each of these is three.
+    // The limit counts bytes, not characters: each of these has three.
     ['400,000 characters of three bytes', () => [event(20, { data: { text: '€'.repeat(400_000) } })], false],
   ]
   for (const [what, events, fits] of sizes) {
@@ -427,7 +427,7 @@ function limitRules(t: Test, store: EventStore): void {
     })
   }
 
-  t.test('ten thousand events in one append are stored in order', async (t) => {
+  t.test('stores ten thousand events of one append in order', async (t) => {
     const stream = newStream()
     const events = Array.from({ length: 10_000 }, (_, n) => ({
       id: randomUUID(),
@@ -447,7 +447,7 @@ function limitRules(t: Test, store: EventStore): void {
     ['an empty type', event(20, { type: '' })],
   ]
   for (const [what, wrong] of bad) {
-    t.test(`${what} is refused, with all of its append`, async (t) => {
+    t.test(`rejects ${what}, with the whole append`, async (t) => {
       const stream = newStream()
       await t.rejects(store.append(stream, 'no_stream', [event(20), wrong]))
       t.equal((await store.readStream(stream)).length, 0)
@@ -455,7 +455,7 @@ function limitRules(t: Test, store: EventStore): void {
     })
   }
 
-  t.test('a stream without a name is refused', async (t) => {
+  t.test('rejects a stream without a name', async (t) => {
     await t.rejects(store.append('', 'no_stream', [event(20)]))
   })
 }
@@ -466,7 +466,7 @@ function readRules(t: Test, store: EventStore): void {
     t.same(await store.readStream(newStream(), { fromRevision: 3, maxCount: 2 }), [])
   })
 
-  t.test('a stream reads from a revision, inclusive, at most as many as asked for', async (t) => {
+  t.test('reads a stream from a revision, inclusive, up to the limit', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd', 'e'))
@@ -488,10 +488,10 @@ function readRules(t: Test, store: EventStore): void {
     }
   })
 
-  t.test('a stream reads backwards from its last event or from a revision, inclusive', async (t) => {
+  t.test('reads a stream backwards from its last event or from a revision, inclusive', async (t) => {
     const letters = new Letters()
     const stream = newStream()
-    t.same(await store.readStream(stream, { direction: 'backwards', maxCount: 1 }), [], 'there is no stream')
+    t.same(await store.readStream(stream, { direction: 'backwards', maxCount: 1 }), [], 'the stream is missing')
     await store.append(stream, 'no_stream', letters.events('a', 'b', 'c', 'd', 'e'))
     const reads: [options: Omit<ReadStreamOptions, 'direction'>, letters: string][] = [
       [{}, '4:e 3:d 2:c 1:b 0:a'],
@@ -509,7 +509,7 @@ function readRules(t: Test, store: EventStore): void {
     }
   })
 
-  t.test('no event is lost or doubled where a long read is cut into pages', async (t) => {
+  t.test('a long read in pages neither loses nor duplicates an event', async (t) => {
     const stream = newStream()
     const events = Array.from({ length: 2_345 }, () => ({ id: randomUUID(), type: 'T', data: {}, metadata: {} }))
     await store.append(stream, 'no_stream', events)
@@ -531,7 +531,7 @@ function readRules(t: Test, store: EventStore): void {
     )
   })
 
-  t.test('an event reads back as it was appended', async (t) => {
+  t.test('reads an event as it was appended', async (t) => {
     const stream = newStream()
     const event = {
       id: randomUUID(),
@@ -557,14 +557,14 @@ function readRules(t: Test, store: EventStore): void {
     '%_-',
   ]
   for (const prefix of names) {
-    t.test(`a stream may be called ${JSON.stringify(prefix)}`, async (t) => {
+    t.test(`accepts the stream name ${JSON.stringify(prefix)}`, async (t) => {
       const name = `${prefix}${randomUUID()}`
       await store.append(name, 'no_stream', new Letters().events('a'))
       t.equal((await store.readStream(name))[0]?.stream, name)
     })
   }
 
-  t.test('names are case-sensitive, and long ones are told apart at their end', async (t) => {
+  t.test('names are case-sensitive, and long ones can differ only at their end', async (t) => {
     const letters = new Letters()
     const name = newStream('MiXed')
     await store.append(name, 'no_stream', letters.events('a'))
@@ -576,7 +576,7 @@ function readRules(t: Test, store: EventStore): void {
     t.equal(letters.show(await store.readStream(`${long}2`)), '0:c')
   })
 
-  t.test('event types that begin with $ are ordinary in an ordinary stream', async (t) => {
+  t.test('event types that start with $ are ordinary in an ordinary stream', async (t) => {
     const stream = newStream()
     await store.append(stream, 'no_stream', [{ id: randomUUID(), type: '$own', data: {}, metadata: {} }])
     t.equal((await store.readStream(stream))[0]?.type, '$own')
@@ -584,7 +584,7 @@ function readRules(t: Test, store: EventStore): void {
 }
 
 function readAllRules(t: Test, store: EventStore): void {
-  t.test('the global order is that in which appends were answered, with every event once', async (t) => {
+  t.test('the global order is the order of the responses, with every event once', async (t) => {
     const after = await endOf(store)
     const ids: string[] = []
     for (let i = 0; i < 40; i++) {
@@ -600,7 +600,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.ok(events.every((event, i) => i === 0 || comparePositions(events[i - 1]!.position, event.position) < 0))
   })
 
-  t.test('a page begins behind the position, exclusive, and has at most as many as asked for', async (t) => {
+  t.test('a page starts after the position, exclusive, and has at most the requested number of events', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     const after = await endOf(store)
@@ -617,7 +617,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.same(none.checkpoint, position)
   })
 
-  t.test('as stored: an event whose bytes say no more than it shows has none beside it', async (t) => {
+  t.test('as stored: an event whose bytes equal its JSON has no separate bytes', async (t) => {
     const after = await endOf(store)
     const content = { data: { b: 1, a: ['\u20ac', 1.5e300, null, { z: '\n' }] }, metadata: { by: 'contract' } }
     await store.append(newStream(), 'no_stream', [{ id: randomUUID(), type: 'T', ...content }])
@@ -627,7 +627,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(plain.events.length, 2)
   })
 
-  t.test('behind the end there is nothing', async (t) => {
+  t.test('there are no events after the end', async (t) => {
     const end = await endOf(store)
     const beyond = { commit: end.commit + 1_000_000n, prepare: end.prepare + 1_000_000n }
     const page = await store.readAll({ after: beyond, maxCount: 10 })
@@ -659,7 +659,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(await seen(), '', 'an empty list matches nothing')
   })
 
-  t.test('system streams come only when a prefix asks for them', async (t) => {
+  t.test('system streams match only a prefix that starts with $', async (t) => {
     const letters = new Letters()
     const after = await endOf(store)
     const system = `$contract-${randomUUID()}`
@@ -674,7 +674,7 @@ function readAllRules(t: Test, store: EventStore): void {
     t.equal(letters.show(await store.readStream(system)), '0:s')
   })
 
-  t.test('a checkpoint covers what was filtered out, and reading goes on from it without loss', async (t) => {
+  t.test('a checkpoint covers filtered events, and a read resumes from it without loss', async (t) => {
     const letters = new Letters()
     const after = await endOf(store)
     const run = randomUUID()
@@ -692,14 +692,14 @@ function readAllRules(t: Test, store: EventStore): void {
 }
 
 function subscriptionRules(t: Test, store: EventStore): void {
-  t.test('a subscription shows what was there behind its position, then what comes', async (t) => {
+  t.test('a subscription yields the existing events after its position, then new ones', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     const after = await endOf(store)
     await store.append(stream, 'no_stream', letters.events('a', 'b'))
     const stop = new AbortController()
     const seen = follow(store.subscribeToAll({ after, streamPrefixes: [stream], signal: stop.signal }))
-    await until(() => seen.events.length === 2, 'two events of the past')
+    await until(() => seen.events.length === 2, 'two existing events')
     await store.append(stream, 1, letters.events('c'))
     await until(() => seen.events.length === 3, 'a live event')
     t.equal(letters.show(seen.events), '0:a 1:b 2:c')
@@ -707,13 +707,13 @@ function subscriptionRules(t: Test, store: EventStore): void {
     await seen.ended
   })
 
-  t.test('from the end, a subscription shows only what is appended later', async (t) => {
+  t.test('from the end, a subscription yields only later events', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     await store.append(stream, 'no_stream', letters.events('a'))
     const stop = new AbortController()
     const seen = follow(store.subscribeToAll({ after: 'end', streamPrefixes: [stream], signal: stop.signal }))
-    await until(() => seen.pages.some(({ atEnd }) => atEnd), 'the page that says: at the end')
+    await until(() => seen.pages.some(({ atEnd }) => atEnd), 'the page at the end')
     await store.append(stream, 0, letters.events('b'))
     await until(() => seen.events.length > 0, 'a live event')
     t.equal(letters.show(seen.events), '1:b')
@@ -721,7 +721,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
     await seen.ended
   })
 
-  t.test('without a position, a subscription begins at the first event of the log', async (t) => {
+  t.test('without a position, a subscription starts at the first event of the log', async (t) => {
     const first = await store.readAll({ maxCount: 3 })
     const stop = new AbortController()
     const pages: Page[] = []
@@ -734,7 +734,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
   })
 
   t.test(
-    'a page is yielded when the end is first reached, even an empty one, then nothing while nothing happens',
+    'yields a page when the end is first reached, even an empty one, then none until the next event',
     async (t) => {
       const stop = new AbortController()
       const streamPrefixes = [newStream('never')]
@@ -748,7 +748,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
     },
   )
 
-  t.test('an aborted subscription ends quietly, before its first page too', async (t) => {
+  t.test('an aborted subscription ends without an error, even before its first page', async (t) => {
     const stop = new AbortController()
     const seen = follow(store.subscribeToAll({ after: 'end', signal: stop.signal }))
     await until(() => seen.pages.length > 0, 'the first page')
@@ -759,7 +759,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
     t.equal(never.pages.length, 0)
   })
 
-  t.test('ten subscriptions see the same, in order, without gap or doublet, while appends go on', async (t) => {
+  t.test('ten subscriptions yield the same events in order, without gaps and duplicates, during appends', async (t) => {
     const after = await endOf(store)
     const run = randomUUID()
     const stop = new AbortController()
@@ -784,7 +784,7 @@ function subscriptionRules(t: Test, store: EventStore): void {
     await Promise.all(subscribers.map(({ ended }) => ended))
   })
 
-  t.test('a slow reader gets pages of the asked size, and loses nothing', async (t) => {
+  t.test('a slow reader receives pages of the requested size without loss', async (t) => {
     const letters = new Letters()
     const stream = newStream()
     const after = await endOf(store)

@@ -11,13 +11,13 @@ import { nackRules, timeoutRules } from './persistent/retry.js'
 
 export interface PersistentSubscriptionsEngine {
   readonly name: string
-  /** A store with a log of its own, best without other traffic; the contract closes it. */
+  /** Opens a store with its own log, preferably without other traffic. The contract closes it. */
   open(t: Test): Promise<EventStore>
-  /** Rules that hold only where nothing is lost are asked for too: EventStoreDB passes over events in places. */
+  /** Whether to test the rules that require that nothing is lost: EventStoreDB skips events in some cases. */
   readonly losesNothing: boolean
   /**
-   * Runs `before` of all `crashRules`, each in a scene of its `crashPrefix`; kills whatever does the work, as SIGKILL
-   * does; and opens what is left. Rules of crashes are left out without it.
+   * Runs `before` of all `crashRules`, each in a scene of its `crashPrefix`, kills the process as SIGKILL does, and opens the remaining log.
+   * Without it, the crash rules are omitted.
    */
   readonly crash?: (t: Test) => Promise<EventStore>
 }
@@ -25,7 +25,7 @@ export interface PersistentSubscriptionsEngine {
 interface RuleSet {
   readonly recorded: Rules
   readonly ours?: Rules
-  /** What others append moves checkpoints: these count, so each has a log for itself. */
+  /** These rules count checkpoints, which appends of other tests advance, so each has its own log. */
   readonly quiet?: true
 }
 
@@ -41,12 +41,12 @@ const ruleSets: readonly (readonly [area: string, rules: RuleSet])[] = [
   ['manage', { recorded: manageRules }],
 ]
 
-/** Most rules wait for ticks of a second, so they are held beside one another. */
-const rulesAtOnce = 16
+/** Most rules wait for ticks of a second, so they run concurrently. */
+const concurrentRules = 16
 
-/** The rules of persistent subscriptions as EventStoreDB 23.10 keeps them, and those that only ours promises. */
+/** The rules of persistent subscriptions of EventStoreDB 23.10, and those that only the embedded log promises. */
 export function persistentSubscriptionsContract(t: Test, engine: PersistentSubscriptionsEngine): void {
-  t.jobs = rulesAtOnce
+  t.jobs = concurrentRules
   const shared = opened(t, engine.open(t))
   for (const [area, { recorded, ours, quiet }] of ruleSets) {
     const rules = { ...recorded, ...(engine.losesNothing && ours) }

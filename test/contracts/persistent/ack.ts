@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { acking, each, type Rules, sleep, until } from '@transferd/event-log/test/support/group-scene'
 
 export const ackRules: Rules = {
-  'in flight is what is not acknowledged': async (t, scene) => {
+  'unacknowledged events are in flight': async (t, scene) => {
     await scene.put(5)
     await scene.create()
     const taker = await scene.consume()
@@ -52,7 +52,7 @@ export const ackRules: Rules = {
     t.same((await two.quiet()).tries, [])
   },
 
-  'whoever comes next gets the unacknowledged, before the new': async (t, scene) => {
+  'the next consumer receives the unacknowledged events before new ones': async (t, scene) => {
     await scene.put(8)
     await scene.create()
     const one = await scene.consume(5)
@@ -71,7 +71,7 @@ export const ackRules: Rules = {
     ])
   },
 
-  'another consumer that is there takes over': async (t, scene) => {
+  'another connected consumer takes over': async (t, scene) => {
     await scene.put(6)
     await scene.create()
     const one = await scene.consume(6)
@@ -89,7 +89,7 @@ export const ackRules: Rules = {
     ])
   },
 
-  'the unacknowledged come before the new also to a small buffer': async (t, scene) => {
+  'unacknowledged events precede new ones in a small buffer too': async (t, scene) => {
     await scene.put(20)
     await scene.create()
     const one = await scene.consume(4)
@@ -102,7 +102,7 @@ export const ackRules: Rules = {
     )
   },
 
-  'disconnecting counts as a retry, but never parks': async (t, scene) => {
+  'a disconnect counts as a retry, but never parks': async (t, scene) => {
     await scene.put(2)
     await scene.create({ maxRetryCount: 1 })
     for (let i = 0; i < 4; i += 1) {
@@ -119,7 +119,7 @@ export const ackRules: Rules = {
 }
 
 export const checkpointRules: Rules = {
-  'stays before the lowest event that is not acknowledged': async (t, scene) => {
+  'the checkpoint stays before the lowest unacknowledged event': async (t, scene) => {
     await scene.put(5)
     await scene.create(each)
     const taker = await scene.consume()
@@ -136,7 +136,10 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(5), 5)
   },
 
-  'after a load everything behind it comes again, acknowledged or not, with retryCount 0': async (t, scene) => {
+  'after a load every event after the checkpoint is redelivered, acknowledged or not, with retryCount 0': async (
+    t,
+    scene,
+  ) => {
     await scene.put(6)
     await scene.create(each)
     const one = await scene.consume()
@@ -153,7 +156,7 @@ export const checkpointRules: Rules = {
     ])
   },
 
-  'is written at once when the maximum is reached, not before': async (t, scene) => {
+  'is written immediately when the maximum is reached, not before': async (t, scene) => {
     await scene.put(9)
     await scene.create({ minCheckpointCount: 100, maxCheckpointCount: 4, checkpointAfterMs: 60_000 })
     const taker = await scene.consume()
@@ -185,7 +188,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.covered(), 3)
   },
 
-  'the first does not wait for checkpointAfterMs, the second does': async (t, scene) => {
+  'the first checkpoint does not wait for checkpointAfterMs, the second does': async (t, scene) => {
     await scene.put(4)
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 1_000, checkpointAfterMs: 60_000 })
     const taker = await scene.consume()
@@ -197,7 +200,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.covered(), 1)
   },
 
-  'checkpointAfterMs 0 means by the maximum only': async (t, scene) => {
+  'with checkpointAfterMs 0 only the maximum counts': async (t, scene) => {
     await scene.put(4)
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 3, checkpointAfterMs: 0 })
     const taker = await scene.consume()
@@ -209,7 +212,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(3), 3)
   },
 
-  'skipped and parked events are done': async (t, scene) => {
+  'skipped and parked events count as processed': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const taker = await scene.consume()
@@ -234,7 +237,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(3), 3)
   },
 
-  'stays before what waits for a consumer again': async (t, scene) => {
+  'stays before an event that waits for a consumer again': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const one = await scene.consume()
@@ -249,7 +252,7 @@ export const checkpointRules: Rules = {
     t.equal(await scene.untilCovered(3), 3)
   },
 
-  'after a load the next event comes': async (t, scene) => {
+  'after a load the next event is delivered': async (t, scene) => {
     await scene.put(5)
     await scene.create(each)
     const one = await scene.consume(10, acking)
@@ -287,7 +290,7 @@ export const checkpointRules: Rules = {
 }
 
 export const checkpointOurs: Rules = {
-  'does not pass events that only wait in the buffer': async (t, scene) => {
+  'does not pass events that wait in the buffer': async (t, scene) => {
     await scene.create({ minCheckpointCount: 1, maxCheckpointCount: 5, checkpointAfterMs: 500 })
     const one = await scene.consume(1)
     await scene.put(3)
@@ -303,7 +306,7 @@ export const checkpointOurs: Rules = {
     t.same((await two.count(2)).numbers.slice(-2), [1, 2])
   },
 
-  'one that falls due while another is written is written afterwards': async (t, scene) => {
+  'a checkpoint that is due during a write is written afterwards': async (t, scene) => {
     await scene.putInOneAppend(50, 'a')
     await scene.create({ ...each, checkpointAfterMs: 0 })
     const taker = await scene.consume(50)
@@ -314,7 +317,7 @@ export const checkpointOurs: Rules = {
     t.same((await (await scene.consume()).quiet()).numbers, [])
   },
 
-  'a checkpoint calls for no further one': async (t, scene) => {
+  'a checkpoint does not cause another one': async (t, scene) => {
     await scene.create({ ...each, checkpointAfterMs: 500 })
     await scene.consume(10, acking)
     await scene.putOthers(3)

@@ -4,7 +4,7 @@ const total = (takers: readonly Taker[]) => takers.reduce((sum, taker) => sum + 
 const allOf = (count: number, ...takers: Taker[]) => until(() => total(takers) >= count)
 const ascending = (list: readonly number[]) => list.every((n, i) => i === 0 || n > list[i - 1]!)
 
-/** Which of the consumers got events of which stream, from the given delivery of each on. */
+/** Returns which consumers received events of which stream, from the given delivery of each on. */
 function owners(takers: readonly Taker[], from: readonly number[] = []): Set<number>[] {
   const map = new Map<string, Set<number>>()
   takers.forEach((taker, index) => {
@@ -29,7 +29,7 @@ export const competeRules: Rules = {
     t.same(two.numbers, [1, 3, 5, 7, 9, 11, 13, 15])
   },
 
-  'RoundRobin: three get as many each, in order': async (t, scene) => {
+  'RoundRobin: three receive the same number, in order': async (t, scene) => {
     await scene.create()
     const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
     await scene.put(24)
@@ -41,7 +41,7 @@ export const competeRules: Rules = {
     t.ok(takers.every((taker) => ascending(taker.numbers)))
   },
 
-  'RoundRobin: who is full is passed over': async (t, scene) => {
+  'RoundRobin: skips a full consumer': async (t, scene) => {
     await scene.create()
     const slow = await scene.consume(3)
     const fast = await scene.consume(10, acking)
@@ -51,7 +51,7 @@ export const competeRules: Rules = {
     t.ok(ascending(fast.numbers))
   },
 
-  'RoundRobin: a late joiner gets only what is new': async (t, scene) => {
+  'RoundRobin: a late consumer receives only new events': async (t, scene) => {
     await scene.put(30)
     await scene.create()
     const one = await scene.consume(8)
@@ -62,7 +62,7 @@ export const competeRules: Rules = {
     t.same(two.numbers, [8, 9, 10, 11])
   },
 
-  'RoundRobin: each has no more than its own buffer, and no event comes twice': async (t, scene) => {
+  'RoundRobin: each has at most its own buffer, and no event is delivered twice': async (t, scene) => {
     await scene.putInOneAppend(60)
     await scene.create()
     const takers = [await scene.consume(2), await scene.consume(5), await scene.consume(9)]
@@ -76,7 +76,7 @@ export const competeRules: Rules = {
     t.equal(await scene.inFlight(), 16)
   },
 
-  'RoundRobin: the others share what a leaver had': async (t, scene) => {
+  'RoundRobin: the others share the events of a consumer that leaves': async (t, scene) => {
     await scene.create()
     const takers = [await scene.consume(), await scene.consume(), await scene.consume()]
     await scene.put(9)
@@ -117,7 +117,7 @@ export const competeRules: Rules = {
     t.same(two.numbers, [10, 11, 12, 13])
   },
 
-  'DispatchToSingle: stays where it went when the first was full': async (t, scene) => {
+  'DispatchToSingle: stays at the second consumer after the first was full': async (t, scene) => {
     await scene.create({ consumerStrategy: 'DispatchToSingle' })
     const one = await scene.consume(2)
     const two = await scene.consume(5)
@@ -136,7 +136,7 @@ export const competeRules: Rules = {
     )
   },
 
-  'DispatchToSingle: one that acknowledges in time gets all': async (t, scene) => {
+  'DispatchToSingle: a consumer that acknowledges in time receives all events': async (t, scene) => {
     await scene.create({ consumerStrategy: 'DispatchToSingle' })
     const one = await scene.consume(10, acking)
     const two = await scene.consume(10, acking)
@@ -148,7 +148,7 @@ export const competeRules: Rules = {
     t.same([one.got.length, two.got.length], [20, 0])
   },
 
-  'DispatchToSingle: when the first leaves, the second goes on': async (t, scene) => {
+  'DispatchToSingle: when the first leaves, the second continues': async (t, scene) => {
     await scene.create({ consumerStrategy: 'DispatchToSingle' })
     const one = await scene.consume()
     const two = await scene.consume()
@@ -174,7 +174,7 @@ export const competeRules: Rules = {
     t.same(takers.map((taker) => taker.got.length).sort(), [0, 12])
   },
 
-  'Pinned: streams are spread, each at one consumer and in order': async (t, scene) => {
+  'Pinned: streams are distributed, each to one consumer and in order': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
     const takers = [await scene.consume(100), await scene.consume(100)]
     await scene.put(60, over(12))
@@ -185,7 +185,7 @@ export const competeRules: Rules = {
     t.ok(takers.every((taker) => ascending(taker.numbers)))
   },
 
-  'Pinned: a full consumer holds up only its own streams': async (t, scene) => {
+  'Pinned: a full consumer delays only its own streams': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
     const slow = await scene.consume(2)
     const fast = await scene.consume(100, acking)
@@ -201,7 +201,7 @@ export const competeRules: Rules = {
     t.ok(owners([slow, fast]).every(hasOne))
   },
 
-  'Pinned: a leaver’s streams move, its unacknowledged by position': async (t, scene) => {
+  'Pinned: the streams of a consumer that leaves move, its unacknowledged events by position': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
     const one = await scene.consume(100)
     const two = await scene.consume(100)
@@ -216,7 +216,7 @@ export const competeRules: Rules = {
     )
   },
 
-  'Pinned: a joiner takes over some streams': async (t, scene) => {
+  'Pinned: a new consumer takes over some streams': async (t, scene) => {
     await scene.create({ consumerStrategy: 'Pinned' })
     const one = await scene.consume(200, acking)
     await scene.put(32, over(16))

@@ -1,21 +1,21 @@
 import { acking, each, type GroupScene, never } from '@transferd/event-log/test/support/group-scene'
 import type { Test } from 'tap'
 
-/** A rule in two halves: what happens before everything is killed, and what is found afterwards. */
+/** A rule in two halves: the actions before every process is killed, and the checks afterwards. */
 export interface CrashRule {
   before(scene: GroupScene): Promise<void>
   after(t: Test, scene: GroupScene): Promise<void>
-  /** EventStoreDB loses something here. */
+  /** Whether EventStoreDB loses events here. */
   readonly oursOnly?: true
 }
 
-/** The streams and the group of one rule have names that both halves know. */
+/** The streams and the group of a rule have names that both halves know. */
 export function crashPrefix(sentence: string): string {
   return `crash-${Object.keys(crashRules).indexOf(sentence)}-`
 }
 
 export const crashRules: { readonly [sentence: string]: CrashRule } = {
-  'what the checkpoint covers does not come again, all behind it does': {
+  'only events after the checkpoint are redelivered': {
     async before(scene) {
       await scene.put(6)
       await scene.create(each)
@@ -76,14 +76,14 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
     async after(t, scene) {
       const { settings } = await scene.groups.info(scene.group)
-      // Not the prefixes: an EventStoreDB does not tell them.
+      // Not the prefixes, which EventStoreDB does not return.
       t.match(settings, { maxRetryCount: 4, consumerStrategy: 'Pinned', maxSubscriberCount: 3 })
       await t.rejects(scene.groups.info(`${scene.group}-gone`))
       await t.rejects(scene.create())
     },
   },
 
-  'parked events stay parked until they are replayed': {
+  'parked events remain parked until they are replayed': {
     async before(scene) {
       await scene.put(4)
       await scene.create(each)
@@ -110,7 +110,7 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
   },
 
-  'the count of parked events survives also without a checkpoint': {
+  'the count of parked events survives without a checkpoint too': {
     oursOnly: true,
     async before(scene) {
       await scene.put(2)
@@ -124,7 +124,7 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
   },
 
-  'what was replayed but not acknowledged is parked again': {
+  'a replayed event without an ack is parked again': {
     oursOnly: true,
     async before(scene) {
       await scene.put(2)
@@ -152,7 +152,7 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
   },
 
-  'a start at the end stays where it was with a checkpoint': {
+  'a start at the end is unchanged with a checkpoint': {
     async before(scene) {
       await scene.put(2)
       await scene.create({ ...each, startFrom: 'end' })
@@ -171,7 +171,7 @@ export const crashRules: { readonly [sentence: string]: CrashRule } = {
     },
   },
 
-  'a start at the end stays where it was without a checkpoint': {
+  'a start at the end is unchanged without a checkpoint': {
     oursOnly: true,
     async before(scene) {
       await scene.put(2)

@@ -5,7 +5,7 @@ import { MaximumSubscribersReachedError } from '../../../src/event-store/event-s
 const range = (count: number, from = 0) => Array.from({ length: count }, (_, i) => i + from)
 
 export const deliveryRules: Rules = {
-  'from the start everything comes in order, once, with retryCount 0': async (t, scene) => {
+  'from the start every event is delivered in order, once, with retryCount 0': async (t, scene) => {
     await scene.put(45)
     await scene.create()
     const taker = await scene.consume(10, acking)
@@ -20,7 +20,7 @@ export const deliveryRules: Rules = {
     )
   },
 
-  'from the end comes what was appended since the creation, with or without a consumer': async (t, scene) => {
+  'from the end every event since the creation is delivered, with or without a consumer': async (t, scene) => {
     await scene.put(3)
     await scene.create({ startFrom: 'end' })
     await scene.put(2)
@@ -38,7 +38,7 @@ export const deliveryRules: Rules = {
     t.same((await (await taker.count(2)).quiet()).numbers, [1, 2])
   },
 
-  'only streams with the prefixes come, in history and live': async (t, scene) => {
+  'delivers only streams with the prefixes, existing and live events': async (t, scene) => {
     const other = `o${randomUUID()}-`
     await scene.put(2)
     await scene.putTo(`x${scene.prefix}`)
@@ -52,7 +52,7 @@ export const deliveryRules: Rules = {
     t.same((await (await taker.count(5)).quiet()).numbers, [0, 1, 3, 5, 6])
   },
 
-  'no more than its buffer is in flight at a consumer; each ack frees a slot': async (t, scene) => {
+  'a consumer has at most its buffer in flight; each ack frees a slot': async (t, scene) => {
     await scene.put(30)
     await scene.create()
     const taker = await scene.consume(5)
@@ -62,7 +62,7 @@ export const deliveryRules: Rules = {
     t.same((await (await taker.count(7)).quiet()).numbers, range(7))
   },
 
-  'a consumer with a buffer of 0 gets nothing, and the group works on': async (t, scene) => {
+  'a consumer with a buffer of 0 receives nothing, and the group continues': async (t, scene) => {
     await scene.put(3)
     await scene.create()
     const nothing = await scene.consume(0)
@@ -71,14 +71,14 @@ export const deliveryRules: Rules = {
     t.same((await (await scene.consume()).count(3)).numbers, range(3))
   },
 
-  'a consumer may take more than the group buffers': async (t, scene) => {
+  'a consumer can take more than the group buffers': async (t, scene) => {
     await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
     const taker = await scene.consume(64, acking)
     t.same((await (await taker.count(100)).quiet()).numbers, range(100))
   },
 
-  'a burst over small buffers comes in order, once': async (t, scene) => {
+  'a burst over small buffers is delivered in order, once': async (t, scene) => {
     await scene.create({ historyBufferSize: 20, readBatchSize: 10, liveBufferSize: 10 })
     const taker = await scene.consume(5)
     for (let i = 0; i < 15; i += 1) await scene.putInOneAppend(20)
@@ -87,7 +87,7 @@ export const deliveryRules: Rules = {
     t.same((await (await taker.count(300)).quiet()).numbers, range(300))
   },
 
-  'one big append comes in order, once': async (t, scene) => {
+  'one large append is delivered in order, once': async (t, scene) => {
     await scene.create()
     const taker = await scene.consume(400, acking)
     await scene.putInOneAppend(400)
@@ -107,7 +107,7 @@ export const deliveryRules: Rules = {
     await scene.groups.delete(`${scene.group}2`)
   },
 
-  'no more consumers than the maximum; a place is free when one leaves': async (t, scene) => {
+  'allows at most the maximum number of consumers; one that leaves makes room': async (t, scene) => {
     await scene.create({ maxSubscriberCount: 2 })
     const one = await scene.consume()
     const two = await scene.consume()
@@ -117,7 +117,7 @@ export const deliveryRules: Rules = {
     await t.resolves(scene.consume())
   },
 
-  'a consumer that is closed ends, and what it acknowledges afterwards is ignored quietly': async (t, scene) => {
+  'a closed consumer ends, and its later acks are ignored': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const taker = await scene.consume()
@@ -140,7 +140,7 @@ export const deliveryRules: Rules = {
     t.equal((await scene.groups.info(scene.group)).consumers, 0)
   },
 
-  'two events of the same id in two streams both come': async (t, scene) => {
+  'delivers two events with the same id in two streams': async (t, scene) => {
     const id = randomUUID()
     for (const stream of ['1', '2']) {
       await scene.store.append(`${scene.prefix}${stream}`, 'no_stream', [{ id, type: 'T', data: {}, metadata: {} }])
@@ -152,7 +152,7 @@ export const deliveryRules: Rules = {
 }
 
 export const deliveryOurs: Rules = {
-  'reading on does not wait for an ack': async (t, scene) => {
+  'reading further does not wait for an ack': async (t, scene) => {
     await scene.putInOneAppend(100)
     await scene.create({ historyBufferSize: 10, readBatchSize: 5, liveBufferSize: 10 })
     const taker = await scene.consume(64)

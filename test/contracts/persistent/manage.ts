@@ -26,17 +26,17 @@ async function fateOf(taker: Taker): Promise<string | undefined> {
 const dropped = new ConsumerDroppedError().name
 
 export const manageRules: Rules = {
-  'a group that exists is not made again, whatever the settings': async (t, scene) => {
+  'does not create an existing group again, regardless of the settings': async (t, scene) => {
     await scene.create({ maxRetryCount: 3 })
     await t.rejects(scene.create({ maxRetryCount: 3 }), exists)
     await t.rejects(scene.create({ maxRetryCount: 7 }), exists)
     await t.rejects(scene.create({ readBatchSize: 500, historyBufferSize: 10 }), exists)
     t.equal((await scene.groups.info(scene.group)).settings.maxRetryCount, 3)
-    await t.resolves(scene.create({}, scene.group.toUpperCase()), 'another case is another name')
+    await t.resolves(scene.create({}, scene.group.toUpperCase()), 'a different case is a different name')
     await scene.groups.delete(scene.group.toUpperCase())
   },
 
-  'everything about a missing group says so': async (t, scene) => {
+  'every operation on a missing group fails accordingly': async (t, scene) => {
     const { groups, group } = scene
     await t.rejects(groups.info(group), missing)
     await t.rejects(scene.update(), missing)
@@ -47,7 +47,7 @@ export const manageRules: Rules = {
     await t.rejects(scene.consume(), missing)
   },
 
-  'info shows the settings and the figures': async (t, scene) => {
+  'info returns the settings and the counts': async (t, scene) => {
     const settings: Settings = { startFrom: 'end', messageTimeoutMs: 7_000, consumerStrategy: 'Pinned' }
     await scene.create(settings)
     const info = await scene.groups.info(scene.group)
@@ -73,7 +73,7 @@ export const manageRules: Rules = {
     await t.resolves(scene.create({ readBatchSize: 20, historyBufferSize: 21 }))
   },
 
-  'a start beyond the end of the log, and an unknown strategy, are refused': async (t, scene) => {
+  'rejects a start after the end of the log, and an unknown strategy': async (t, scene) => {
     await scene.put(1)
     const [event] = await scene.store.readStream(`${scene.prefix}a`)
     const far = event!.position.commit + 1_000_000_000n
@@ -82,7 +82,7 @@ export const manageRules: Rules = {
     await t.resolves(scene.create({ startFrom: { commit: 0n, prepare: 0n } }))
   },
 
-  'odd numbers are taken and do no harm': async (t, scene) => {
+  'accepts unusual numbers without harm': async (t, scene) => {
     const odd: Settings[] = [
       { readBatchSize: 0 },
       { liveBufferSize: 0 },
@@ -108,7 +108,7 @@ export const manageRules: Rules = {
     )
   },
 
-  'any name will do': async (t, scene) => {
+  'accepts any name': async (t, scene) => {
     await scene.put(1)
     for (const name of ['with space', 'a/b', 'ünï ✓', '::', 'a::b', '@', '$sys', '-parked', 'x'.repeat(300)]) {
       const group = `${scene.prefix}${name}`
@@ -138,7 +138,7 @@ export const manageRules: Rules = {
     ])
   },
 
-  'an update with bad settings changes nothing': async (t, scene) => {
+  'an update with invalid settings changes nothing': async (t, scene) => {
     await scene.put(3)
     await scene.create({ maxRetryCount: 3 })
     const taker = await scene.consume()
@@ -162,7 +162,7 @@ export const manageRules: Rules = {
     t.same((await scene.groups.info(scene.group)).settings.streamPrefixes, [scene.prefix])
   },
 
-  'deleting drops the consumers': async (t, scene) => {
+  'a deletion drops the consumers': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const one = await scene.consume()
@@ -175,7 +175,7 @@ export const manageRules: Rules = {
     t.equal((await scene.store.readStream(`${scene.prefix}a`)).length, 2)
   },
 
-  'created again after deleting, a group knows nothing of the past': async (t, scene) => {
+  'a group that is created again after a deletion starts from its settings': async (t, scene) => {
     await scene.put(5)
     await scene.create(each)
     const one = await scene.consume()
@@ -198,9 +198,9 @@ export const manageRules: Rules = {
   },
 }
 
-/** They depend on there being no checkpoint, which other traffic would bring about. */
+/** These rules require that no checkpoint exists, which other traffic would cause. */
 export const manageQuietRules: Rules = {
-  'an update forgets acks that no checkpoint covers': async (t, scene) => {
+  'an update discards acks that no checkpoint covers': async (t, scene) => {
     await scene.put(6)
     const settings = { minCheckpointCount: 100, maxCheckpointCount: 1_000 }
     await scene.create(settings)
@@ -214,7 +214,7 @@ export const manageQuietRules: Rules = {
     t.equal((await scene.groups.info(scene.group)).checkpoint, undefined)
   },
 
-  'an update moves the start only while there is no checkpoint': async (t, scene) => {
+  'an update moves the start only before the first checkpoint': async (t, scene) => {
     await scene.put(4)
     const events = await scene.store.readStream(`${scene.prefix}a`)
     await scene.create({ ...each, startFrom: events[0]!.position })
@@ -233,7 +233,7 @@ export const manageQuietRules: Rules = {
     t.equal((await scene.groups.info(scene.group)).settings.startFrom, 'start')
   },
 
-  'an update to the end skips what is pending without a checkpoint': async (t, scene) => {
+  'an update to the end skips pending events without a checkpoint': async (t, scene) => {
     await scene.put(3)
     await scene.create()
     await scene.update({ startFrom: 'end' })
@@ -245,7 +245,7 @@ export const manageQuietRules: Rules = {
 }
 
 export const manageOurs: Rules = {
-  'an update does not move a start at the end that it leaves as it is': async (t, scene) => {
+  'an update does not move an unchanged start at the end': async (t, scene) => {
     await scene.create({ startFrom: 'end' })
     await scene.put(2)
     await scene.update({ startFrom: 'end', maxRetryCount: 3 })

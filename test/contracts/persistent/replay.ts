@@ -2,7 +2,7 @@ import { each, type Rules, sleep } from '@transferd/event-log/test/support/group
 import { InvalidSettingsError } from '../../../src/event-store/event-store.js'
 
 export const replayRules: Rules = {
-  'all come in parked order with retryCount 0, to be acknowledged by the id of the parked one': async (t, scene) => {
+  'delivers all in parked order with retryCount 0, acknowledged by the id of the parked entry': async (t, scene) => {
     await scene.put(4)
     await scene.create()
     const taker = await scene.consume()
@@ -28,7 +28,7 @@ export const replayRules: Rules = {
     t.equal((await taker.quiet(400)).got.length, 7, 'nothing is left to replay')
   },
 
-  'stopAt is not included, and may lie beyond the end; numbers go on': async (t, scene) => {
+  'stopAt is exclusive and can exceed the end; numbers continue': async (t, scene) => {
     await scene.put(6)
     await scene.create()
     const taker = await scene.consume()
@@ -54,7 +54,7 @@ export const replayRules: Rules = {
     )
   },
 
-  'a negative stopAt is refused': async (t, scene) => {
+  'rejects a negative stopAt': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const taker = await scene.consume()
@@ -65,7 +65,7 @@ export const replayRules: Rules = {
     t.equal(await scene.parkedCount(), 1)
   },
 
-  'nothing parked, nothing happens': async (t, scene) => {
+  'does nothing if no event is parked': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const taker = await scene.consume()
@@ -80,7 +80,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'without a consumer they wait for one': async (t, scene) => {
+  'without a consumer they wait': async (t, scene) => {
     await scene.put(3)
     await scene.create()
     const one = await scene.consume()
@@ -98,7 +98,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'they come before buffered events': async (t, scene) => {
+  'they precede buffered events': async (t, scene) => {
     await scene.put(6)
     await scene.create()
     const taker = await scene.consume(1)
@@ -119,7 +119,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'parked again they name the original, under the next number': async (t, scene) => {
+  'parked again, they name the original under the next number': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const taker = await scene.consume()
@@ -137,7 +137,7 @@ export const replayRules: Rules = {
     t.same((await taker.count(4)).tries[3], [1, 0])
   },
 
-  'retries count from 0 and park again': async (t, scene) => {
+  'retries restart at 0 and park again': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1 })
     const taker = await scene.consume()
@@ -156,7 +156,7 @@ export const replayRules: Rules = {
     ])
   },
 
-  'they time out like others': async (t, scene) => {
+  'they time out like other events': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 1, messageTimeoutMs: 500 })
     const taker = await scene.consume()
@@ -206,7 +206,7 @@ export const replayRules: Rules = {
 }
 
 export const replayOurs: Rules = {
-  'stopAt 0 replays nothing and stands in nobody’s way': async (t, scene) => {
+  'stopAt 0 replays nothing and blocks nothing': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const taker = await scene.consume()
@@ -219,7 +219,7 @@ export const replayOurs: Rules = {
     t.equal((await taker.count(2)).got.length, 2)
   },
 
-  'what was replayed and not acknowledged is parked again after a load': async (t, scene) => {
+  'a replayed event without an ack is parked again after a load': async (t, scene) => {
     await scene.put(3)
     await scene.create(each)
     const one = await scene.consume()

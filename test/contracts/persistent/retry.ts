@@ -4,7 +4,7 @@ import { type Rules, sleep } from '@transferd/event-log/test/support/group-scene
 const onlyZero = (n: number) => n === 0
 
 export const timeoutRules: Rules = {
-  'a redelivery comes at the first tick after the timeout': async (t, scene) => {
+  'redelivers at the first tick after the timeout': async (t, scene) => {
     await scene.create({ messageTimeoutMs: 1_000 })
     const taker = await scene.consume()
     const putMs = Date.now()
@@ -15,7 +15,7 @@ export const timeoutRules: Rules = {
       [0, 1],
       [0, 2],
     ])
-    // From the append on: how late a delivery arrives is the machine's.
+    // Measured from the append, because the arrival of a delivery depends on the machine.
     const after = taker.atMs.slice(1, 3).map((atMs) => atMs - putMs)
     t.ok(
       after.every((ms, n) => ms >= 950 * (n + 1) && ms <= 10_000 * (n + 1)),
@@ -54,7 +54,7 @@ export const timeoutRules: Rules = {
     ])
   },
 
-  'a timeout of 0 is over at the next tick': async (t, scene) => {
+  'a timeout of 0 ends at the next tick': async (t, scene) => {
     await scene.put(1)
     await scene.create({ messageTimeoutMs: 0, maxRetryCount: 100 })
     const taker = await scene.consume()
@@ -65,7 +65,7 @@ export const timeoutRules: Rules = {
     ])
   },
 
-  'only the unacknowledged come again': async (t, scene) => {
+  'redelivers only unacknowledged events': async (t, scene) => {
     await scene.put(2)
     await scene.create({ messageTimeoutMs: 1_000 })
     const taker = await scene.consume()
@@ -78,7 +78,7 @@ export const timeoutRules: Rules = {
     ])
   },
 
-  'what timed out comes before new events': async (t, scene) => {
+  'timed-out events precede new ones': async (t, scene) => {
     await scene.put(8)
     await scene.create({ messageTimeoutMs: 800 })
     const taker = await scene.consume(2)
@@ -101,12 +101,12 @@ export const timeoutRules: Rules = {
     await taker.count(2)
     await taker.ack(0)
     await scene.untilInFlight(0)
-    // A busy machine may be later than the second timeout, too.
+    // A busy machine may exceed the second timeout too.
     const before = taker.tries.length
-    t.same((await taker.quiet(2_300)).tries.slice(before), [], 'nothing comes behind the ack')
+    t.same((await taker.quiet(2_300)).tries.slice(before), [], 'nothing follows the ack')
   },
 
-  'the redelivery goes round to another consumer': async (t, scene) => {
+  'redelivers to another consumer': async (t, scene) => {
     await scene.create({ messageTimeoutMs: 1_000 })
     const one = await scene.consume()
     const two = await scene.consume()
@@ -148,7 +148,7 @@ export const timeoutRules: Rules = {
 }
 
 export const nackRules: Rules = {
-  'retry: comes again at once, and first': async (t, scene) => {
+  'retry: redelivers immediately, and first': async (t, scene) => {
     await scene.put(8)
     await scene.create()
     const taker = await scene.consume(3)
@@ -163,7 +163,7 @@ export const nackRules: Rules = {
     t.equal(await scene.inFlight(), 3)
   },
 
-  'retry: several come again in their order': async (t, scene) => {
+  'retry: redelivers several in their order': async (t, scene) => {
     await scene.put(6)
     await scene.create()
     const taker = await scene.consume(4)
@@ -176,7 +176,7 @@ export const nackRules: Rules = {
     ])
   },
 
-  'retry: parked when maxRetryCount is passed': async (t, scene) => {
+  'retry: parks after maxRetryCount': async (t, scene) => {
     await scene.put(2)
     await scene.create({ maxRetryCount: 3 })
     const taker = await scene.consume(10, (d, self) =>
@@ -193,7 +193,7 @@ export const nackRules: Rules = {
     )
   },
 
-  'retry: parked at once with maxRetryCount 0': async (t, scene) => {
+  'retry: parks immediately with maxRetryCount 0': async (t, scene) => {
     await scene.put(1)
     await scene.create({ maxRetryCount: 0 })
     const taker = await scene.consume()
@@ -203,7 +203,7 @@ export const nackRules: Rules = {
     t.same((await taker.quiet()).tries, [[0, 0]])
   },
 
-  'retry: the count goes with the event from consumer to consumer': async (t, scene) => {
+  'retry: the count follows the event from consumer to consumer': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const one = await scene.consume()
@@ -269,7 +269,7 @@ export const nackRules: Rules = {
     t.equal(await scene.inFlight(), 2)
   },
 
-  'park: once, however often it is asked for': async (t, scene) => {
+  'park: once, regardless of repeats': async (t, scene) => {
     await scene.put(1)
     await scene.create()
     const taker = await scene.consume()
@@ -282,7 +282,7 @@ export const nackRules: Rules = {
     t.equal((await scene.parked()).length, 1)
   },
 
-  'skip: done, without being parked': async (t, scene) => {
+  'skip: processes the event without parking it': async (t, scene) => {
     await scene.put(2)
     await scene.create()
     const taker = await scene.consume()
