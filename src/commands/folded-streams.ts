@@ -13,45 +13,44 @@ import { readStreamList } from '../event-store/stream-list.js'
 import { follow } from '../subscriptions/follow.js'
 
 const pageSize = 500
-/** On a server each takes a round trip. */
-const atOnce = 32
+/** Streams are read concurrently, because each read of a server takes a round trip. */
+const concurrentReads = 32
 
 export interface FoldedStreamsOptions<State, Event> {
   readonly store: EventStore
-  /** How the names of the streams begin; what follows is the id. */
+  /** The prefix of the streams' names, which the id follows. */
   readonly prefix: StreamPrefix
   readonly initialState: State
   readonly evolve: (state: State, event: Event) => State
-  /** Told each time the log becomes unavailable, which is followed again when it is back, and when an event cannot be read. */
+  /** Receives an error each time the log becomes unavailable, after which it is followed again, and for each unreadable event. */
   readonly onError: (error: unknown) => void
-  readonly onFold?: (id: string, before: State, after: State) => void
 }
 
 /**
- * All streams of a kind in memory, folded from the log and kept up with it. An event that cannot be read (a foreign one, or one of a
- * newer program) puts its own stream out of service until it is skipped, and no other.
+ * Keeps the states of all streams of a kind in memory, folded from the log. An unreadable event, for example of a newer version, puts only
+ * its own stream out of service, until the event is skipped.
  */
 export class FoldedStreams<State, Event> {
   readonly #options: FoldedStreamsOptions<State, Event>
   /**
-   * With what is decided about events that cannot be read, so that a stream is back in service at once; and with erasures of customers,
-   * which every thread must learn of (privacy/sealing-store.ts) and this class follows in every thread.
+   * Includes the decisions to skip events, which put a stream back in service immediately, and the erasures of customers, which every
+   * thread must know (privacy/sealing-store.ts) and which every thread reads through this class.
    */
   readonly #streamPrefixes: readonly string[]
   readonly #states = new Map<string, State>()
-  /** Those with an event that cannot be read, folded up to it: nothing is decided by a state whose latest change is not known. */
+  /** The streams with an unreadable event. Their states end before it, and no decision may rely on a state without its latest change. */
   readonly #outOfService = new Map<string, UnreadableEventError>()
-  /** Of them, those with an event that was skipped since: to be folded again from the start. */
-  readonly #freed = new Set<string>()
-  /** Of them, those of which later events came by. */
-  readonly #skipped = new Set<string>()
-  /** Up to which revision a stream was folded again. */
+  /** The streams out of service whose unreadable event has been skipped, and which must be folded again from the start. */
+  readonly #recovering = new Set<string>()
+  /** The streams out of service that have later events. */
+  readonly #grown = new Set<string>()
+  /** The last revision of each stream that was folded from its own stream rather than from the pages. */
   readonly #foldedTo = new Map<string, number>()
   #onChange: () => void = () => undefined
   readonly #stopping = new AbortController()
   #following: Promise<void> | undefined
   #catchingUp: Promise<void> | undefined
-  /** Everything up to and including this place is known. */
+  /** The position up to which, inclusive, everything is folded. */
   #checkpoint: Position | undefined
 
   constructor(options: FoldedStreamsOptions<State, Event>) {
@@ -59,7 +58,7 @@ export class FoldedStreams<State, Event> {
     this.#streamPrefixes = [options.prefix, skippedEventsStream, streamPrefix.privacy]
   }
 
-  /** Resolves when everything in the log is known. @throws StoreUnavailableError */
+  /** Resolves when the whole log is folded, and follows it from there. @throws StoreUnavailableError */
   async start(): Promise<void> {
     await this.#readToEnd()
     const { store, onError } = this.#options
@@ -69,7 +68,7 @@ export class FoldedStreams<State, Event> {
       streamPrefixes: this.#streamPrefixes,
       signal: this.#stopping.signal,
       isRetried: () => true,
-      // Once each time the log becomes unavailable: it may stay so for hours.
+      // The log can stay unavailable for hours, so only its first failure is reported.
       onUnavailable: (error, failures) => {
         if (failures === 1) onError(error)
       },
@@ -81,11 +80,11 @@ export class FoldedStreams<State, Event> {
   }
 
   /**
-   * Resolves when what was in the log at the call is known: another process or node may have recorded it a moment ago.
-   * Calls share one reading. @throws StoreUnavailableError
+   * Resolves when everything that the log contained at the call is folded, including what another process or node has just recorded.
+   * Concurrent calls share one read. @throws StoreUnavailableError
    */
   async catchUp(): Promise<void> {
-    // What is under way may have read past the place where the caller's event came to stand since.
+    // A read in progress may already have passed the position of the caller's event.
     if (this.#catchingUp) await this.#catchingUp
     this.#catchingUp ??= this.#readToEnd().finally(() => {
       this.#catchingUp = undefined
@@ -98,7 +97,7 @@ export class FoldedStreams<State, Event> {
     await this.#following
   }
 
-  /** Calls it whenever something may have become known; one listener at a time. */
+  /** Calls the listener, which replaces any other, after each page. */
   whenChanged(listener: () => void): void {
     this.#onChange = listener
   }
@@ -107,14 +106,18 @@ export class FoldedStreams<State, Event> {
     return this.#states.keys()
   }
 
-  /** Also of one out of service: as it was before what cannot be read. */
-  stateOf(id: string): State | undefined {
+  /** Returns the state, which ends before the unreadable event if the stream is out of service. */
+  protected stateOf(id: string): State | undefined {
     return this.#states.get(id)
   }
 
-  problems(): ReadonlyMap<string, UnreadableEventError> {
+  /** The streams out of service, by id. */
+  protected get outOfService(): ReadonlyMap<string, UnreadableEventError> {
     return this.#outOfService
   }
+
+  /** Runs for each change of a state. */
+  protected onFold(_id: string, _before: State, _after: State): void {}
 
   async #readToEnd(): Promise<void> {
     const { store } = this.#options
@@ -127,13 +130,13 @@ export class FoldedStreams<State, Event> {
     }
   }
 
-  /** The streams that the log lists, each from itself: what there is behind the answered place is to be read yet. */
+  /** Folds each stream that the log lists, and returns the position up to which the list is complete. */
   async #foldListed(): Promise<Position | undefined> {
     const { store, prefix } = this.#options
     const { streams, position } = await readStreamList(store)
     const wanted = [...streams].filter((stream) => this.#streamPrefixes.some((each) => stream.startsWith(each)))
-    for (let from = 0; from < wanted.length; from += atOnce) {
-      const reading = wanted.slice(from, from + atOnce).map(async (stream) => {
+    for (let from = 0; from < wanted.length; from += concurrentReads) {
+      const reading = wanted.slice(from, from + concurrentReads).map(async (stream) => {
         if (stream.startsWith(prefix)) await this.#foldAgain(stream.slice(prefix.length))
         else await store.readStream(stream)
       })
@@ -142,29 +145,28 @@ export class FoldedStreams<State, Event> {
     return position
   }
 
-  /** Two readers bring the same events when a request caught up; each counts once. */
-  async #apply(page: Page): Promise<void> {
-    for (const recorded of page.events) {
+  /** Applies a page. The follower and a caller that catches up can bring the same event: it is applied once. */
+  async #apply({ events, checkpoint }: Page): Promise<void> {
+    for (const recorded of events) {
       if (this.#checkpoint && comparePositions(recorded.position, this.#checkpoint) <= 0) continue
-      if (recorded.stream === skippedEventsStream) this.#noteDecision(recorded)
+      if (recorded.stream === skippedEventsStream) this.#noteSkipped(recorded)
       else if (recorded.stream.startsWith(this.#options.prefix)) this.#take(recorded)
     }
-    const { checkpoint } = page
     if (checkpoint && (!this.#checkpoint || comparePositions(checkpoint, this.#checkpoint) > 0))
       this.#checkpoint = checkpoint
-    for (const id of this.#freed) await this.#foldAgain(id)
+    for (const id of this.#recovering) await this.#foldAgain(id)
   }
 
-  #noteDecision(recorded: RecordedEvent): void {
+  #noteSkipped(recorded: RecordedEvent): void {
     const { prefix } = this.#options
     const { stream = '' } = decisionOf(recorded) ?? {}
     const id = stream.slice(prefix.length)
-    if (stream.startsWith(prefix) && this.#outOfService.has(id)) this.#freed.add(id)
+    if (stream.startsWith(prefix) && this.#outOfService.has(id)) this.#recovering.add(id)
   }
 
   #take(recorded: RecordedEvent): void {
     const id = recorded.stream.slice(this.#options.prefix.length)
-    if (this.#outOfService.has(id)) this.#skipped.add(id)
+    if (this.#outOfService.has(id)) this.#grown.add(id)
     else if (recorded.revision > (this.#foldedTo.get(id) ?? -1))
       this.#fold(id, this.#states.get(id) ?? this.#options.initialState, [recorded])
   }
@@ -173,18 +175,18 @@ export class FoldedStreams<State, Event> {
     const { store, prefix, initialState } = this.#options
     let events: readonly RecordedEvent[]
     do {
-      this.#skipped.delete(id)
+      this.#grown.delete(id)
       events = await store.readStream(`${prefix}${id}`)
-      // What the other reader brought meanwhile may not have been there yet.
-    } while (this.#skipped.has(id))
-    this.#freed.delete(id)
+      // An event that the other reader brought in the meantime may be missing from this read.
+    } while (this.#grown.has(id))
+    this.#recovering.delete(id)
     this.#outOfService.delete(id)
     this.#foldedTo.set(id, events.at(-1)?.revision ?? -1)
     this.#fold(id, initialState, events)
   }
 
   #fold(id: string, from: State, events: readonly RecordedEvent[]): void {
-    const { evolve, initialState, onError, onFold } = this.#options
+    const { evolve, initialState, onError } = this.#options
     let after = from
     try {
       for (const recorded of events) after = foldEvent(evolve, after, recorded)
@@ -193,7 +195,7 @@ export class FoldedStreams<State, Event> {
       this.#outOfService.set(id, error)
       onError(error)
     }
-    onFold?.(id, this.#states.get(id) ?? initialState, after)
+    this.onFold(id, this.#states.get(id) ?? initialState, after)
     this.#states.set(id, after)
   }
 }

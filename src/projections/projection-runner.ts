@@ -4,7 +4,7 @@ import { comparePositions, formatPosition, type Page } from '../event-store/even
 import type { ProjectionBuild, RequestDocument, TaskRecord } from '../read-models/documents.js'
 import type { Lease } from '../read-models/leases.js'
 import { buildName, pointerMaxAgeMs } from '../read-models/projection-pointers.js'
-import { follow, readAnew } from '../subscriptions/follow.js'
+import { discardSharedPages, follow } from '../subscriptions/follow.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from '../subscriptions/retry.js'
 import { inSpanOfEach } from '../tracing/tracing.js'
 import { applyEvents } from './apply-events.js'
@@ -281,7 +281,7 @@ export class ProjectionRunner {
     this.#stoppedAt = undefined
     this.#isReplacementRequested = false
     await this.#stopServing()
-    readAnew(this.deps.store)
+    discardSharedPages(this.deps.store)
   }
 }
 

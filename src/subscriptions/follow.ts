@@ -3,26 +3,26 @@ import type { EventStore, Page, Position } from '../event-store/event-store.js'
 import { pause, type RetryOptions, retryWhileUnavailable } from './retry.js'
 import { SharedPages } from './shared-pages.js'
 
-/** A page of so many is long. */
+/** A page with at least this many events shows that the log is busy. */
 const busyEvents = 50
 
 export interface FollowOptions extends RetryOptions {
   readonly store: EventStore
-  /** Exclusive; from the start when undefined. */
+  /** The position after which to start; the start of the log if `undefined`. */
   readonly after: Position | 'end' | undefined
   readonly streamPrefixes: readonly string[]
   /**
-   * At the end of the log: how long events gather, so that a busy one is followed in pages and not event by event; longer behind a page that
-   * was long. Not at all when absent.
+   * The time for which events gather at the end of the log, so that a busy log is read in pages rather than event by event. No pause if
+   * omitted.
    */
   readonly gatherMs?: { readonly calm: number; readonly busy: number }
-  /** One page after the other. A page comes again when its handling fails and is retried, so it must bear repetition. */
+  /** Handles one page at a time. A page whose handling fails and is retried is delivered again. */
   readonly handle: (page: Page) => Promise<void> | void
 }
 
 /**
- * Follows the log until the signal aborts. All that follow the same store in this process read each page once and decode each event
- * once. Throws what `handle` throws and is not retried.
+ * Follows the log until the signal aborts. All followers of a store in this process read each page once and decode each event once.
+ * @throws errors of `handle` that are not retried
  */
 export async function follow(options: FollowOptions): Promise<void> {
   const { store, streamPrefixes, gatherMs, signal, handle } = options
@@ -31,7 +31,7 @@ export async function follow(options: FollowOptions): Promise<void> {
   try {
     let after = options.after === 'end' ? await retryWhileUnavailable(() => endOfLog(store), options) : options.after
     const next = async () => {
-      const page = await pages.behind(after, streamPrefixes, signal)
+      const page = await pages.readAfter(after, streamPrefixes, signal)
       if (page) await handle(page)
       return page
     }
@@ -46,9 +46,9 @@ export async function follow(options: FollowOptions): Promise<void> {
   }
 }
 
-/** To be called before following on from an event that is now skipped: followers may hold it as it was. */
-export function readAnew(store: EventStore): void {
-  pagesOf(store).forget()
+/** Discards the shared pages. Call it before you follow from an event that is now skipped: the pages may contain it unmarked. */
+export function discardSharedPages(store: EventStore): void {
+  pagesOf(store).discard()
 }
 
 const pagesByStore = new WeakMap<EventStore, SharedPages>()

@@ -5,13 +5,13 @@ import { ReadModelsUnavailableError } from '../read-models/read-models.js'
 
 export interface RetryOptions {
   readonly signal: AbortSignal
-  /** Told of each failure that is retried, counted from 1. */
+  /** Receives each failure that is retried, counted from 1. */
   readonly onUnavailable: (error: Error, failures: number) => void
-  /** By default the errors of a store that is unavailable; any other error is the caller's. */
+  /** Selects the errors that are retried; defaults to those of an unavailable store. */
   readonly isRetried?: (error: unknown) => boolean
 }
 
-/** Tries until it succeeds, waiting longer each time, 100 ms to 5 s. Undefined when the signal aborts meanwhile. */
+/** Retries `attempt` with a back-off of 100 ms to 5 s until it succeeds. Returns `undefined` if the signal aborts first. */
 export async function retryWhileUnavailable<T>(
   attempt: () => Promise<T>,
   { signal, onUnavailable, isRetried = isUnavailable }: RetryOptions,
@@ -43,7 +43,7 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof StoreUnavailableError || error instanceof ReadModelsUnavailableError
 }
 
-/** Returns early, without an error, when the signal aborts. */
+/** Waits, but returns early and without an error if the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await timer(ms, undefined, { signal })

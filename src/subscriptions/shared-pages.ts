@@ -9,18 +9,18 @@ import {
 import { decodeOnce } from '../event-store/read-event.js'
 import { pause } from './retry.js'
 
-/** Large enough to be fast, small enough that other work of the thread comes in between. */
+/** Large enough to be fast, and small enough not to delay other work of the thread. */
 const pageSize = 500
-/** The newest events kept for followers that are a little behind. */
+/** The number of newest events that are kept for followers that lag slightly. */
 const windowSize = 2_000
-/** Pages kept for followers that catch up side by side. */
+/** The number of pages that are kept for followers that catch up simultaneously. */
 const maxPages = 8
-/** Events of other streams after which a follower is told how far the log was looked at. */
+/** A follower receives a checkpoint after this many events of other streams. */
 const maxUnmatched = 10_000
-/** How long a follower that found nothing leaves the log alone: woken for each event, one of rare streams would cost as much as one of all. */
+/** The pause of a follower that found nothing. If every event woke it, a follower of rare streams would cost as much as one of all. */
 const unmatchedPauseMs = 20
 
-/** The place of the log a follower stands at; undefined is before the first event. */
+/** The position of a follower; `undefined` is before the first event. */
 type Place = Position | undefined
 
 interface Tail {
@@ -29,36 +29,36 @@ interface Tail {
 }
 
 /**
- * What the followers of one store in this process read of it. At the end of the log one subscription to the streams of all of them
- * serves all; the newest events stay in a window, from which each takes its own at its own pace. Who is further behind reads
- * pages, and shares them with those that stand at the same place.
+ * Reads a store once for all of its followers in this process. At the end of the log, one subscription covers the streams of all followers.
+ * The newest events are kept in a window, from which each follower takes its own. A follower that lags further behind reads pages, which
+ * it shares with followers at the same position.
  */
 export class SharedPages {
   readonly #followers = new Set<{ readonly streamPrefixes: readonly string[] }>()
   readonly #pages = new LRUCache<string, Promise<Page>>({ max: maxPages })
-  /** What is in the streams of all followers behind `from`, up to `to`; undefined until somebody has come to the end. */
+  /** The events of all followers' streams after `from`, up to `to`; `undefined` until a follower has reached the end. */
   #window: { from: Place; to: Place; events: readonly Page['events'][number][]; atEnd: boolean } | undefined
   #tail: Tail | undefined
   #reading: Promise<void> | undefined
 
   constructor(private readonly store: EventStore) {}
 
-  /** Hands back what ends it. */
+  /** Adds a follower. Returns a function that removes it. */
   join(streamPrefixes: readonly string[]): () => void {
     const isNew = streamPrefixes.some((prefix) => !this.#prefixes().includes(prefix))
     const follower = { streamPrefixes }
     this.#followers.add(follower)
-    if (isNew) this.forget()
+    if (isNew) this.discard()
     return () => {
       this.#followers.delete(follower)
       if (this.#followers.size > 0) return
-      this.forget()
+      this.discard()
       this.#window = undefined
     }
   }
 
-  /** What is read from now on is read anew: an event that was read before may have been skipped since. */
-  forget(): void {
+  /** Discards everything that was read, for example because one of the events is now skipped. */
+  discard(): void {
     this.#tail?.stopping.abort()
     this.#tail = undefined
     this.#pages.clear()
@@ -67,15 +67,15 @@ export class SharedPages {
   }
 
   /**
-   * The next events of the streams behind a place; waits for them at the end of the log. Empty when the end is first reached, and now
-   * and then while nothing but other streams grow. Undefined when the signal aborts. @throws StoreUnavailableError
+   * Returns the next events of the streams after a position, and waits for them at the end of the log. The page is empty when the end is
+   * first reached, and occasionally while only other streams grow. Returns `undefined` if the signal aborts. @throws StoreUnavailableError
    */
-  async behind(after: Place, streamPrefixes: readonly string[], signal: AbortSignal): Promise<Page | undefined> {
+  async readAfter(after: Place, streamPrefixes: readonly string[], signal: AbortSignal): Promise<Page | undefined> {
     let from = after
     let unmatched = 0
     while (!signal.aborted) {
       const window = this.#window
-      if (!window || isBefore(from, window.from)) return await this.#pageBehind(from, streamPrefixes)
+      if (!window || isBefore(from, window.from)) return await this.#pageAfter(from, streamPrefixes)
       const { to, atEnd } = window
       const first = window.events.findLastIndex(({ position }) => !isBefore(from, position)) + 1
       const found = window.events.slice(first)
@@ -88,7 +88,7 @@ export class SharedPages {
       if (to && isBefore(from, to)) from = to
       if (events.length > 0 || unmatched >= maxUnmatched) return { events, atEnd, ...(from && { checkpoint: from }) }
       if (found.length > 0) await pause(unmatchedPauseMs, signal)
-      // Who waited may find what others have read meanwhile.
+      // Another follower may have read the next page during the pause.
       if (this.#window === window) await untilAborted(this.#readTail(), signal)
     }
     return undefined
@@ -98,13 +98,13 @@ export class SharedPages {
     return [...new Set([...this.#followers].flatMap((follower) => follower.streamPrefixes))]
   }
 
-  #pageBehind(after: Place, streamPrefixes: readonly string[]): Promise<Page> {
+  #pageAfter(after: Place, streamPrefixes: readonly string[]): Promise<Page> {
     const key = `${after ? formatPosition(after) : ''} ${streamPrefixes}`
     const known = this.#pages.get(key)
     if (known) return known
     const page = this.#readPage(after, streamPrefixes)
     this.#pages.set(key, page)
-    // The last page grows; one that failed is tried again.
+    // The last page grows, and a failed read is retried.
     const drop = () => this.#pages.delete(key)
     page.then(({ atEnd }) => atEnd && drop(), drop)
     return page
@@ -118,12 +118,12 @@ export class SharedPages {
     return page
   }
 
-  /** One more page of the subscription, whoever asks for it. */
+  /** Reads one more page of the subscription for all followers that wait. */
   #readTail(): Promise<void> {
     this.#reading ??= this.#takePage().finally(() => {
       this.#reading = undefined
     })
-    // Who asked may have gone.
+    // The follower that started the read may have stopped.
     this.#reading.catch(() => undefined)
     return this.#reading
   }
@@ -169,7 +169,7 @@ function isBefore(a: Place, b: Place): boolean {
   return b !== undefined && (a === undefined || comparePositions(a, b) < 0)
 }
 
-/** Waits no longer than until the signal aborts. */
+/** Waits for the promise until the signal aborts. */
 async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return
   let stop: () => void = () => undefined

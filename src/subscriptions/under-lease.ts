@@ -3,14 +3,14 @@ import { type Lease, runWithLease } from '../read-models/leases.js'
 import type { ReadModels } from '../read-models/read-models.js'
 import { pause } from './retry.js'
 
-const againAfterMs = 1_000
+const restartAfterMs = 1_000
 
 export interface Part {
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when the part has stopped completely. */
   stop(): Promise<void>
 }
 
-/** Runs wherever the lease of this name is held, in one process at a time. What it throws is logged, and it begins again. */
+/** Runs the part while this process holds the lease of this name. Logs any error and restarts. */
 export function startUnderLease(
   { readModels, logger }: { readonly readModels: ReadModels; readonly logger: Logger },
   name: string,
@@ -23,8 +23,8 @@ export function startUnderLease(
       try {
         await runWithLease(readModels, name, { signal }, run)
       } catch (error) {
-        logger.error({ err: error }, `${name}: ended unexpectedly, beginning again`)
-        await pause(againAfterMs, signal)
+        logger.error({ err: error }, `${name}: ended unexpectedly, restarting`)
+        await pause(restartAfterMs, signal)
       }
     }
   }

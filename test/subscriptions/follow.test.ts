@@ -4,7 +4,7 @@ import { encodeEvent } from '../../src/event-store/event-codec.js'
 import { type EventStore, type Page, StoreUnavailableError } from '../../src/event-store/event-store.js'
 import { readEvent } from '../../src/event-store/read-event.js'
 import { skipEvents } from '../../src/event-store/skipped-events.js'
-import { follow, readAnew } from '../../src/subscriptions/follow.js'
+import { discardSharedPages, follow } from '../../src/subscriptions/follow.js'
 import { eventually, openTestStore } from '../support/embedded-store.js'
 
 const newEvent = () => ({ id: randomUUID(), type: 'Something', data: {}, metadata: {} })
@@ -170,7 +170,7 @@ t.test('reads again what was read before an event was skipped', async (t) => {
   const context = { actor: 'test', $correlationId: id, $causationId: id }
   await log.append('problems-skipped', 'no_stream', [encodeEvent({ type: 'EventSkipped', data }, context)])
   await store.readStream('problems-skipped')
-  readAnew(store)
+  discardSharedPages(store)
   const second = follower(t, store, ['transfer-'])
   await eventually(() => second.seen.length === 1)
   t.equal(second.pages.flatMap(({ events }) => events)[0]?.isSkipped, true)

@@ -1,21 +1,21 @@
 import ipaddr from 'ipaddr.js'
 
 const maxKnownAddresses = 10_000
-/** IPv4 in four decimal parts; IPv6 in hexadecimal groups, the last two perhaps as such four parts. A range has a prefix length. */
-const written =
+/** IPv4 in four decimal parts, or IPv6 in hexadecimal groups whose last two can be such four parts. A range has a prefix length. */
+const canonicalForm =
   /^(?:[0-9a-fA-F:]*:)?(?:(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})|(?<=:)[0-9a-fA-F]{0,4})(?:\/(?:0|[1-9]\d{0,2}))?$/
 
-/** Finds whose allow-lists hold an address, in one look-up per prefix length in use; never a walk over all owners. */
+/** Finds the owners whose allow-lists contain an address, with one lookup per prefix length in use and no loop over all owners. */
 export class AddressIndex<Owner> {
   private readonly owners = new Map<string, Set<Owner>>()
   private readonly prefixLengths = new Map<
     string,
     { readonly kind: 'ipv4' | 'ipv6'; readonly bits: number; uses: number }
   >()
-  /** The keys of addresses asked for before: to parse one takes longer than the rest of the look-up. */
+  /** The keys of addresses that were looked up earlier: parsing an address takes longer than the rest of the lookup. */
   private readonly keys = new Map<string, readonly string[]>()
 
-  /** `range`: an address or a CIDR range, IPv4 or IPv6. @throws Error when it is neither */
+  /** Adds an address or a CIDR range. @throws Error if the range is neither */
   add(range: string, owner: Owner): void {
     const { key, length } = parseRange(range)
     const owners = this.owners.get(key) ?? new Set()
@@ -29,7 +29,7 @@ export class AddressIndex<Owner> {
     }
   }
 
-  /** Two ranges that mean the same addresses are one: removing either removes it. */
+  /** Removes a range. Two ranges that cover the same addresses count as one. */
   remove(range: string, owner: Owner): void {
     const { key, length } = parseRange(range)
     const owners = this.owners.get(key)
@@ -50,12 +50,12 @@ export class AddressIndex<Owner> {
     return found
   }
 
-  /** Like `find(address).has(owner)`, without gathering the others of a range that many share. */
+  /** Returns the same as `find(address).has(owner)` without collecting the other owners of a range that many share. */
   holds(address: string, owner: Owner): boolean {
     return this.keysOf(address).some((key) => this.owners.get(key)?.has(owner))
   }
 
-  /** The ranges in use that could hold the address, one for each prefix length. */
+  /** Returns the keys of the ranges that could contain the address, one for each prefix length in use. */
   private keysOf(address: string): readonly string[] {
     let keys = this.keys.get(address)
     if (keys === undefined) {
@@ -68,23 +68,23 @@ export class AddressIndex<Owner> {
 
   private makeKeys(address: string): readonly string[] {
     if (!isAddress(address)) return []
-    // `::ffff:10.0.0.1` is 10.0.0.1: a dual-stack socket reports IPv4 callers so.
+    // A dual-stack socket reports the IPv4 caller 10.0.0.1 as `::ffff:10.0.0.1`.
     const parsed = ipaddr.process(address)
     const lengths = [...this.prefixLengths.values()].filter((length) => length.kind === parsed.kind())
     return lengths.map((length) => keyOf(parsed, length.bits))
   }
 }
 
-/** Whether the text is one address, written as people and proxies write it. */
+/** Returns whether the text is one address in its usual notation. */
 export function isAddress(text: string): boolean {
-  return written.test(text) && !text.includes('/') && ipaddr.isValid(text)
+  return canonicalForm.test(text) && !text.includes('/') && ipaddr.isValid(text)
 }
 
 /**
- * Whether so many addresses are in the ranges that they are everybody's: more than a sixteenth of all IPv4 or of all IPv6 ones. No
- * network of proxies is as large, and half of everything twice is everything.
+ * Returns whether the ranges together cover more than a sixteenth of all IPv4 or of all IPv6 addresses. No network of proxies is that
+ * large. The ranges are added up, because two halves of the address space are all of it.
  */
-export function isEverybody(ranges: readonly string[]): boolean {
+export function areRangesTooWide(ranges: readonly string[]): boolean {
   const sizes = { ipv4: 32n, ipv6: 128n }
   return (['ipv4', 'ipv6'] as const).some((kind) => {
     const spans = ranges
@@ -106,7 +106,7 @@ export function isEverybody(ranges: readonly string[]): boolean {
   })
 }
 
-/** Undefined when the text is an address or a CIDR range; otherwise what is wrong with it. */
+/** Returns why the text is not an address or a CIDR range, or `undefined` if it is one. */
 export function rangeProblem(range: string): string | undefined {
   try {
     parseRange(range)
@@ -117,8 +117,8 @@ export function rangeProblem(range: string): string | undefined {
 }
 
 function parseRange(range: string) {
-  // ipaddr.js also reads what old C libraries read: 010.0.0.1 as 8.0.0.1, 10.1 as 10.0.0.1, 2130706433 as 127.0.0.1.
-  if (!written.test(range)) throw new Error('not written as an address or a range')
+  // ipaddr.js also accepts the notations of old C libraries: 010.0.0.1 for 8.0.0.1, 10.1 for 10.0.0.1, 2130706433 for 127.0.0.1.
+  if (!canonicalForm.test(range)) throw new Error('not an address or a range')
   let [address, bits] = range.includes('/') ? ipaddr.parseCIDR(range) : [ipaddr.parse(range), -1]
   if (address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && (bits === -1 || bits >= 96)) {
     address = (address as ipaddr.IPv6).toIPv4Address()

@@ -12,134 +12,108 @@ import { FoldedStreams } from '../folded-streams.js'
 import { AddressIndex } from './address-index.js'
 import { type RotatingSecret, secretOwner } from './merchant-commands.js'
 
-/** All merchants in memory, folded from the log and kept up with it: what authentication and delivery decide by. */
-export class MerchantDirectory {
-  readonly #merchants: FoldedStreams<MerchantState, MerchantEvent>
+/**
+ * Keeps all merchants in memory, folded from the log, for authentication and delivery. A merchant with an unreadable event is out of
+ * service, because its latest rotation of a key is unknown.
+ */
+export class MerchantDirectory extends FoldedStreams<MerchantState, MerchantEvent> {
   readonly #addresses = new AddressIndex<string>()
-  /** The last answer for each merchant and secret; opening one takes longer than the rest of a request's checks. */
-  private readonly opened = new Map<string, { readonly sealed: readonly string[]; readonly clear: readonly string[] }>()
+  /** The decrypted secrets of each merchant: decrypting one takes longer than the other checks of a request. */
+  private readonly opened = new Map<
+    string,
+    { readonly sealed: readonly string[]; readonly plaintext: readonly string[] }
+  >()
 
   constructor(
     store: EventStore,
     private readonly box: SecretBox,
     private readonly clock: Clock,
-    /** Told each time the log becomes unavailable, which is followed again when it is back, and when a merchant's event cannot be read. */
     onError: (error: unknown) => void,
   ) {
-    const onFold = (id: string, before: MerchantState, after: MerchantState) => this.#index(id, before, after)
-    this.#merchants = new FoldedStreams({ store, prefix: streamPrefix.merchant, initialState, evolve, onError, onFold })
-  }
-
-  /**
-   * Resolves when everything in the log is known. A merchant with an event that cannot be read is out of service: nobody may call as one
-   * whose latest rotation is not known. @throws StoreUnavailableError
-   */
-  start(): Promise<void> {
-    return this.#merchants.start()
-  }
-
-  /** See {@link FoldedStreams.catchUp}. @throws StoreUnavailableError */
-  catchUp(): Promise<void> {
-    return this.#merchants.catchUp()
-  }
-
-  stop(): Promise<void> {
-    return this.#merchants.stop()
-  }
-
-  /** Calls it whenever something may have become known; one listener at a time. */
-  whenChanged(listener: () => void): void {
-    this.#merchants.whenChanged(listener)
+    super({ store, prefix: streamPrefix.merchant, initialState, evolve, onError })
   }
 
   all(): Merchant[] {
     return [...this.ids()].flatMap((merchantId) => this.byId(merchantId) ?? [])
   }
 
-  /** The merchants out of service, why, and whether they are known to be of the sandbox. */
+  /** Returns why each merchant out of service is so, and whether it is known to be a sandbox merchant. */
   problems(): readonly { readonly problem: UnreadableEventError; readonly isSandbox: boolean }[] {
-    return [...this.#merchants.problems()].map(([merchantId, problem]) => {
-      const state = this.#merchants.stateOf(merchantId)
+    return [...this.outOfService].map(([merchantId, problem]) => {
+      const state = this.stateOf(merchantId)
       return { problem, isSandbox: Boolean(state?.merchantId && state.settings.sandbox) }
     })
   }
 
-  /** Why a merchant is out of service. */
   problemOf(merchantId: string): UnreadableEventError | undefined {
-    return this.#merchants.problems().get(merchantId)
+    return this.outOfService.get(merchantId)
   }
 
-  /** Undefined when there is no such merchant. @throws UnreadableEventError when it is out of service */
+  /** Returns `undefined` for an unknown merchant. @throws UnreadableEventError if the merchant is out of service */
   settingsOf(merchantId: string): MerchantSettings | undefined {
-    const problem = this.#merchants.problems().get(merchantId)
+    const problem = this.outOfService.get(merchantId)
     if (problem) throw problem
     return this.byId(merchantId)?.settings
   }
 
+  /** Returns `undefined` also for a merchant out of service. */
   byId(merchantId: string): Merchant | undefined {
-    const state = this.#merchants.stateOf(merchantId)
-    return state?.merchantId && !this.#merchants.problems().has(merchantId) ? state : undefined
+    const state = this.stateOf(merchantId)
+    return state?.merchantId && !this.outOfService.has(merchantId) ? state : undefined
   }
 
-  ids(): Iterable<string> {
-    return this.#merchants.ids()
-  }
-
-  /** The merchant whose key this is, suspended or not, and the key as it was created. */
+  /** Returns the merchant that owns the key, suspended or not, if the key is valid. */
   byApiKey(apiKey: string): { readonly merchant: Merchant; readonly key: ApiKey } | undefined {
     const merchant = this.byId(merchantIdOfApiKey(apiKey) ?? '')
-    // The digest is made for unknown merchants too, so that the time does not tell which ids exist.
+    // The digest is calculated for unknown merchants too, so that the time does not reveal which ids exist.
     const key = findByApiKey(apiKey, merchant?.apiKeys ?? [])
     if (!merchant || !key) return undefined
-    // Most keys do not expire, and no request with one need ask for the time.
+    // Most keys do not expire, so most requests do not need the time.
     return key.validUntil === null || isApiKeyValid(key, this.clock()) ? { merchant, key } : undefined
   }
 
-  /** The merchants whose allow-lists hold the address. */
+  /** Returns the merchants whose allow-lists contain the address. */
   byAddress(address: string): Merchant[] {
     return [...this.#addresses.find(address)].flatMap((id) => this.byId(id) ?? [])
   }
 
-  /** Why a merchant that may have called from the address is out of service; undefined when none is. */
+  /** Returns why a merchant whose allow-list contains the address is out of service, or `undefined` if none is. */
   problemAt(address: string): UnreadableEventError | undefined {
-    return [...this.#addresses.find(address)].flatMap((id) => this.#merchants.problems().get(id) ?? [])[0]
+    return [...this.#addresses.find(address)].flatMap((id) => this.outOfService.get(id) ?? [])[0]
   }
 
   allowsAddress(merchantId: string, address: string): boolean {
     return this.byId(merchantId) !== undefined && this.#addresses.holds(address, merchantId)
   }
 
-  /** The secrets valid now, the current one first, in clear. @throws SecretBoxError */
+  /** Returns the plaintext of the secrets that are valid now, the current one first. @throws SecretBoxError */
   secrets(merchant: Merchant, secret: RotatingSecret): readonly string[] {
     const now = this.clock()
     if (secret === 'webhookSecret') return this.#open(merchant, secret, validValues(merchant.webhookSecret, now))
     return this.secretKeys(merchant, now).map(({ value }) => value)
   }
 
-  /** The SecretKeys valid then, the newest first. @throws SecretBoxError */
+  /** Returns the SecretKeys that are valid at a time, the newest first. @throws SecretBoxError */
   secretKeys(merchant: Merchant, at: string): readonly { readonly number: number; readonly value: string }[] {
     const keys = validSecretKeys(merchant.secretKeys, at)
-    const values = this.#open(
-      merchant,
-      'secretKey',
-      keys.map(({ sealed }) => sealed),
-    )
+    const sealed = keys.map((key) => key.sealed)
+    const values = this.#open(merchant, 'secretKey', sealed)
     return keys.map(({ number }, index) => ({ number, value: values[index]! }))
   }
 
   #open(merchant: Merchant, secret: RotatingSecret, sealed: readonly string[]): readonly string[] {
     const owner = secretOwner(merchant.merchantId, secret)
-    const before = this.opened.get(owner)
-    if (before?.sealed.length === sealed.length && before.sealed.every((text, index) => text === sealed[index])) {
-      return before.clear
+    const known = this.opened.get(owner)
+    if (known?.sealed.length === sealed.length && known.sealed.every((text, index) => text === sealed[index])) {
+      return known.plaintext
     }
-    // In place of the last answer: a secret that was rotated out does not stay in memory.
-    const clear = sealed.map((text) => this.box.open(text, owner))
-    this.opened.set(owner, { sealed, clear })
-    return clear
+    // Replaces the known secrets, so that a secret that was rotated out does not stay in memory.
+    const plaintext = sealed.map((text) => this.box.open(text, owner))
+    this.opened.set(owner, { sealed, plaintext })
+    return plaintext
   }
 
-  #index(merchantId: string, before: MerchantState, after: MerchantState): void {
+  protected override onFold(merchantId: string, before: MerchantState, after: MerchantState): void {
     const previous = before.merchantId === null ? [] : before.settings.allowIps
     const current = after.merchantId === null ? [] : after.settings.allowIps
     if (previous === current) return

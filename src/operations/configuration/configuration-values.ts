@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { CopyTarget } from '../../audit/integrity/checkpoint-targets.js'
-import { isEverybody, rangeProblem } from '../../commands/merchant/address-index.js'
+import { areRangesTooWide, rangeProblem } from '../../commands/merchant/address-index.js'
 import { refusalText } from '../../commands/refusal-texts.js'
 import { type Currency, currencyOf } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'
@@ -178,7 +178,7 @@ export function proxyRanges(text: string): readonly string[] {
   const ranges = text.split(',').flatMap((range) => range.trim() || [])
   const wrong = ranges.flatMap((range) => rangeProblem(range) ?? [])
   if (wrong.length > 0) throw new Problem(`must be addresses and CIDR ranges separated by commas: ${wrong.join('; ')}`)
-  if (isEverybody(ranges))
+  if (areRangesTooWide(ranges))
     throw new Problem('trusts so many addresses that anybody could say who calls: name your proxies')
   return ranges
 }
