@@ -1,8 +1,8 @@
 import { Argument, type Command } from 'commander'
 import type { Action } from '../audit/history/actions-of-user.js'
-import type { AuditStoryEntry } from '../audit/history/history-as-of.js'
-import type { Moment } from '../audit/history/point-in-time.js'
 import { parseTime } from '../kernel/time.js'
+import type { PointInTime } from '../queries/as-of.js'
+import type { AuditedEntry } from '../queries/transfer-history.js'
 import { addAuditExportCommand } from './audit-export.js'
 import { addAuditFollowCommand } from './audit-follow.js'
 import { addIntegrityCommands } from './audit-integrity.js'
@@ -60,18 +60,18 @@ const at = matching(
   'It must be a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a position.',
 )
 
-async function momentOf({ at }: { readonly at?: string }): Promise<Moment | undefined> {
-  const { parseLogMoment } = await import('../audit/history/point-in-time.js')
-  return at === undefined ? undefined : parseLogMoment(at)
+async function pointInTimeOf({ at }: { readonly at?: string }): Promise<PointInTime | undefined> {
+  const { parsePointInTime } = await import('../queries/as-of.js')
+  return at === undefined ? undefined : parsePointInTime(at)
 }
 
 async function showStory(stores: CommandStores, options: { at?: string }, id: string) {
-  const { auditStory } = await import('../audit/history/history-as-of.js')
+  const { auditedHistory } = await import('../queries/transfer-history.js')
   const { eventStore } = stores
-  const time = await momentOf(options)
+  const time = await pointInTimeOf(options)
   const story =
-    (await auditStory(eventStore, trackingId(id), time)) ??
-    (await auditStory(eventStore, await byReference(stores, id), time))
+    (await auditedHistory(eventStore, trackingId(id), time)) ??
+    (await auditedHistory(eventStore, await byReference(stores, id), time))
   if (!story) throw new Refused('The transfer did not exist at that time.')
   return story
 }
@@ -91,8 +91,8 @@ async function byReference(stores: CommandStores, referenceId: string): Promise<
   return only
 }
 
-function storyTable(story: readonly AuditStoryEntry[]): string {
-  const columns: Column<AuditStoryEntry>[] = [
+function storyTable(story: readonly AuditedEntry[]): string {
+  const columns: Column<AuditedEntry>[] = [
     { head: 'POSITION', cell: ({ position }) => position },
     { head: 'AT', cell: ({ at }) => at },
     { head: 'SOURCE', cell: ({ source }) => source },
@@ -103,8 +103,8 @@ function storyTable(story: readonly AuditStoryEntry[]): string {
 }
 
 async function showState({ eventStore }: CommandStores, options: { at?: string }, of: string, id: string) {
-  const { stateAt } = await import('../audit/history/state-of.js')
-  const found = await stateAt(eventStore, of as Parameters<typeof stateAt>[1], id, await momentOf(options))
+  const { stateAsOf } = await import('../queries/state-as-of.js')
+  const found = await stateAsOf(eventStore, of as Parameters<typeof stateAsOf>[1], id, await pointInTimeOf(options))
   if (found === 'malformed')
     throw new UsageError('a statement is <merchantId>, or <merchantId>/<day> such as …/2026-11-21')
   if (!found) throw new Refused(`The ${of} did not exist at that time.`)

@@ -1,11 +1,16 @@
-import type { Counted } from '../domain/transfer/figures.js'
-import type { TransferKind } from '../domain/transfer/transfer-events.js'
+import { streamPrefix } from '../domain/streams.js'
+import { type Counted, figuresOf } from '../domain/transfer/figures.js'
+import type { TransferEvent, TransferKind } from '../domain/transfer/transfer-events.js'
+import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
+import { readEvent } from '../event-store/read-event.js'
 import { dayMs } from '../kernel/time.js'
 import type { ReadModels } from '../read-models/read-models.js'
+import { isRecordedBy, type PointInTime } from './as-of.js'
 import { readTotals, type Total } from './total-queries.js'
 import { transferKinds } from './transfer-queries.js'
+import { walkLog } from './walk-log.js'
 
-/** What became of the transfers of a kind on one day, UTC. Minor units. */
+/** The transfers of one kind on one day in UTC. Amounts are minor units. */
 export interface StatementLine {
   /** `2026-11-21`. */
   readonly day: string
@@ -13,12 +18,12 @@ export interface StatementLine {
   readonly requestedCount: number
   readonly requestedMinor: number
   readonly completedCount: number
-  /** Booked. */
+  /** The booked amount. */
   readonly completedMinor: number
-  /** Booked less (below 0) or more than requested, of what completed that day. */
+  /** The booked minus the requested amount of the transfers that were completed on that day. */
   readonly mismatchMinor: number
   readonly returnedMinor: number
-  /** Requested and not ended at the end of the day. */
+  /** The transfers that had not ended by the end of the day. */
   readonly openCount: number
   readonly openMinor: number
 }
@@ -26,7 +31,7 @@ export interface StatementLine {
 const dayLength = 'yyyy-mm-dd'.length
 const monthLength = 'yyyy-mm'.length
 
-/** 1 where a transfer becomes open, -1 where it ends. */
+/** 1 if a transfer becomes open, -1 if it ends. */
 const opening: { readonly [counted in Counted]: -1 | 0 | 1 } = {
   Pending: 1,
   ManualControl: 0,
@@ -38,8 +43,8 @@ const opening: { readonly [counted in Counted]: -1 | 0 | 1 } = {
 }
 
 /**
- * A line for each kind and day with something to tell, of these merchants together, or of all. `from`: the first moment that counts,
- * `to`: the first that does not; whole days are told. @throws ReadModelsUnavailableError
+ * Returns the statement of these merchants together, or of all, from the totals of the read models: one line per kind and day with any
+ * figures. `from` is inclusive, `to` is exclusive, and both are extended to whole days. @throws ReadModelsUnavailableError
  */
 export async function statementOf(
   readModels: ReadModels,
@@ -54,8 +59,62 @@ export async function statementOf(
   return statementLines([...months, ...days], firstDay, endDay)
 }
 
-/** Of totals of days, and of whole months before them. Days are told from the first to the one before the end. */
-export function statementLines(totals: readonly Total[], firstDay: string, endDay: string): readonly StatementLine[] {
+/** A statement that is counted from the log. */
+export interface LogStatement {
+  /** The last counted event; `null` if there is none. */
+  readonly position: string | null
+  readonly recordedAt: string | null
+  readonly lines: readonly StatementLine[]
+}
+
+/**
+ * Counts a merchant's statement, of one day or of all days with any figures, from the log and not from read models. It reads the log from
+ * its start. @throws StoreUnavailableError, UnreadableEventError
+ */
+export async function statementFromLog(
+  store: Pick<EventStore, 'readAll'>,
+  merchantId: string,
+  day?: string,
+  asOf?: PointInTime,
+): Promise<LogStatement> {
+  const until = asOf && 'position' in asOf ? asOf.position : undefined
+  const totals = new Map<string, Total>()
+  let last: RecordedEvent | undefined
+  for await (const { events } of walkLog(store, { until, streamPrefixes: [streamPrefix.transfer] })) {
+    for (const recorded of events) {
+      if (recorded.data.merchantId !== merchantId || !isRecordedBy(recorded, asOf)) continue
+      const event = readEvent(recorded) as TransferEvent | undefined
+      if (!event) continue
+      count(totals, event)
+      last = recorded
+    }
+  }
+  const days = [...totals.values()].map(({ period }) => period).sort()
+  const [first = day ?? '', end = first] = day === undefined ? [days[0], days.at(-1)] : [day, day]
+  return {
+    position: last ? formatPosition(last.position) : null,
+    recordedAt: last ? new Date(last.recordedAtMs).toISOString() : null,
+    lines: first === '' ? [] : statementLines([...totals.values()], first, dayAfter(end)),
+  }
+}
+
+function count(totals: Map<string, Total>, event: TransferEvent): void {
+  const { kind, at } = event.data
+  const period = at.slice(0, dayLength)
+  for (const { counted, amountMinor, transactionAmountMinor } of figuresOf(event) ?? []) {
+    const id = `${period}|${kind}|${counted}`
+    const before = totals.get(id)
+    totals.set(id, {
+      ...{ period, kind, counted },
+      count: (before?.count ?? 0) + 1,
+      amountMinor: (before?.amountMinor ?? 0) + Number(amountMinor),
+      transactionAmountMinor: (before?.transactionAmountMinor ?? 0) + Number(transactionAmountMinor),
+    })
+  }
+}
+
+/** Expects the totals of all days from the first one on, and of whole months or days before it. */
+function statementLines(totals: readonly Total[], firstDay: string, endDay: string): readonly StatementLine[] {
   const lines = transferKinds.flatMap((kind) => linesOf(kind, totals, firstDay, endDay))
   return lines.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1))
 }
@@ -105,6 +164,6 @@ function openAfter(before: Open, totals: readonly Total[]): Open {
   )
 }
 
-export function dayAfter(day: string): string {
+function dayAfter(day: string): string {
   return new Date(Date.parse(day) + dayMs).toISOString().slice(0, dayLength)
 }

@@ -1,128 +1,189 @@
-import { callbackStream, paymentStream, transferStream } from '../domain/streams.js'
-import { type DomainEvent, type EventMetadata, shownType } from '../event-store/event-codec.js'
-import { comparePositions, type EventStore, type RecordedEvent } from '../event-store/event-store.js'
+import { callbackDecider } from '../domain/callback/callback-decider.js'
+import {
+  callbackStream,
+  endpointStream,
+  merchantStream,
+  paymentStream,
+  transferStream,
+  walletAccountStream,
+} from '../domain/streams.js'
+import { isTerminal, needsAttention } from '../domain/transfer/transfer.js'
+import { transferDecider } from '../domain/transfer/transfer-decider.js'
+import { type EventMetadata, shownType, UnreadableEventError } from '../event-store/event-codec.js'
+import { comparePositions, type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
 import { readableEvent, whyUnreadable } from '../event-store/read-event.js'
+import { foldAsOf, isRecordedBy, type PointInTime } from './as-of.js'
+import { concerningEvents } from './merchant-history.js'
+import { shownChangeFields } from './recent-changes.js'
 import { shownFields } from './shown-fields.js'
 
-export interface StoryEntry {
+type Store = Pick<EventStore, 'readStream'>
+type TransferSource = 'transfer' | 'payment' | 'callback'
+
+/** One event in the history of a transfer. */
+export interface HistoryEntry<Source extends string = TransferSource> {
+  /** When it happened. */
   readonly at: string
-  readonly source: 'transfer' | 'payment' | 'callback'
+  readonly source: Source
   readonly type: string
+  readonly stream: string
   readonly revision: number
+  /** As `formatPosition` prints it. */
+  readonly position: string
+  /** When it was recorded, by the clock of the log. */
+  readonly recordedAt: string
   readonly actor: string
   readonly correlationId: string
   readonly data: { readonly [field: string]: unknown }
 }
 
-/** With the event that it tells. */
-export interface PlacedEntry<Source extends string> {
-  readonly recorded: RecordedEvent
-  readonly shown: Omit<StoryEntry, 'source'> & { readonly source: Source }
-}
+export type AuditedEntry = HistoryEntry<TransferSource | 'wallet' | 'merchant'>
 
-/** The latest; a transfer has a few dozen. */
+/** The limit of entries, of which the latest are kept; a transfer has a few dozen. */
 const maxEntries = 2_000
-
-/** What names the transfer, and is said above the story. */
-const common = new Set(['trackingId', 'merchantId', 'kind', 'referenceId', 'at'])
-/** The id of a log-in is what its tokens are known by: `challengeId` is shown to nobody. */
-const ofPayments = [
-  'attempt',
-  'expiresAt',
-  'collection',
-  'amountMinor',
-  'outcome',
-  'collectedAmountMinor',
-  'receiptUrl',
+/** Fields that the page of the transfer shows once. */
+const commonFields = new Set(['trackingId', 'merchantId', 'kind', 'referenceId', 'at'])
+/** Without `challengeId`, which identifies the tokens of a login. */
+const paymentFields = [
+  ...['attempt', 'expiresAt', 'collection', 'amountMinor', 'outcome', 'collectedAmountMinor'],
+  ...['receiptUrl', 'reason'],
 ]
-const ofCallbacks = [
+const callbackFields = [
   ...['webhookId', 'transferRevision', 'payload'],
   ...['attempt', 'httpStatus', 'durationMs', 'reason', 'nextAttemptAt'],
 ]
+const walletFields = ['accountNumber', 'amountMinor', 'description']
 
-interface StoryOptions {
-  /** The customer's wallet account, which is the wallet's to know and not the merchant's. */
-  readonly showsAccounts: boolean
-  /** Events that cannot be read and those that are skipped: left out, or told of as such. */
-  readonly unread: 'leave out' | 'tell'
-}
-
-/** All that happened to a transfer, how it was paid and what was told of it, in the order of the log. @throws StoreUnavailableError */
-export async function storyOf(
-  store: Pick<EventStore, 'readStream'>,
+/**
+ * Returns the readable events of a transfer, its payment and its callbacks, in the order of the log. The customer's wallet account is
+ * hidden from merchants. @throws StoreUnavailableError
+ */
+export async function transferHistory(
+  store: Store,
   trackingId: string,
-  { showsAccounts }: Pick<StoryOptions, 'showsAccounts'>,
-): Promise<readonly StoryEntry[]> {
-  const entries = await storyEntries(store, trackingId, { showsAccounts, unread: 'leave out' })
-  return inOrder(entries)
+  { showsAccounts }: { readonly showsAccounts: boolean },
+): Promise<readonly HistoryEntry[]> {
+  const events = (await transferEvents(store, trackingId)).filter(({ recorded }) => readableEvent(recorded))
+  return inOrder(events)
     .slice(-maxEntries)
-    .map(({ shown }) => shown)
+    .map((event) => entryOf(event, showsAccounts))
 }
 
-/** The same in no order. @throws StoreUnavailableError */
-export async function storyEntries(
-  store: Pick<EventStore, 'readStream'>,
+/**
+ * Returns the complete history of a transfer in the order of the log: its own events, its payment, the wallet accounts that took part, and
+ * the changes of its merchant and endpoint that concern it. Unreadable events are included without their data. Returns `undefined` if the
+ * transfer did not exist. @throws StoreUnavailableError
+ */
+export async function auditedHistory(
+  store: Store,
   trackingId: string,
-  { showsAccounts, unread }: StoryOptions,
-): Promise<readonly PlacedEntry<StoryEntry['source']>[]> {
-  const [transfer, payment, callbacks] = await Promise.all([
-    store.readStream(transferStream(trackingId)),
-    store.readStream(paymentStream(trackingId)),
-    store.readStream(callbackStream(trackingId)),
+  asOf?: PointInTime,
+): Promise<readonly AuditedEntry[] | undefined> {
+  const known = <Event extends SourcedEvent<string>>(events: readonly Event[]) =>
+    events.filter(({ recorded }) => isRecordedBy(recorded, asOf))
+  const own = known(await transferEvents(store, trackingId))
+  const created = inOrder(own).find(({ source }) => source === 'transfer')?.recorded
+  if (!created) return undefined
+  const events = [...own, ...known(await walletEvents(store, trackingId))]
+  const { merchantId } = created.data
+  if (typeof merchantId !== 'string') return inOrder(events).map((event) => entryOf(event))
+  const merchantEvents = inOrder(
+    await sourced(store, 'merchant', [merchantStream(merchantId), endpointStream(merchantId)]),
+  ).map(({ recorded }) => recorded)
+  const last = inOrder(events).at(-1)!.recorded.position
+  const ended = (await hasEnded(store, trackingId, asOf)) ? last : undefined
+  const concerning = concerningEvents(merchantEvents, created.position, ended)
+  const sourcedConcerning = concerning.map((recorded) => ({ source: 'merchant', recorded }) as const)
+  return inOrder([...events, ...known(sourcedConcerning)]).map((event) => entryOf(event))
+}
+
+interface SourcedEvent<Source extends string> {
+  readonly source: Source
+  readonly recorded: RecordedEvent
+}
+
+async function sourced<Source extends string>(
+  store: Store,
+  source: Source,
+  streams: readonly string[],
+): Promise<readonly SourcedEvent<Source>[]> {
+  const events = await Promise.all(streams.map((stream) => store.readStream(stream)))
+  return events.flat().map((recorded) => ({ source, recorded }))
+}
+
+async function transferEvents(store: Store, trackingId: string): Promise<readonly SourcedEvent<TransferSource>[]> {
+  const found = await Promise.all([
+    sourced(store, 'transfer', [transferStream(trackingId)]),
+    sourced(store, 'payment', [paymentStream(trackingId)]),
+    sourced(store, 'callback', [callbackStream(trackingId)]),
   ])
-  const paymentFields = [...ofPayments, 'reason', ...(showsAccounts ? ['accountNumber'] : [])]
-  const entry = unread === 'tell' ? toldEntry : readEntry
-  return [
-    ...transfer.flatMap((each) => entry('transfer', each, ({ data }) => fieldsBut(common, data)) ?? []),
-    ...payment.flatMap((each) => entry('payment', each, () => paymentFields) ?? []),
-    ...callbacks.flatMap((each) => entry('callback', each, () => ofCallbacks) ?? []),
-  ]
+  return found.flat()
 }
 
-export function inOrder<Source extends string>(entries: readonly PlacedEntry<Source>[]): PlacedEntry<Source>[] {
-  return [...entries].sort((a, b) => comparePositions(a.recorded.position, b.recorded.position))
+/** Returns the transfer's events in the accounts of the built-in wallet with which the customer logged in. */
+async function walletEvents(store: Store, trackingId: string): Promise<readonly SourcedEvent<'wallet'>[]> {
+  const accounts = (await store.readStream(paymentStream(trackingId))).flatMap((recorded) => {
+    const data = readableEvent(recorded)?.data
+    return data && 'accountNumber' in data && typeof data.accountNumber === 'number' ? [data.accountNumber] : []
+  })
+  const events = await sourced(store, 'wallet', [...new Set(accounts)].map(walletAccountStream))
+  return events.filter(({ recorded }) => recorded.data.trackingId === trackingId)
 }
 
-function fieldsBut(left: ReadonlySet<string>, data: object): string[] {
-  return Object.keys(data).filter((field) => !left.has(field))
-}
-
-/** Undefined for an event that does not count, or cannot be read. */
-export function readEntry<Source extends string>(
-  source: Source,
-  recorded: RecordedEvent,
-  fieldsOf: (event: DomainEvent) => readonly string[],
-): PlacedEntry<Source> | undefined {
-  const event = readableEvent(recorded)
-  if (!event) return undefined
-  const { at } = event.data as { readonly at: string }
-  return placed(source, recorded, event.type, at, shownFields(event.data, fieldsOf(event)))
-}
-
-/** What cannot be told of is there all the same: where it stands, and why. */
-export function toldEntry<Source extends string>(
-  source: Source,
-  recorded: RecordedEvent,
-  fieldsOf: (event: DomainEvent) => readonly string[],
-): PlacedEntry<Source> {
-  const entry = readEntry(source, recorded, fieldsOf)
-  if (entry) return entry
-  const unreadable = whyUnreadable(recorded)
-  const data = {
-    ...(recorded.isSkipped && { skipped: true }),
-    ...(unreadable !== undefined && { unreadable }),
+/** Returns whether nothing more is expected of the transfer, so that later changes of its merchant do not concern it. */
+async function hasEnded(store: Store, trackingId: string, asOf: PointInTime | undefined): Promise<boolean> {
+  try {
+    const { state: transfer } = await foldAsOf(store, transferDecider, transferStream(trackingId), asOf)
+    if (transfer.kind === 'none' || !isTerminal(transfer.status) || needsAttention(transfer)) return false
+    const { state: lane } = await foldAsOf(store, callbackDecider, callbackStream(trackingId), asOf)
+    return lane.deliveries.every(({ status }) => status === 'delivered')
+  } catch (error) {
+    // The unreadable event still needs a decision, and the history shows it.
+    if (error instanceof UnreadableEventError) return false
+    throw error
   }
-  return placed(source, recorded, shownType(recorded.type), new Date(recorded.recordedAtMs).toISOString(), data)
 }
 
-function placed<Source extends string>(
-  source: Source,
-  recorded: RecordedEvent,
-  type: string,
-  at: string,
-  data: StoryEntry['data'],
-): PlacedEntry<Source> {
-  const { revision, metadata } = recorded
+function inOrder<Event extends SourcedEvent<string>>(events: readonly Event[]): Event[] {
+  return [...events].sort((a, b) => comparePositions(a.recorded.position, b.recorded.position))
+}
+
+function entryOf<Source extends AuditedEntry['source']>(
+  { source, recorded }: SourcedEvent<Source>,
+  showsAccounts = true,
+): HistoryEntry<Source> {
+  const { stream, revision, position, recordedAtMs, metadata } = recorded
   const { actor = '', $correlationId: correlationId = '' } = metadata as Partial<EventMetadata>
-  return { recorded, shown: { at, source, type, revision, actor, correlationId, data } }
+  const recordedAt = new Date(recordedAtMs).toISOString()
+  const event = readableEvent(recorded)
+  const place = { stream, revision, position: formatPosition(position), recordedAt, actor, correlationId }
+  if (event) {
+    const { at } = event.data as { readonly at: string }
+    const fields = fieldsOf(source, event, showsAccounts)
+    return { at, source, type: event.type, ...place, data: shownFields(event.data, fields) }
+  }
+  const unreadable = whyUnreadable(recorded)
+  const data = { ...(recorded.isSkipped && { skipped: true }), ...(unreadable !== undefined && { unreadable }) }
+  return { at: recordedAt, source, type: shownType(recorded.type), ...place, data }
+}
+
+function fieldsOf(
+  source: AuditedEntry['source'],
+  { type, data }: { readonly type: string; readonly data: object },
+  showsAccounts: boolean,
+): readonly string[] {
+  switch (source) {
+    case 'transfer':
+      return Object.keys(data).filter((field) => !commonFields.has(field))
+    case 'payment':
+      return showsAccounts ? [...paymentFields, 'accountNumber'] : paymentFields
+    case 'callback':
+      return callbackFields
+    case 'wallet':
+      return walletFields
+    case 'merchant':
+      return shownChangeFields(type) ?? []
+    default:
+      return source satisfies never
+  }
 }

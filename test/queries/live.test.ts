@@ -105,8 +105,8 @@ t.test('the log is followed while somebody watches, and not for longer', async (
   await until(() => subscriptions === 1)
   leaves[0]!()
   t.equal(view.size, 1)
-  await createDeposit(stores.transfers, 30)
   const told = second.told.length
+  await createDeposit(stores.transfers, 30)
   await until(() => second.told.length > told)
   t.equal(subscriptions, 1)
   leaves[1]!()

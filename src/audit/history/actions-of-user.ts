@@ -1,7 +1,7 @@
 import { type EventMetadata, shownType } from '../../event-store/event-codec.js'
 import { type EventStore, formatPosition, type Position, type RecordedEvent } from '../../event-store/event-store.js'
+import { walkLog } from '../../queries/walk-log.js'
 import { merchantIdOf, trackingIdOf } from './records.js'
-import { walk } from './walk.js'
 
 export interface ActionsQuery {
   /** As the log has it; with a colon at its end (`user:`) all that begin so. */
@@ -49,7 +49,7 @@ export async function actionsPage(
   let lookedAt = 0
   let lookedUpTo: string | null = null
   let next: Position | null = null
-  for await (const { events, at } of walk(store, { after: query.after })) {
+  for await (const { events, at } of walkLog(store, { after: query.after })) {
     for (const recorded of events) {
       if (items.length === limit || lookedAt === maxLookedAt) return { items, next, lookedUpTo }
       if (isMeant(recorded, query)) items.push(await actionOf(store, recorded))

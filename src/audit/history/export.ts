@@ -7,8 +7,8 @@ import {
   type RecordedEvent,
 } from '../../event-store/event-store.js'
 import { csvLine } from '../../kernel/csv.js'
+import { walkLog } from '../../queries/walk-log.js'
 import { type AuditRecord, auditRecord, merchantIdOf, trackingIdOf } from './records.js'
-import { walk } from './walk.js'
 
 type Store = Pick<EventStore, 'readAll' | 'readStream'>
 
@@ -54,7 +54,7 @@ export async function* exportPages(
 ): AsyncGenerator<ExportedPage> {
   const { until } = query
   if (!until) return
-  for await (const { events, at } of walk(store, { after, until })) {
+  for await (const { events, at } of walkLog(store, { after, until })) {
     const lines: string[] = []
     let [first, last]: (Position | undefined)[] = []
     for (const recorded of events) {

@@ -8,9 +8,9 @@ import {
 import { applyEvents, type ProjectionTarget } from '../../projections/apply-events.js'
 import { type Projection, ProjectionError } from '../../projections/projection.js'
 import { isOfThisLog, readPointer, resumePosition } from '../../projections/projection-pointer.js'
+import { walkLog } from '../../queries/walk-log.js'
 import { type Collection, type ReadModels, writtenId } from '../../read-models/read-models.js'
 import { Comparison, type Difference } from './comparison.js'
-import { walk } from './walk.js'
 
 export interface ReconcileOptions {
   readonly store: Pick<EventStore, 'readAll' | 'readStream'>
@@ -59,7 +59,7 @@ async function replayAll(
   const ends = replays.flatMap(({ checkpoint }) => checkpoint ?? [])
   const end = ends.sort(comparePositions).at(-1)
   if (!end) return true
-  for await (const { events, at } of walk(store, { until: end })) {
+  for await (const { events, at } of walkLog(store, { until: end })) {
     for (const replay of replays) await replay.take(events)
     if (at) onProgress({ at, end })
     if (signal.aborted) return false
@@ -131,7 +131,7 @@ class Replay {
 
   /** Event by event through what the live documents may have applied since: each of them was right at some point, or never. */
   async #followLive(comparison: Comparison): Promise<void> {
-    for await (const { events } of walk(this.options.store, { after: this.checkpoint })) {
+    for await (const { events } of walkLog(this.options.store, { after: this.checkpoint })) {
       for (const event of this.#own(events)) {
         if (!comparison.isOpen) return
         // The live projection stands still at it as well.

@@ -3,13 +3,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import { actionsPage } from '../../../audit/history/actions-of-user.js'
 import { type ExportQuery, exportPages, headOf, manifestOf, measuredExport } from '../../../audit/history/export.js'
-import { auditStory } from '../../../audit/history/history-as-of.js'
-import { type Moment, parseLogMoment } from '../../../audit/history/point-in-time.js'
-import { stateAt } from '../../../audit/history/state-of.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import { endOfLog } from '../../../event-store/end-of-log.js'
 import { type EventStore, formatPosition, type Position, parsePosition } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
+import { type PointInTime, parsePointInTime } from '../../../queries/as-of.js'
+import { stateAsOf } from '../../../queries/state-as-of.js'
+import { auditedHistory } from '../../../queries/transfer-history.js'
 import { invalid, RequestError } from '../../refusals.js'
 import { streamId } from '../../v1/own-transfer.js'
 import { timeOf } from '../../v1/query-values.js'
@@ -55,7 +55,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
       response: { 200: AuditStoryAnswer },
     },
     handler: async (request) => {
-      const story = await auditStory(store, streamId(request.params.trackingId), momentOf(request.query.at))
+      const story = await auditedHistory(store, streamId(request.params.trackingId), pointInTimeOf(request.query.at))
       if (!story) throw new RequestError('unknown-transfer')
       const nameOf = actorNames(userDirectory, request.viewer)
       return { items: story.map((each) => ({ ...each, actorName: nameOf(each.actor) })) }
@@ -70,7 +70,7 @@ export const auditHistoryRoutes: FastifyPluginAsyncTypebox<AuditHistoryOptions> 
       const { of, at } = request.query
       const end = of === 'statement' ? walking.begin(request.viewer.userId) : undefined
       try {
-        const found = await stateAt(store, of, request.query.id.toLowerCase(), momentOf(at))
+        const found = await stateAsOf(store, of, request.query.id.toLowerCase(), pointInTimeOf(at))
         if (found === 'malformed') throw invalid('id', 'merchant-day-invalid')
         if (!found) throw new RequestError(of === 'transfer' ? 'unknown-transfer' : 'unknown-merchant')
         return { ...found, statement: found.statement && [...found.statement] }
@@ -151,10 +151,10 @@ async function queryOf(store: EventStore, asked: Static<typeof AuditExportQuery>
 }
 
 /** @throws RequestError */
-function momentOf(text: string | undefined): Moment | undefined {
-  const moment = text === undefined ? undefined : parseLogMoment(text)
-  if (text !== undefined && !moment) throw invalid('at', 'time-or-position')
-  return moment
+function pointInTimeOf(text: string | undefined): PointInTime | undefined {
+  const asOf = text === undefined ? undefined : parsePointInTime(text)
+  if (text !== undefined && !asOf) throw invalid('at', 'time-or-position')
+  return asOf
 }
 
 /** @throws RequestError */

@@ -4,8 +4,8 @@ import type { TransferCommands } from '../../../commands/transfer/transfers.js'
 import type { UserDirectory } from '../../../commands/user/user-directory.js'
 import type { EventStore } from '../../../event-store/event-store.js'
 import { Type } from '../../../kernel/typebox.js'
-import { changesOf } from '../../../queries/changes.js'
-import { storyOf } from '../../../queries/transfer-history.js'
+import { changesOf } from '../../../queries/recent-changes.js'
+import { transferHistory } from '../../../queries/transfer-history.js'
 import { actorNames } from '../actor-names.js'
 import { ChangesAnswer, StoryAnswer } from '../api.js'
 import { requireOwn } from '../own-merchants.js'
@@ -29,7 +29,7 @@ export const storyRoutes: FastifyPluginAsyncTypebox<StoryOptions> = async (app, 
       const trackingId = request.params.trackingId.toLowerCase()
       requireOwn(request, (await transfers.find(trackingId))?.transfer.merchantId, 'unknown-transfer')
       const nameOf = actorNames(userDirectory, request.viewer)
-      const story = await storyOf(store, trackingId, { showsAccounts: request.viewer.merchantIds === null })
+      const story = await transferHistory(store, trackingId, { showsAccounts: request.viewer.merchantIds === null })
       const items = story.map((each) => ({ ...each, actor: nameOf(each.actor), data: named(each.data, nameOf) }))
       return { items }
     },

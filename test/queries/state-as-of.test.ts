@@ -1,22 +1,20 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { stateAt } from '../../../src/audit/history/state-of.js'
-import { statementAt } from '../../../src/audit/history/statement-as-of.js'
-import { merchantAt, transferAt } from '../../../src/audit/history/transfer-state.js'
-import { MerchantCommands } from '../../../src/commands/merchant/merchant-commands.js'
-import { transferDecider } from '../../../src/domain/transfer/transfer-decider.js'
-import type { TransferEvent } from '../../../src/domain/transfer/transfer-events.js'
-import { decodeEvent } from '../../../src/event-store/event-codec.js'
-import { type Position, parsePosition, type RecordedEvent } from '../../../src/event-store/event-store.js'
-import { totalsProjection } from '../../../src/projections/transfer-totals.js'
-import { statementOf } from '../../../src/queries/statement.js'
-import { createSecretBox } from '../../../src/security/secret-box.js'
-import { context, openTestStore, settableClock } from '../../support/embedded-store.js'
-import { applyTo } from '../../support/projected-documents.js'
-import { logOf, steps } from '../../support/random-log.js'
-import { openTestReadModels, removeTestReadModels } from '../../support/read-models.js'
-import { merchantSettings } from '../../support/test-service.js'
-import { givenLog } from './given-log.js'
+import { MerchantCommands } from '../../src/commands/merchant/merchant-commands.js'
+import { transferDecider } from '../../src/domain/transfer/transfer-decider.js'
+import type { TransferEvent } from '../../src/domain/transfer/transfer-events.js'
+import { decodeEvent } from '../../src/event-store/event-codec.js'
+import { type Position, parsePosition, type RecordedEvent } from '../../src/event-store/event-store.js'
+import { totalsProjection } from '../../src/projections/transfer-totals.js'
+import { merchantAsOf, stateAsOf, transferAsOf } from '../../src/queries/state-as-of.js'
+import { statementFromLog, statementOf } from '../../src/queries/statement.js'
+import { createSecretBox } from '../../src/security/secret-box.js'
+import { givenLog } from '../audit/history/given-log.js'
+import { context, openTestStore, settableClock } from '../support/embedded-store.js'
+import { applyTo } from '../support/projected-documents.js'
+import { logOf, steps } from '../support/random-log.js'
+import { openTestReadModels, removeTestReadModels } from '../support/read-models.js'
+import { merchantSettings } from '../support/test-service.js'
 
 const transfersOf = (log: readonly RecordedEvent[]) => [
   ...new Set(log.filter(({ stream }) => stream.startsWith('transfer-')).map(({ stream }) => stream.slice(9))),
@@ -43,7 +41,7 @@ t.test('the state of any transfer at any moment is the fold of what the log had 
           (state, recorded) => transferDecider.evolve(state, decodeEvent(recorded) as TransferEvent),
           transferDecider.initialState,
         )
-        const found = await transferAt(givenLog(log), trackingId, moment)
+        const found = await transferAsOf(givenLog(log), trackingId, moment)
         if (own.length === 0) t.equal(found, undefined)
         else {
           t.strictSame(found?.state, { ...(plain(expected) as object), revision: own.length - 1 })
@@ -75,7 +73,7 @@ t.test('a statement at any moment is the one that the statement page would have 
       for (const merchantId of new Set(events.map(({ data }) => String(data.merchantId)))) {
         const expected = await statementOf(readModels, [merchantId], range)
         // The page tells of every day on which something was open; the log of those up to the last on which something happened.
-        const { lines, position: last } = await statementAt(givenLog(log), merchantId, undefined, { position })
+        const { lines, position: last } = await statementFromLog(givenLog(log), merchantId, undefined, { position })
         const end = lines.at(-1)?.day ?? ''
         t.strictSame(
           lines,
@@ -84,7 +82,7 @@ t.test('a statement at any moment is the one that the statement page would have 
         t.equal(last, String(events.filter(({ data }) => data.merchantId === merchantId).at(-1)?.position.commit))
         const [some] = lines
         if (!some) continue
-        const ofDay = await statementAt(givenLog(log), merchantId, some.day, { position })
+        const ofDay = await statementFromLog(givenLog(log), merchantId, some.day, { position })
         t.strictSame(
           ofDay.lines,
           expected.filter(({ day }) => day === some.day),
@@ -108,24 +106,24 @@ t.test('a merchant as it was: settings and keys by name, and nothing of a secret
   await note()
   await merchants.suspend(id, context)
   await note()
-  const at = async (n: number) => (await merchantAt(store, id, { position: places[n]! }))?.state
+  const at = async (n: number) => (await merchantAsOf(store, id, { position: places[n]! }))?.state
   t.match(await at(0), { settings: { name: 'Shop', maxAmountMinor: 99_999_999 }, suspended: false, revision: 0 })
   t.match(await at(1), { settings: { name: 'Renamed', maxAmountMinor: 5_000 }, suspended: false, revision: 1 })
   t.match(await at(2), { suspended: true, keys: [{ name: 'main', createdAt: '2026-11-20T10:00:00.000Z' }] })
   const [registered] = await store.readStream(`merchant-${id}`)
-  const text = JSON.stringify(await merchantAt(store, id, undefined))
+  const text = JSON.stringify(await merchantAsOf(store, id, undefined))
   for (const field of ['apiKeySha256', 'secretKey', 'webhookSecret'])
     t.notOk(text.includes(String(registered?.data[field])), field)
-  t.equal(await merchantAt(store, id, { position: parsePosition('0')! }), undefined, 'not there yet')
+  t.equal(await merchantAsOf(store, id, { position: parsePosition('0')! }), undefined, 'not there yet')
 })
 
 t.test('what is asked for by kind and id', async (t) => {
   const log = logOf([{ transfer: 1, what: 0, minutes: 0, amount: 10_000 }])
   const { merchantId, trackingId } = log[0]!.data as { readonly merchantId: string; readonly trackingId: string }
   const store = givenLog(log)
-  t.match(await stateAt(store, 'transfer', trackingId, undefined), { of: 'transfer', state: { status: 'Pending' } })
-  t.equal(await stateAt(store, 'transfer', trackingId, { recordedMs: 0 }), undefined)
+  t.match(await stateAsOf(store, 'transfer', trackingId, undefined), { of: 'transfer', state: { status: 'Pending' } })
+  t.equal(await stateAsOf(store, 'transfer', trackingId, { recordedMs: 0 }), undefined)
   for (const id of [`${merchantId}/today`, `${merchantId}/2026-02-30`, `${merchantId}/2026-11-20/x`])
-    t.equal(await stateAt(store, 'statement', id, undefined), 'malformed', id)
-  t.equal(await stateAt(store, 'statement', merchantId, undefined), undefined, 'no such merchant')
+    t.equal(await stateAsOf(store, 'statement', id, undefined), 'malformed', id)
+  t.equal(await stateAsOf(store, 'statement', merchantId, undefined), undefined, 'no such merchant')
 })

@@ -1,16 +1,16 @@
 import t from 'tap'
-import { auditStory } from '../../../src/audit/history/history-as-of.js'
 import {
   callbackStream,
   endpointStream,
   merchantStream,
   paymentStream,
   transferStream,
-} from '../../../src/domain/streams.js'
-import { type DomainEvent, encodeEvent } from '../../../src/event-store/event-codec.js'
-import type { EventStore, NewEvent } from '../../../src/event-store/event-store.js'
-import { openTestStore } from '../../support/embedded-store.js'
-import { merchantSettings } from '../../support/test-service.js'
+} from '../../src/domain/streams.js'
+import { type DomainEvent, encodeEvent } from '../../src/event-store/event-codec.js'
+import type { EventStore, NewEvent } from '../../src/event-store/event-store.js'
+import { auditedHistory } from '../../src/queries/transfer-history.js'
+import { openTestStore } from '../support/embedded-store.js'
+import { merchantSettings } from '../support/test-service.js'
 
 const merchantId = '0f0e3cf9-2f6c-4c8e-9d3b-1f6f7a2a9b10'
 const trackingId = '0e1b7c53-4f0f-5a58-9b55-1f3f4d0a7b10'
@@ -102,7 +102,7 @@ const [ofTransfer, ofEndpoint, merchant] = [
 ]
 
 async function storyIn(store: EventStore) {
-  return (await auditStory(store, trackingId, undefined))?.map(({ source, type, data }) => ({ source, type, data }))
+  return (await auditedHistory(store, trackingId, undefined))?.map(({ source, type, data }) => ({ source, type, data }))
 }
 
 t.test('the whole story: every stream that has something of it, and of the merchant what bore on it', async (t) => {
@@ -128,7 +128,7 @@ t.test('the whole story: every stream that has something of it, and of the merch
     [callbackStream(trackingId), events.delivered],
     [merchant, events.settings('Afterwards')],
   )
-  const story = (await auditStory(store, trackingId, undefined))!
+  const story = (await auditedHistory(store, trackingId, undefined))!
   t.strictSame(
     story.map(({ source, type, data }) => [source, type, data.changes ?? data.name ?? null]),
     [
@@ -153,7 +153,7 @@ t.test('the whole story: every stream that has something of it, and of the merch
   )
   const text = JSON.stringify(story)
   for (const secret of [sealed, keyOf('a'), keyOf('c'), challenge.challengeId]) t.notOk(text.includes(secret))
-  const then = await auditStory(store, trackingId, {
+  const then = await auditedHistory(store, trackingId, {
     position: { commit: BigInt(positions[4]!), prepare: BigInt(positions[4]!) },
   })
   t.strictSame(then, story.slice(0, 5), 'as it was known then')
@@ -181,5 +181,5 @@ t.test('an event that cannot be read is told of, and hides none of the others', 
   )
   t.match(story?.[2]?.data, { unreadable: /unknown event/ })
   t.notMatch(JSON.stringify(story), 'tk_1')
-  t.equal(await auditStory(store, 'nobody', undefined), undefined)
+  t.equal(await auditedHistory(store, 'nobody', undefined), undefined)
 })

@@ -17,8 +17,8 @@ export interface Change {
   readonly data: { readonly [field: string]: unknown }
 }
 
-/** What is told of each event; a field that is not named here is told to nobody, and null is no change. */
-const told: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['type']]: readonly string[] | null } = {
+/** The fields that are shown of each event. All other fields are hidden, and null marks an event that is not a change. */
+const shown: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['type']]: readonly string[] | null } = {
   MerchantRegistered: ['settings'],
   MerchantSettingsChanged: ['changes'],
   ApiKeyRotated: ['previousValidUntil'],
@@ -49,11 +49,11 @@ const told: { readonly [Type in (MerchantEvent | EndpointEvent | UserEvent)['typ
 
 export const maxChanges = 200
 const pageSize = 200
-/** Of one stream, for one answer. */
-const maxEventsLookedAt = 2_000
-const streamsAtOnce = 16
+/** The limit per stream and response. */
+const maxEventsRead = 2_000
+const streamsPerBatch = 16
 
-/** The newest changes of these merchants and users, newest first, at most {@link maxChanges}. @throws StoreUnavailableError */
+/** Returns the latest changes of these merchants and users, newest first, at most {@link maxChanges}. @throws StoreUnavailableError */
 export async function changesOf(
   store: Pick<EventStore, 'readStream'>,
   { merchantIds, userIds }: { readonly merchantIds: readonly string[]; readonly userIds: readonly string[] },
@@ -62,25 +62,31 @@ export async function changesOf(
     ...merchantIds.map((id) => ({ stream: merchantStream(id), subject: id })),
     ...userIds.map((id) => ({ stream: userStream(id), subject: id })),
   ]
-  let found: Placed[] = []
-  for (let from = 0; from < streams.length; from += streamsAtOnce) {
-    const lot = streams.slice(from, from + streamsAtOnce).map(({ stream, subject }) => newest(store, stream, subject))
-    found = [...found, ...(await Promise.all(lot)).flat()]
+  let found: PositionedChange[] = []
+  for (let from = 0; from < streams.length; from += streamsPerBatch) {
+    const batch = streams
+      .slice(from, from + streamsPerBatch)
+      .map(({ stream, subject }) => newest(store, stream, subject))
+    found = [...found, ...(await Promise.all(batch)).flat()]
       .sort((a, b) => comparePositions(b.position, a.position))
       .slice(0, maxChanges)
   }
   return found.map(({ change }) => change)
 }
 
-interface Placed {
+interface PositionedChange {
   readonly position: Position
   readonly change: Change
 }
 
-async function newest(store: Pick<EventStore, 'readStream'>, stream: string, subject: string): Promise<Placed[]> {
-  const found: Placed[] = []
+async function newest(
+  store: Pick<EventStore, 'readStream'>,
+  stream: string,
+  subject: string,
+): Promise<PositionedChange[]> {
+  const found: PositionedChange[] = []
   let fromRevision: number | undefined
-  for (let lookedAt = 0; lookedAt < maxEventsLookedAt && found.length < maxChanges; lookedAt += pageSize) {
+  for (let read = 0; read < maxEventsRead && found.length < maxChanges; read += pageSize) {
     const before = fromRevision === undefined ? {} : { fromRevision }
     const page = await store.readStream(stream, { direction: 'backwards', maxCount: pageSize, ...before })
     found.push(...page.flatMap((recorded) => changeOf(recorded, subject) ?? []))
@@ -91,9 +97,9 @@ async function newest(store: Pick<EventStore, 'readStream'>, stream: string, sub
   return found
 }
 
-function changeOf(recorded: RecordedEvent, subject: string): Placed | undefined {
+function changeOf(recorded: RecordedEvent, subject: string): PositionedChange | undefined {
   const event = readableEvent(recorded)
-  const fields = event && fieldsTold(event.type)
+  const fields = event && shownChangeFields(event.type)
   if (!event || !fields) return undefined
   const { at } = event.data as { readonly at: string }
   const { actor } = recorded.metadata as EventMetadata
@@ -101,7 +107,7 @@ function changeOf(recorded: RecordedEvent, subject: string): Placed | undefined 
   return { position: recorded.position, change }
 }
 
-/** Null for what is no change. */
-export function fieldsTold(type: string): readonly string[] | null {
-  return Object.hasOwn(told, type) ? told[type as keyof typeof told] : null
+/** Returns the shown fields of an event type, or `null` if it is not a change. */
+export function shownChangeFields(type: string): readonly string[] | null {
+  return Object.hasOwn(shown, type) ? shown[type as keyof typeof shown] : null
 }

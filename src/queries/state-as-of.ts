@@ -1,0 +1,92 @@
+import { apiKeyId } from '../domain/merchant/api-key.js'
+import { evolve, initialState, type Merchant } from '../domain/merchant/merchant.js'
+import { merchantStream, transferStream } from '../domain/streams.js'
+import { transferDecider } from '../domain/transfer/transfer-decider.js'
+import { type EventStore, formatPosition, type RecordedEvent } from '../event-store/event-store.js'
+import { parseTime } from '../kernel/time.js'
+import { foldAsOf, type PointInTime } from './as-of.js'
+import { shownFields } from './shown-fields.js'
+import { type StatementLine, statementFromLog } from './statement.js'
+
+type Store = Pick<EventStore, 'readStream'>
+type Fields = { readonly [field: string]: unknown }
+
+/** A state, folded from its own events and never from a read model. */
+export interface StateAsOf<State> {
+  /** The last included event, as `formatPosition` prints it. */
+  readonly position: string
+  readonly recordedAt: string
+  readonly state: State
+}
+
+/** Returns `undefined` if the transfer did not exist. Amounts are numbers in minor units. @throws StoreUnavailableError, UnreadableEventError */
+export async function transferAsOf(
+  store: Store,
+  trackingId: string,
+  asOf?: PointInTime,
+): Promise<StateAsOf<Fields> | undefined> {
+  const { state, last } = await foldAsOf(store, transferDecider, transferStream(trackingId), asOf)
+  if (!last || state.kind === 'none') return undefined
+  return stateAt(last, shownFields(state, Object.keys(state)))
+}
+
+/** As {@link transferAsOf}, without the merchant's secrets. @throws StoreUnavailableError, UnreadableEventError */
+export async function merchantAsOf(
+  store: Store,
+  merchantId: string,
+  asOf?: PointInTime,
+): Promise<StateAsOf<Fields> | undefined> {
+  const { state, last } = await foldAsOf(store, { initialState, evolve }, merchantStream(merchantId), asOf)
+  return last && state.merchantId !== null ? stateAt(last, shownMerchant(state)) : undefined
+}
+
+function stateAt({ position, recordedAtMs, revision }: RecordedEvent, fields: Fields): StateAsOf<Fields> {
+  const recordedAt = new Date(recordedAtMs).toISOString()
+  return { position: formatPosition(position), recordedAt, state: { ...fields, revision } }
+}
+
+function shownMerchant(merchant: Merchant): Fields {
+  const { apiKeys, secretKeys, webhookSecret } = merchant
+  return {
+    ...shownFields(merchant, ['merchantId', 'settings', 'suspended', 'callbacksDisabled', 'createdAt']),
+    keys: apiKeys.map((key) => ({
+      keyId: apiKeyId(key),
+      ...shownFields(key, ['name', 'scopes', 'createdAt', 'validUntil']),
+    })),
+    secretKeys: secretKeys.all.map(({ number, validUntil }) => ({ number, validUntil })),
+    previousWebhookSecretValidUntil: webhookSecret.previous?.validUntil ?? null,
+  }
+}
+
+export type StateKind = 'transfer' | 'merchant' | 'statement'
+
+/** The dashboard's `AuditStateAnswer`. */
+export interface StateAnswer {
+  readonly of: StateKind
+  readonly id: string
+  readonly position: string | null
+  readonly recordedAt: string | null
+  readonly state: Fields | null
+  readonly statement: readonly StatementLine[] | null
+}
+
+/**
+ * Returns a state by kind and id; `<merchantId>` or `<merchantId>/<2026-11-21>` identifies a statement. Returns `undefined` if it did not
+ * exist. @throws StoreUnavailableError, UnreadableEventError
+ */
+export async function stateAsOf(
+  store: Pick<EventStore, 'readAll' | 'readStream'>,
+  of: StateKind,
+  id: string,
+  asOf?: PointInTime,
+): Promise<StateAnswer | 'malformed' | undefined> {
+  if (of !== 'statement') {
+    const found = await (of === 'transfer' ? transferAsOf : merchantAsOf)(store, id, asOf)
+    return found && { of, id, ...found, statement: null }
+  }
+  const [merchantId = '', day, ...rest] = id.split('/')
+  if (rest.length > 0 || (day !== undefined && (!/^\d{4}-\d\d-\d\d$/.test(day) || !parseTime(day)))) return 'malformed'
+  if (!(await merchantAsOf(store, merchantId, asOf))) return undefined
+  const { lines, ...last } = await statementFromLog(store, merchantId, day, asOf)
+  return { of, id, ...last, state: null, statement: lines }
+}
