@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 
-/** As `transferd outbox list` shows them. */
+/** A message in the output of `transferd outbox list`. */
 export interface Message {
   readonly kind: 'sms' | 'email'
   readonly to: string
@@ -10,31 +10,31 @@ export interface Message {
 
 const pollMs = 200
 
-/** A customer with a wallet, who does what a browser would do, without one. */
+/** A customer with a wallet, who sends the requests that a browser would send. */
 export class Customer {
   constructor(
     private readonly email: string,
     private readonly password: string,
-    /** Phone and mailbox, newest first. */
+    /** Returns the messages of the phone and the mailbox, newest first. */
     private readonly messages: () => Promise<readonly Message[]>,
     private readonly say: (line: string) => void,
   ) {}
 
-  /** Pays on the payment page: what its script asks is asked here. */
+  /** Pays on the payment page with the requests of its script. */
   async payOnPage(url: string): Promise<void> {
-    assert.equal((await fetch(url)).status, 200, 'the page opens')
+    assert.equal((await fetch(url)).status, 200, 'the payment page loads')
     this.say('  the customer logs in on the page')
     const { token } = await this.step(url, 'login', { email: this.email, password: this.password })
-    let done = await this.step(url, 'code', { token, code: await this.code() })
-    if (done.next === 'device') {
+    let step = await this.step(url, 'code', { token, code: await this.code() })
+    if (step.next === 'device') {
       await this.confirmDevice()
-      const { token: deviceToken } = done
+      const { token: deviceToken } = step
       do {
         await new Promise((resolve) => setTimeout(resolve, pollMs))
-        done = await this.step(url, 'device', { token: deviceToken })
-      } while (done.next === 'wait')
+        step = await this.step(url, 'device', { token: deviceToken })
+      } while (step.next === 'wait')
     }
-    assert.equal(done.next, 'result', 'it is paid')
+    assert.equal(step.next, 'result', 'the deposit is paid')
   }
 
   /** Pays on the shop's own pages. */
@@ -44,7 +44,7 @@ export class Customer {
     await this.type(orderUrl, { code: await this.code() })
   }
 
-  /** Of the newest text message. */
+  /** Returns the code in the newest text message. */
   private async code(): Promise<string> {
     const message = (await this.messages()).find(({ kind }) => kind === 'sms')
     assert.ok(message?.code, 'a code was sent')
@@ -52,11 +52,11 @@ export class Customer {
     return message.code
   }
 
-  /** Presses the button of the e-mail, and the one of the page it leads to. */
+  /** Confirms the device with the link in the email and the button on its page. */
   private async confirmDevice(): Promise<void> {
     const message = (await this.messages()).find(({ kind }) => kind === 'email')
-    assert.ok(message?.link, 'an e-mail was sent')
-    this.say(`  pays here for the first time, so confirms it from the e-mail to ${message.to}`)
+    assert.ok(message?.link, 'an email was sent')
+    this.say(`  confirms the new device with the email to ${message.to}`)
     assert.equal((await fetch(message.link, { method: 'POST' })).status, 200, 'the device is confirmed')
   }
 
@@ -67,13 +67,13 @@ export class Customer {
   ): Promise<{ readonly next: string; readonly token: string }> {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(`${url}/${name}`, { method: 'POST', headers, body: JSON.stringify(body) })
-    const answer = await response.json()
-    assert.equal(response.status, 200, `${name}: ${JSON.stringify(answer)}`)
-    return answer as { readonly next: string; readonly token: string }
+    const result = await response.json()
+    assert.equal(response.status, 200, `${name}: ${JSON.stringify(result)}`)
+    return result as { readonly next: string; readonly token: string }
   }
 
   private async type(orderUrl: string, fields: { readonly [name: string]: string }): Promise<void> {
     const response = await fetch(`${orderUrl}/pay`, { method: 'POST', body: new URLSearchParams(fields) })
-    assert.equal(response.status, 200, 'the shop takes it')
+    assert.equal(response.status, 200, 'the shop accepts the input')
   }
 }

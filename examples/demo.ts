@@ -1,13 +1,13 @@
 /**
- * The whole story in one terminal: a service, a shop, its customer, and an operator at the command line. Everything
- * goes through the HTTP API and the CLI. Ends with exit status 0 only when every answer and every callback was right.
+ * A complete demo in one terminal: a service, a shop, its customer, and an operator at the command line, who use only the HTTP API and
+ * the CLI. The exit status is 0 only if every response and every callback is correct.
  */
 import { strict as assert } from 'node:assert'
 import { randomUUID } from 'node:crypto'
 import { Customer, type Message } from './customer.js'
 import { startService } from './example-service.js'
 import type { Callback } from './merchant/callback-receiver.js'
-import { type Answer, MerchantClient } from './merchant/merchant-api-client.js'
+import { type ApiResponse, MerchantClient } from './merchant/merchant-api-client.js'
 import { startShop } from './merchant/shop.js'
 
 const callbackWithinMs = 10_000
@@ -15,7 +15,7 @@ const callbackWithinMs = 10_000
 const callbacks: Callback[] = []
 const service = await startService()
 const { baseUrl, sandbox } = service
-const shop = await startShop({ baseUrl, credentials: sandbox, port: 0, onCallback: heard })
+const shop = await startShop({ baseUrl, credentials: sandbox, port: 0, onCallback: recordCallback })
 let stopped: number | null = null
 try {
   await play()
@@ -23,21 +23,23 @@ try {
   stopped = await service.stop()
   shop.close()
 }
-assert.equal(stopped, 0, 'the service ended with exit status 0')
+assert.equal(stopped, 0, 'the service exits with status 0')
 assert.deepEqual(shop.rejected, [], 'no callback was rejected')
 say(`\n${callbacks.length} callbacks, each verified. The service has shut down cleanly.`)
 
-function heard(callback: Callback): void {
+function recordCallback(callback: Callback): void {
   callbacks.push(callback)
   const { StatusDescription, Amount, TransactionAmount, HasAmountMismatch } = callback
   const mismatch = HasAmountMismatch ? ', AMOUNT MISMATCH' : ''
-  say(`  callback: ${StatusDescription}, ${TransactionAmount} of ${Amount}${mismatch}; hash and signature are right`)
+  say(`  callback: ${StatusDescription}, ${TransactionAmount} of ${Amount}${mismatch}; hash and signature are valid`)
 }
 
 async function play(): Promise<void> {
   const { wallet } = sandbox
-  say(`The service runs at ${baseUrl}, with a merchant and a customer to try: ${wallet.email} has ${wallet.balance}.`)
-  say(`A shop runs at ${shop.url}. The operator tells the service where (transferd merchants set):`)
+  say(
+    `The service runs at ${baseUrl} with a sample merchant and a sample customer: ${wallet.email} has ${wallet.balance}.`,
+  )
+  say(`A shop runs at ${shop.url}. The operator configures its addresses (transferd merchants set):`)
   const addresses = ['--callback-url', `${shop.url}/callbacks`, '--return-url', `${shop.url}/return`]
   await service.cli('merchants', 'set', sandbox.merchantId, ...addresses)
   say(`  callbacks to ${shop.url}/callbacks`)
@@ -46,11 +48,11 @@ async function play(): Promise<void> {
 
   const hosted = await hostedDeposit(customer)
   const native = await nativeDeposit(customer)
-  const mismatch = await mismatchingDeposit(merchant)
+  const mismatch = await underpaidDeposit(merchant)
   const withdrawal = await withdraw()
-  const cancelled = await cancelledDeposit(merchant)
+  const cancelled = await cancelDeposit(merchant)
 
-  say('\nThe log has it all (transferd events show):')
+  say('\nThe log contains the whole history (transferd events show):')
   for (const paid of [hosted, native, mismatch]) await showHistory(paid, ['DepositCreated', 'TransferCompleted'])
   await showHistory(withdrawal, ['WithdrawalCreated', 'TransferSentToManualControl', 'TransferCompleted'])
   await showHistory(cancelled, ['DepositCreated', 'TransferCancelled'])
@@ -67,15 +69,15 @@ async function hostedDeposit(customer: Customer): Promise<string> {
 }
 
 async function nativeDeposit(customer: Customer): Promise<string> {
-  say("\nNative deposit of 250.50: the customer stays on the shop's pages, and is known by now.")
+  say("\nNative deposit of 250.50: the customer stays on the shop's pages and uses a known device.")
   const { trackingId, referenceId } = await order('native', '250.50')
   await customer.payInShop(`${shop.url}/orders/${referenceId}`)
   await callbackOf(trackingId, 2)
-  assert.equal(shop.orders.find(referenceId)?.status, 'Completed', 'the shop knows')
+  assert.equal(shop.orders.find(referenceId)?.status, 'Completed', 'the shop has the status')
   return trackingId
 }
 
-/** Orders in the shop as a form of its front page does. */
+/** Places an order like the form on the shop's front page. */
 async function order(way: string, amount: string) {
   const body = new URLSearchParams({ way, amount, accountNumber: 'DE89370400440532013000' })
   const response = await fetch(`${shop.url}/orders`, { method: 'POST', body })
@@ -86,23 +88,23 @@ async function order(way: string, amount: string) {
   return placed
 }
 
-async function mismatchingDeposit(merchant: MerchantClient): Promise<string> {
-  say('\nDeposit of 250.50 paid by bank, of which 95.00 arrive:')
+async function underpaidDeposit(merchant: MerchantClient): Promise<string> {
+  say('\nDeposit of 250.50 by bank transfer, of which 95.00 arrive:')
   const referenceId = randomUUID()
   const { body, trackingId } = created(await merchant.hostedDeposit(referenceId, '250.50'))
-  assert.deepEqual((await merchant.hostedDeposit(referenceId, '250.50')).body, body, 'a repeat is answered alike')
-  assert.equal((await merchant.hostedDeposit(referenceId, '250.51')).status, 409, 'a changed repeat is refused')
-  say('  a repeat of the request is answered alike; one with another amount is refused')
+  assert.deepEqual((await merchant.hostedDeposit(referenceId, '250.50')).body, body, 'a repeat gets the same response')
+  assert.equal((await merchant.hostedDeposit(referenceId, '250.51')).status, 409, 'a changed repeat is rejected')
+  say('  a repeat of the request gets the same response; one with a different amount is rejected')
   await settle(trackingId, 'complete', '--amount', '95.00', '--receipt-url', 'https://receipts.example.com/1')
   const callback = await callbackOf(trackingId, 2)
-  assert.equal(callback.HasAmountMismatch, true, 'the mismatch is told')
+  assert.equal(callback.HasAmountMismatch, true, 'the callback reports the mismatch')
   assert.deepEqual([callback.Amount, callback.TransactionAmount], [250.5, 95])
   assert.equal(callback.ReceiptUrl, 'https://receipts.example.com/1')
   return trackingId
 }
 
 async function withdraw(): Promise<string> {
-  say('\nWithdrawal of 75.25: looked at by somebody first, then paid.')
+  say('\nWithdrawal of 75.25: reviewed manually, then paid.')
   const { trackingId } = await order('withdrawal', '75.25')
   await settle(trackingId, 'manual', '--message', 'large for a new account')
   await callbackOf(trackingId, 3)
@@ -111,21 +113,21 @@ async function withdraw(): Promise<string> {
   return trackingId
 }
 
-async function cancelledDeposit(merchant: MerchantClient): Promise<string> {
+async function cancelDeposit(merchant: MerchantClient): Promise<string> {
   say('\nHosted deposit of 30, cancelled:')
   const { trackingId } = created(await merchant.hostedDeposit(randomUUID(), '30'))
   await settle(trackingId, 'cancel', '--message', 'the customer changed their mind')
   const callback = await callbackOf(trackingId, 4)
   assert.equal(callback.Message, 'the customer changed their mind')
   const read = await merchant.get(`/v1/transfers/${trackingId}`)
-  assert.equal(read.status, 200, 'the merchant can look it up')
+  assert.equal(read.status, 200, 'the merchant can read the transfer')
   return trackingId
 }
 
-/** The native endpoints wrap their result, the hosted one does not. */
-function created(answer: Answer): { body: Answer['body']; trackingId: string } {
-  assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  const body = (answer.body.result ?? answer.body) as Answer['body']
+/** Returns the body of a create. The native endpoints wrap their result, and the hosted one does not. */
+function created(response: ApiResponse): { body: ApiResponse['body']; trackingId: string } {
+  assert.equal(response.status, 200, JSON.stringify(response.body))
+  const body = (response.body.result ?? response.body) as ApiResponse['body']
   assert.equal(body.statusDescription, 'Pending')
   const trackingId = String(body.trackingId)
   say(`  created: trackingId ${trackingId}`)

@@ -9,18 +9,18 @@ import type { Credentials } from './merchant/callback-receiver.js'
 
 const transferd = fileURLToPath(new URL('../bin/transferd.js', import.meta.url))
 
-/** What `transferd serve --json` prints, as far as it is used here. */
-interface Announced {
+/** The parts of the output of `transferd serve --json` that the examples use. */
+interface ServiceInfo {
   readonly baseUrl: string
   readonly sandbox: Credentials & {
     readonly merchantId: string
     readonly wallet: { readonly email: string; readonly password: string; readonly balance: number }
-    /** One for each role of the dashboard. */
+    /** The users of the dashboard, one per role. */
     readonly users: readonly { readonly role: string; readonly email: string; readonly password: string }[]
   }
 }
 
-/** A service of our own on a free port and in a directory of its own, and its command line. */
+/** Starts a service on a free port with a temporary directory, and provides its command line. */
 export async function startService(program = transferd) {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-demo-'))
   const env = {
@@ -38,16 +38,16 @@ export async function startService(program = transferd) {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const exited = once(service, 'exit')
-  const [announced] = await Promise.race([once(service.stdout, 'data'), exited])
+  const [output] = await Promise.race([once(service.stdout, 'data'), exited])
   if (service.exitCode !== null) throw new Error(`the service did not start: exit status ${service.exitCode}`)
   return {
-    ...(JSON.parse(String(announced)) as Announced),
-    /** Runs a command beside the service and reads its one JSON document. */
-    async cli<Answer>(...args: string[]): Promise<Answer> {
+    ...(JSON.parse(String(output)) as ServiceInfo),
+    /** Runs a command on the service's directory and returns its JSON output. */
+    async cli<Output>(...args: string[]): Promise<Output> {
       const { stdout } = await promisify(execFile)(process.execPath, [program, ...args, '--json'], { env })
-      return JSON.parse(stdout) as Answer
+      return JSON.parse(stdout) as Output
     },
-    /** Its exit status, 0 when it went as it should. */
+    /** Stops the service and returns its exit status, which is 0 on success. */
     async stop(): Promise<number | null> {
       service.kill('SIGTERM')
       await exited

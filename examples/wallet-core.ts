@@ -1,7 +1,6 @@
 /**
- * A wallet core for trying out `WALLET_URL`: the contract of docs/reference/wallet-core.openapi.yaml over a Map. Everything
- * is in memory and gone when it ends, passwords are kept as they are, and messages are printed instead of sent: an example
- * of the contract, not of a wallet.
+ * A sample wallet core for `WALLET_URL` that implements docs/reference/wallet-core.openapi.yaml in memory. It loses all data when it
+ * ends, stores passwords in plaintext, and prints messages instead of sending them: it is an example of the contract, not of a wallet.
  *
  *   WALLET_TOKEN=secret node dist/examples/wallet-core.js
  */
@@ -15,7 +14,7 @@ export interface Account {
   readonly email: string
   readonly password: string
   readonly phone: string
-  /** It pays deposits of sandbox merchants, and no others. */
+  /** Whether the account only pays deposits of sandbox merchants. */
   readonly sandbox: boolean
   balanceMinor: number
 }
@@ -40,26 +39,26 @@ interface Collected {
 }
 
 type Fields = { readonly [name: string]: unknown }
-type Answer = { readonly status: number; readonly body: object }
-type Operation = (accountNumber: number, fields: Fields) => Answer
+type Result = { readonly status: number; readonly body: object }
+type Operation = (accountNumber: number, fields: Fields) => Result
 
-const ok = (body: object): Answer => ({ status: 200, body })
-const notFound: Answer = { status: 404, body: { error: 'there is no such account' } }
+const ok = (body: object): Result => ({ status: 200, body })
+const notFound: Result = { status: 404, body: { error: 'account not found' } }
 const maxBodyBytes = 16_384
 
 export async function startWalletCore(options: {
   readonly token: string
   readonly port?: number
-  /** Of all accounts. */
+  /** The currency of all accounts. */
   readonly currency?: string
   readonly onMessage: (message: Message) => void
 }): Promise<WalletCore> {
   const accounts = new Map<number, Account>()
   const operations = createOperations(accounts, options.currency ?? 'TRY', options.onMessage)
   const server = createServer((request, response) => {
-    answer(request, options.token, operations).then(
-      (answer) => send(response, answer),
-      () => send(response, { status: 400, body: { error: 'not a request of the contract' } }),
+    handle(request, options.token, operations).then(
+      (result) => send(response, result),
+      () => send(response, { status: 400, body: { error: 'invalid request' } }),
     )
   })
   server.listen(options.port ?? 0, '127.0.0.1')
@@ -116,11 +115,12 @@ function createOperations(accounts: Map<number, Account>, ownCurrency: string, o
       onMessage({ to: account.email, code: null, link: String(confirmUrl) })
       return ok({})
     },
-    // Nothing is awaited between looking and taking: here one thread does what a database does with a transaction.
+    // Nothing is awaited between the check and the collection, which replaces the transaction of a database.
     'POST /collections': (accountNumber, { trackingId, amountMinor, currency, sandbox = false }) => {
-      if (currency !== ownCurrency) return { status: 422, body: { error: `the accounts are in ${ownCurrency}` } }
-      const before = collections.get(key(accountNumber, trackingId))
-      if (before) return ok(before)
+      if (currency !== ownCurrency)
+        return { status: 422, body: { error: `the currency of the accounts is ${ownCurrency}` } }
+      const existing = collections.get(key(accountNumber, trackingId))
+      if (existing) return ok(existing)
       const account = accounts.get(accountNumber)
       if (!account || account.sandbox !== sandbox) return ok({ outcome: 'refused', reason: 'account-blocked' })
       if (typeof amountMinor !== 'number' || !Number.isSafeInteger(amountMinor) || amountMinor <= 0) {
@@ -138,22 +138,22 @@ function createOperations(accounts: Map<number, Account>, ownCurrency: string, o
   return operations
 }
 
-async function answer(
+async function handle(
   request: IncomingMessage,
   token: string,
   operations: { readonly [name: string]: Operation },
-): Promise<Answer> {
+): Promise<Result> {
   if (request.headers.authorization !== `Bearer ${token}`) return { status: 401, body: { error: 'wrong token' } }
   const url = new URL(request.url ?? '/', 'http://core')
   const fields = request.method === 'POST' ? await readJson(request) : {}
   const [, first = '', id = '', third = '', last] = url.pathname.split('/').map(decodeURIComponent)
-  // /accounts/{accountNumber}/devices/{device}, /collections/{trackingId}?accountNumber=, or all of it in the body.
+  // The path is /accounts/{accountNumber}/devices/{device} or /collections/{trackingId}?accountNumber=, or the body has all fields.
   const isOfAccount = first === 'accounts'
   const isOneCollection = first === 'collections' && id !== ''
   const path = isOfAccount ? `/accounts/${third}` : isOneCollection ? '/collections' : url.pathname
   const accountNumber = Number(isOfAccount ? id : (url.searchParams.get('accountNumber') ?? fields.accountNumber))
   const operation = operations[`${request.method} ${path}`]
-  if (!operation) return { status: 404, body: { error: 'not in the contract' } }
+  if (!operation) return { status: 404, body: { error: 'unknown operation' } }
   return operation(accountNumber, {
     ...fields,
     ...(last && { device: last }),
@@ -168,17 +168,17 @@ async function readJson(request: IncomingMessage): Promise<Fields> {
     if (text.length > maxBodyBytes) throw new Error('the body is too long')
   }
   const fields: unknown = JSON.parse(text)
-  if (fields === null || typeof fields !== 'object') throw new Error('the body is no object')
+  if (fields === null || typeof fields !== 'object') throw new Error('the body is not an object')
   return fields as Fields
 }
 
-function send(response: ServerResponse, { status, body }: Answer): void {
+function send(response: ServerResponse, { status, body }: Result): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const token = process.env.WALLET_TOKEN
-  if (!token) throw new Error('set WALLET_TOKEN, here and for transferd')
+  if (!token) throw new Error('set WALLET_TOKEN to the same value as for transferd')
   const core = await startWalletCore({
     token,
     port: Number(process.env.PORT ?? 4100),
@@ -187,6 +187,8 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const login = { email: 'customer@example.com', password: '123456' }
   const account = { ...login, phone: '+15555550100', sandbox: true, balanceMinor: 1_000_000 }
   const accountNumber = core.openAccount(account)
-  console.log(`An example, in memory only. WALLET_URL=${core.url} has account ${accountNumber}:`)
+  console.log(
+    `This sample wallet core stores data in memory only. WALLET_URL=${core.url} has account ${accountNumber}:`,
+  )
   console.log(`${account.email}, password ${account.password}, balance 10000.00`)
 }

@@ -2,11 +2,11 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** What a merchant keeps of the service's credentials. */
+/** The credentials of a merchant. */
 export interface Credentials {
   readonly webApiKey: string
   readonly secretKey: string
-  /** `whsec_` and base64. */
+  /** The secret: `whsec_` followed by base64. */
   readonly webhookSecret: string
 }
 
@@ -27,9 +27,9 @@ export interface Callback {
 const maxBodyBytes = 64 * 1024
 const maxAgeSeconds = 300
 
-/** A merchant's endpoint: verifies each callback, hands it over once, and answers 200; 400 to anything else. */
+/** A merchant's endpoint. It verifies each callback, passes it on once and responds with 200, or with 400 to an invalid request. */
 export class CallbackEndpoint {
-  /** Why callbacks were not believed, if any were not. */
+  /** The reasons for which requests were rejected. */
   readonly rejected: string[] = []
   private readonly seen = new Set<string>()
   private credentials: Credentials | undefined
@@ -42,10 +42,10 @@ export class CallbackEndpoint {
 
   async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (!this.credentials) throw new Error('there are no credentials yet')
+      if (!this.credentials) throw new Error('the credentials are not set yet')
       const body = await read(request)
       const { webhookId, callback } = verify(body, request.headers, this.credentials)
-      // At least once means sometimes twice: the id tells.
+      // Delivery is at least once, so the id identifies repeated callbacks.
       if (!this.seen.has(webhookId)) this.onCallback(callback)
       this.seen.add(webhookId)
       response.writeHead(200).end()
@@ -56,7 +56,7 @@ export class CallbackEndpoint {
   }
 }
 
-/** A server on loopback with nothing but the endpoint. */
+/** Starts a server on loopback that only has the endpoint. */
 export async function startReceiver(onCallback: (callback: Callback) => void) {
   const endpoint = new CallbackEndpoint(onCallback)
   const server = createServer((request, response) => endpoint.receive(request, response))
@@ -71,7 +71,7 @@ export async function startReceiver(onCallback: (callback: Callback) => void) {
   }
 }
 
-/** @throws Error when it is larger than anything that is expected */
+/** Reads the body of a request. @throws Error if it exceeds the limit */
 export async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -83,22 +83,22 @@ export async function read(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The signature covers the whole body, the hash only amount and reference: check both, the signature first. */
+/** Verifies the signature, which covers the whole body, and then the hash, which only covers the amount and the reference. */
 function verify(body: string, headers: IncomingHttpHeaders, { secretKey, webhookSecret }: Credentials) {
   const webhookId = String(headers['webhook-id'])
   const timestamp = String(headers['webhook-timestamp'])
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > maxAgeSeconds) throw new Error('the timestamp is too old')
   const key = Buffer.from(webhookSecret.replace('whsec_', ''), 'base64')
   const signature = `v1,${createHmac('sha256', key).update(`${webhookId}.${timestamp}.${body}`).digest('base64')}`
-  // There are two while a secret rotates.
+  // During the rotation of a secret, the header contains two signatures.
   const signatures = String(headers['webhook-signature']).split(' ')
-  if (!signatures.some((candidate) => equal(candidate, signature))) throw new Error('the signature is wrong')
+  if (!signatures.some((candidate) => equal(candidate, signature))) throw new Error('invalid signature')
 
   const callback = JSON.parse(body) as Callback
-  // The hash is over the amount as it is written: 100.50 and 100.5 are the same number and hash differently.
+  // The hash covers the text of the amount: 100.50 and 100.5 are the same number but have different hashes.
   const amountText = /"Amount":([^,}]+)/.exec(body)?.[1]
   const hash = createHash('md5').update(`${secretKey}${amountText}${callback.RefereneceId}`).digest('hex')
-  if (!equal(callback.HashCode, hash.toUpperCase())) throw new Error('the HashCode is wrong')
+  if (!equal(callback.HashCode, hash.toUpperCase())) throw new Error('invalid HashCode')
   return { webhookId, callback }
 }
 

@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { Callback } from './callback-receiver.js'
-import type { Answer, MerchantClient } from './merchant-api-client.js'
+import type { ApiResponse, MerchantClient } from './merchant-api-client.js'
 
-/** Where a native order is: what its page asks the customer for next. */
-export type NativeStep = 'log-in' | 'code' | 'device' | 'done'
+/** The next step of a native order, for which its page shows a form. */
+type NativeStep = 'login' | 'code' | 'device' | 'done'
 
 export interface Order {
   readonly referenceId: string
   readonly way: 'hosted' | 'native' | 'withdrawal'
-  /** As text, such as `25.00`: what is hashed is what is sent. */
+  /** The amount as text, such as `25.00`, so that the hashed amount equals the sent one. */
   readonly amount: string
   readonly trackingId: string
-  /** Where a hosted deposit is paid. */
+  /** The address of the payment page of a hosted deposit. */
   readonly url: string
-  /** What the last verified callback said; nothing else decides whether goods are sent. */
+  /** The status in the last verified callback. Only this status decides whether the shop ships the goods. */
   status: string
-  /** What was really transferred: it may differ from the amount. */
+  /** The transferred amount, which may differ from the order's amount. */
   transactionAmount: number
   step: NativeStep
   token: string
-  /** What to tell the customer about the last step. */
+  /** The message to the customer about the last step. */
   problem: string
 }
 
@@ -40,34 +40,34 @@ export class Orders {
   async place(way: Order['way'], amount: string, accountNumber: string): Promise<Order> {
     const referenceId = randomUUID()
     const { status, body } = await this.create(way, referenceId, amount, accountNumber)
-    if (status !== 200) throw new Error(`the ${way} order was refused: ${JSON.stringify(body.error)}`)
-    // The native endpoints wrap their result, the hosted one does not.
+    if (status !== 200) throw new Error(`the ${way} order was rejected: ${JSON.stringify(body.error)}`)
+    // The native endpoints wrap their result, and the hosted one does not.
     const { trackingId, url = '' } = (body.result ?? body) as { trackingId: string; url?: string }
-    const state = { status: 'Pending', transactionAmount: 0, step: 'log-in', token: '', problem: '' } as const
+    const state = { status: 'Pending', transactionAmount: 0, step: 'login', token: '', problem: '' } as const
     const order: Order = { referenceId, way, amount, trackingId, url, ...state }
     this.orders.set(referenceId, order)
     return order
   }
 
-  /** One step of a native deposit; `fields` are what the customer typed, and are kept nowhere. */
+  /** Executes a step of a native deposit. The customer's input in `fields` is not stored. */
   async pay(order: Order, fields: URLSearchParams): Promise<void> {
     const { trackingId, token } = order
     const typed = (name: string) => fields.get(name)?.trim() ?? ''
     switch (order.step) {
-      case 'log-in': {
-        const answer = await this.client.walletLogIn(trackingId, typed('email'), typed('password'))
-        if (this.took(order, answer)) this.goOn(order, 'code', String(answer.body.result))
+      case 'login': {
+        const response = await this.client.walletLogIn(trackingId, typed('email'), typed('password'))
+        if (this.isAccepted(order, response)) this.advance(order, 'code', String(response.body.result))
         return
       }
       case 'code': {
-        const answer = await this.client.walletCode(trackingId, token, typed('code'))
-        if (!this.took(order, answer)) return
-        const next = answer.body.result as { next_step: string; token: string }
-        this.goOn(order, next.next_step === 'Completed' ? 'done' : 'device', next.token)
+        const response = await this.client.walletCode(trackingId, token, typed('code'))
+        if (!this.isAccepted(order, response)) return
+        const next = response.body.result as { next_step: string; token: string }
+        this.advance(order, next.next_step === 'Completed' ? 'done' : 'device', next.token)
         return
       }
       case 'device':
-        if (this.took(order, await this.client.walletDevice(trackingId, token))) this.goOn(order, 'done', '')
+        if (this.isAccepted(order, await this.client.walletDevice(trackingId, token))) this.advance(order, 'done', '')
         return
       case 'done':
         return
@@ -76,7 +76,7 @@ export class Orders {
     }
   }
 
-  /** The callback decides (specification, Events). TransactionAmount is the amount to believe. */
+  /** Applies a callback, which determines the status (specification, Events). TransactionAmount is the authoritative amount. */
   apply({ RefereneceId, StatusDescription, TransactionAmount }: Callback): void {
     const order = this.orders.get(RefereneceId)
     if (!order) return
@@ -84,7 +84,7 @@ export class Orders {
     order.transactionAmount = TransactionAmount
   }
 
-  private create(way: Order['way'], referenceId: string, amount: string, accountNumber: string): Promise<Answer> {
+  private create(way: Order['way'], referenceId: string, amount: string, accountNumber: string): Promise<ApiResponse> {
     switch (way) {
       case 'hosted':
         return this.client.hostedDeposit(referenceId, amount)
@@ -97,19 +97,19 @@ export class Orders {
     }
   }
 
-  private took(order: Order, { body }: Answer): boolean {
+  private isAccepted(order: Order, { body }: ApiResponse): boolean {
     const { code, message, details } = (body.error ?? {}) as {
       code?: number
       message?: string
       details?: string | null
     }
-    order.problem = body.success ? '' : (details ?? message ?? 'It did not work.')
-    // An expired or used token, or too many codes: begin again with another log-in.
-    if (code !== undefined && [40007, 40008, 40009, 40011].includes(code)) order.step = 'log-in'
+    order.problem = body.success ? '' : (details ?? message ?? 'The step failed.')
+    // After an expired or used token, or too many codes, the customer must log in again.
+    if (code !== undefined && [40007, 40008, 40009, 40011].includes(code)) order.step = 'login'
     return body.success === true
   }
 
-  private goOn(order: Order, step: NativeStep, token: string): void {
+  private advance(order: Order, step: NativeStep, token: string): void {
     order.step = step
     order.token = token
   }

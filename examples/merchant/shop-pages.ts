@@ -1,6 +1,6 @@
 import type { Order } from './shop-orders.js'
 
-/** The shop's front page: two ways to pay, one to be paid, and the orders. */
+/** Returns the shop's front page with two ways to pay, a withdrawal and the orders. */
 export function frontPage(orders: readonly Order[]): string {
   const rows = orders.map(
     ({ referenceId, way, amount, status, transactionAmount }) =>
@@ -10,13 +10,16 @@ export function frontPage(orders: readonly Order[]): string {
     'Example shop',
     `<form method="post" action="/orders"><p><label>Amount <input name="amount" value="25.00" inputmode="decimal"></label>
 <p><button name="way" value="hosted">Pay on the payment page</button> <button name="way" value="native">Pay here</button>
-<p><label>Account to be paid to <input name="accountNumber" value="DE89370400440532013000"></label>
+<p><label>Destination account <input name="accountNumber" value="DE89370400440532013000"></label>
 <p><button name="way" value="withdrawal">Withdraw</button></form>
-<table><tr><th>Order<th>Way<th>Amount<th>Status, by callback<th>Transferred${rows.join('')}</table>`,
+<table><tr><th>Order<th>Way<th>Amount<th>Status by callback<th>Transferred${rows.join('')}</table>`,
   )
 }
 
-/** One order: its state as callbacks told it, and where it is paid while it is Pending. `serviceOrigin`: the payment page's. */
+/**
+ * Returns the page of an order with its state according to callbacks, and with the payment while the order is Pending.
+ * @param serviceOrigin The origin of the payment page.
+ */
 export function orderPage(order: Order, serviceOrigin: string): string {
   const state = `<p>Amount ${order.amount}, status <strong id="status">${order.status}</strong>, transferred ${order.transactionAmount.toFixed(2)}</p>`
   const body = order.status === 'Pending' ? payment(order, serviceOrigin) : ''
@@ -26,8 +29,8 @@ export function orderPage(order: Order, serviceOrigin: string): string {
 function payment(order: Order, serviceOrigin: string): string {
   switch (order.way) {
     case 'hosted':
-      // The message is a hint to look again, never a proof: anybody could make one up, so the origin is checked, and the
-      // status shown is the callback's.
+      // The message only triggers a reload and proves nothing, because any page can send one. Therefore the script checks the
+      // origin, and the page shows the status of the callback.
       return `<iframe src="${escapeHtml(order.url)}" title="Payment" width="430" height="720"></iframe>
 <script>addEventListener('message', ({ origin, data }) => {
   const ours = origin === ${JSON.stringify(serviceOrigin)} && data.source === 'transferd'
@@ -43,22 +46,22 @@ function payment(order: Order, serviceOrigin: string): string {
 }
 
 function native({ referenceId, step, problem }: Order): string {
-  const told = problem ? `<p role="alert">${escapeHtml(problem)}</p>` : ''
+  const alert = problem ? `<p role="alert">${escapeHtml(problem)}</p>` : ''
   const form = (fields: string, button: string) =>
-    `${told}<form method="post" action="/orders/${referenceId}/pay">${fields}<p><button>${button}</button></form>`
+    `${alert}<form method="post" action="/orders/${referenceId}/pay">${fields}<p><button>${button}</button></form>`
   switch (step) {
-    case 'log-in':
+    case 'login':
       return form(
-        `<p><label>Wallet e-mail <input name="email" type="email" autocomplete="username"></label>
+        `<p><label>Wallet email <input name="email" type="email" autocomplete="username"></label>
 <p><label>Password <input name="password" type="password" inputmode="numeric" autocomplete="current-password"></label>`,
         'Continue',
       )
     case 'code':
       return form('<p><label>Code <input name="code" inputmode="numeric" autocomplete="one-time-code"></label>', 'Pay')
     case 'device':
-      return form('<p>Confirm the device with the button in our e-mail.</p>', 'I have confirmed')
+      return form('<p>Confirm the device with the button in our email.</p>', 'I have confirmed')
     case 'done':
-      return '<p>Paid; the callback is on its way.</p>'
+      return '<p>Paid. The callback will arrive shortly.</p>'
     default:
       return step satisfies never
   }

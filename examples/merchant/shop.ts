@@ -1,6 +1,6 @@
 /**
- * A small shop that integrates all of it: hosted deposits in a frame, native deposits on its own pages, withdrawals, and callbacks
- * that are verified before they are believed. With a service in its sandbox, in the service's directory:
+ * A small shop with a complete integration: hosted deposits in a frame, native deposits on its own pages, withdrawals, and verified
+ * callbacks. Start it in the directory of a service with a sandbox:
  *
  *   node dist/examples/merchant/shop.js
  */
@@ -15,16 +15,16 @@ import { frontPage, orderPage } from './shop-pages.js'
 
 const ways: readonly string[] = ['hosted', 'native', 'withdrawal'] satisfies Order['way'][]
 
-export interface ShopOptions {
-  /** The service's. */
+interface ShopOptions {
+  /** The address of the service. */
   readonly baseUrl: string
   readonly credentials: Credentials
-  /** 0: any free one. */
+  /** The port, or 0 for any free port. */
   readonly port: number
   readonly onCallback?: (callback: Callback) => void
 }
 
-/** Listens on loopback; it has one customer, so there are no sessions. */
+/** Starts the shop on loopback. It has a single customer and therefore no sessions. */
 export async function startShop({ baseUrl, credentials, port, onCallback = () => {} }: ShopOptions) {
   const orders = new Orders(new MerchantClient(baseUrl, credentials))
   const endpoint = new CallbackEndpoint((callback) => {
@@ -33,7 +33,7 @@ export async function startShop({ baseUrl, credentials, port, onCallback = () =>
   })
   endpoint.trust(credentials)
   const server = createServer((request, response) => {
-    answer(request, response, orders, endpoint, new URL(baseUrl).origin).catch((error: Error) => {
+    handle(request, response, orders, endpoint, new URL(baseUrl).origin).catch((error: Error) => {
       response.writeHead(500, { 'content-type': 'text/plain' }).end(error.message)
     })
   })
@@ -43,7 +43,7 @@ export async function startShop({ baseUrl, credentials, port, onCallback = () =>
   return { url, orders, rejected: endpoint.rejected, close: () => server.close() }
 }
 
-async function answer(
+async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   orders: Orders,
@@ -52,28 +52,28 @@ async function answer(
 ): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://shop')
   const show = (html: string) => response.setHeader('content-type', 'text/html; charset=utf-8').end(html)
-  const goTo = (order: Order) => response.writeHead(303, { location: `/orders/${order.referenceId}` }).end()
+  const redirect = (order: Order) => response.writeHead(303, { location: `/orders/${order.referenceId}` }).end()
   const [, , referenceId = '', pay] = pathname.split('/')
   const order = orders.find(pathname === '/return' ? (searchParams.get('referenceId') ?? '') : referenceId)
   if (request.method === 'POST') {
     if (pathname === '/callbacks') return endpoint.receive(request, response)
     const fields = new URLSearchParams(await read(request))
-    if (pathname === '/orders') goTo(await place(orders, fields))
+    if (pathname === '/orders') redirect(await place(orders, fields))
     else if (order && pay === 'pay') {
       await orders.pay(order, fields)
-      goTo(order)
+      redirect(order)
     } else response.writeHead(404).end()
   } else if (pathname === '/') show(frontPage(orders.all()))
   else if (!order) response.writeHead(404).end()
-  // Where the payment page sends the customer back to: which order it was, not how it ended.
-  else if (pathname === '/return') goTo(order)
+  // The payment page returns the customer here. The address identifies the order but does not prove its outcome.
+  else if (pathname === '/return') redirect(order)
   else show(orderPage(order, serviceOrigin))
 }
 
 function place(orders: Orders, fields: URLSearchParams): Promise<Order> {
   const [way, amount, accountNumber] = ['way', 'amount', 'accountNumber'].map((name) => fields.get(name) ?? '')
   if (!ways.includes(way!) || !/^\d{1,6}(\.\d{1,2})?$/.test(amount!))
-    throw new Error('an order has a way and an amount')
+    throw new Error('an order needs a payment method and an amount')
   return orders.place(way as Order['way'], amount!, accountNumber!)
 }
 
@@ -87,7 +87,7 @@ if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) 
     onCallback: ({ RefereneceId, StatusDescription }) =>
       console.log(`callback: ${RefereneceId} is ${StatusDescription}`),
   })
-  console.log(`The shop is at ${url}. Tell the service where it is:\n`)
+  console.log(`The shop is at ${url}. Configure its addresses in the service:\n`)
   console.log(
     `npx transferd merchants set ${credentials.merchantId} --callback-url ${url}/callbacks --return-url ${url}/return`,
   )

@@ -8,6 +8,6 @@ t.test('the demo plays its story to the end, every callback verified', async (t)
   // Rejects when the exit status is not 0.
   const { stdout } = await promisify(execFile)(process.execPath, [demo], { timeout: 60_000 })
   t.match(stdout, 'AMOUNT MISMATCH')
-  t.match(stdout, 'pays here for the first time')
+  t.match(stdout, 'confirms the new device')
   t.match(stdout, '6 callbacks, each verified')
 })
