@@ -13,19 +13,19 @@ const later = '2026-03-01T11:00:00.000Z'
 const sha = (n: number) => n.toString(16).padStart(12, '0').padEnd(64, 'f')
 const first = 'a'.repeat(64)
 
-const create = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], moment = at) =>
-  ({ type: 'CreateApiKey', sha256: sha(n), name: `key-${n}`, scopes: own, validUntil, at: moment }) as const
-const created = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], moment = at) =>
+const create = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], time = at) =>
+  ({ type: 'CreateApiKey', sha256: sha(n), name: `key-${n}`, scopes: own, validUntil, at: time }) as const
+const created = (n: number, validUntil: string | null = null, own: readonly Scope[] = ['read'], time = at) =>
   ({
     type: 'ApiKeyCreated',
-    data: { merchantId, name: `key-${n}`, apiKeySha256: sha(n), scopes: own, validUntil, at: moment },
+    data: { merchantId, name: `key-${n}`, apiKeySha256: sha(n), scopes: own, validUntil, at: time },
   }) as const
 const revoked = (keyId: string) => ({ type: 'ApiKeyRevoked', data: { merchantId, keyId, at } }) as const
-const rotated = (n: number, previousValidUntil: string, moment = at) =>
-  ({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256: sha(n), previousValidUntil, at: moment } }) as const
+const rotated = (n: number, previousValidUntil: string, time = at) =>
+  ({ type: 'ApiKeyRotated', data: { merchantId, apiKeySha256: sha(n), previousValidUntil, at: time } }) as const
 const keys = (...events: MerchantEvent[]) => (fold([registered, ...events]) as Merchant).apiKeys
-const valid = (moment: string, ...events: MerchantEvent[]) =>
-  keys(...events).flatMap((key) => (isApiKeyValid(key, moment) ? [key.sha256] : []))
+const valid = (time: string, ...events: MerchantEvent[]) =>
+  keys(...events).flatMap((key) => (isApiKeyValid(key, time) ? [key.sha256] : []))
 
 t.test('creates an additional key with its scopes and its end', async (t) => {
   given(registered)

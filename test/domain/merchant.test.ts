@@ -124,8 +124,8 @@ const rotations = [
 for (const [field, type, command, first, [second, third]] of rotations) {
   const rotated = (value: string, previousValidUntil: string, rotatedAt = at) =>
     ({ type, data: { merchantId, [field]: value, previousValidUntil, at: rotatedAt } }) as unknown as MerchantEvent
-  const valid = (moment: string, ...events: MerchantEvent[]) =>
-    validValues(merchant(...events)[field] as Rotating<string>, moment)
+  const valid = (time: string, ...events: MerchantEvent[]) =>
+    validValues(merchant(...events)[field] as Rotating<string>, time)
 
   t.test(
     `${command} leaves both valid up to the boundary, the new one first, and only the new one from then on`,

@@ -7,19 +7,18 @@ import type { Transfer } from '../transfer/transfer.js'
 import { parseIban } from './iban.js'
 import { type Debtor, pain001 } from './pain001.js'
 
-/** A batch of withdrawals as a file that a bank's program takes. */
+/** The formats of a batch of withdrawals that banks import. */
 export type BankFormat = 'csv' | 'pain.001'
 
 interface Batch {
   readonly format: BankFormat
-  /** For pain.001. */
+  /** The account that pays, which pain.001 requires. */
   readonly debtor: Debtor | undefined
   readonly currency: Currency
-  /** Names the batch: the same withdrawals have the same. */
+  /** The id of the batch. The same withdrawals always have the same one. */
   readonly messageId: string
-  /** Each with who asks for the file, who must be the one that pays it. */
+  /** Each withdrawal with the actor who requests the file and must be allowed to pay it. */
   readonly withdrawals: readonly { readonly transfer: Transfer; readonly actor: Actor }[]
-  /** ISO 8601. */
   readonly at: string
 }
 
@@ -34,14 +33,14 @@ export type BankFile =
   | { readonly accepted: true; readonly text: string }
   | { readonly accepted: false; readonly problems: readonly Problem[] }
 
-/** All of the batch or nothing: who uploads a file must not look for what is missing in it. */
+/** Returns the whole batch or none of it, so that no one has to search an uploaded file for missing withdrawals. */
 export function bankFile(batch: Batch): BankFile {
   const problems = [...notPayable(batch), ...(batch.format === 'pain.001' ? notSepa(batch) : [])]
   if (problems.length > 0) return { accepted: false, problems }
   return { accepted: true, text: batch.format === 'csv' ? csv(batch) : sepa(batch) }
 }
 
-/** The bank pays what is in the file: it may hold only what its reader may pay now. */
+/** The bank pays every withdrawal in the file, so it holds only those that the actor can pay now. */
 function notPayable({ withdrawals }: Batch): Problem[] {
   return withdrawals.flatMap(({ transfer, actor }): Problem[] => {
     const violation = transfer.kind === 'withdrawal' ? paymentRefusal(transfer, actor) : violate('withdrawal-required')
@@ -95,7 +94,7 @@ function csv({ withdrawals, currency }: Batch): string {
 function sepa({ messageId, debtor, currency, withdrawals, at }: Batch): string {
   const { name, iban, bic } = debtor!
   const transfers = withdrawals.map(({ transfer }) => ({
-    // A UUID with its dashes is a character too long.
+    // A UUID with its hyphens is one character too long.
     endToEndId: transfer.trackingId.replaceAll('-', ''),
     amountMinor: transfer.amountMinor,
     name: transfer.name,

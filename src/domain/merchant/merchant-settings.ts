@@ -3,18 +3,18 @@ import { isVisible } from '../../kernel/text.js'
 import { isManual, type PaymentMethod } from '../payment-method.js'
 import type { MerchantSettings, PaymentInstructions, RequireSignature } from './merchant-events.js'
 
-/** A merchant's settings: their bounds and defaults, and what is refused. Whoever takes settings from somebody asks here. */
+// The bounds and defaults of a merchant's settings, and the rules for new values. Every caller that accepts settings checks them here.
 
 export const signedCreates = ['none', 'withdrawals', 'all'] as const satisfies readonly RequireSignature[]
 
 export const maxNameLength = 128
 export const rateLimitPerSecond = { min: 1, max: 100_000 } as const
 export const depositExpiryMinutes = { min: 15, max: 1440 } as const
-/** How long a rotated credential stays valid beside the new one; 0 revokes it at once. */
+/** How long a rotated credential stays valid in addition to the new one. 0 revokes it immediately. */
 export const overlapMinutes = { min: 0, max: 525_600, usual: 1440 } as const
-/** What an amount of an event can hold. */
+/** The largest amount that an event can hold. */
 const maxSettingMinor = 99_999_999_999_999n
-/** Settings that are amounts. */
+/** The settings that are amounts. */
 export const amountSettings = [
   'mismatchToleranceMinor',
   'manualControlAboveMinor',
@@ -23,12 +23,12 @@ export const amountSettings = [
   'maxAmountMinor',
 ] as const satisfies readonly (keyof MerchantSettings)[]
 const maxUrlLength = 2048
-/** All of them are in one header. */
+/** All origins are sent in one header. */
 const maxFrameAncestors = 20
 const maxInstructions = 50
 const maxInstructionsLength = 2_000
 
-/** What a merchant is registered with unless told otherwise; name, callback URL and allow-list have no default. */
+/** Returns the settings of a new merchant. Name, callback URL and allow-list have no default. */
 export function defaultSettings(sandbox: boolean) {
   return {
     sandbox,
@@ -50,7 +50,7 @@ export function defaultSettings(sandbox: boolean) {
   } as const
 }
 
-/** What is wrong with settings that are given, each taken by itself: those that are kept were once given. */
+/** Returns the first violation of new values, each checked individually. Unchanged settings are not checked again. */
 export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldViolation | undefined {
   const { name } = given
   if (name !== undefined && (name.trim() === '' || name.length > maxNameLength)) {
@@ -76,8 +76,8 @@ export function givenSettingsProblem(given: Partial<MerchantSettings>): FieldVio
 }
 
 /**
- * What is wrong with a merchant's settings together, undefined when they will do. Addresses are not looked at: what the callback URL
- * and the allow-list may name is src/commands/merchant/callback-url.ts and src/commands/merchant/address-index.ts.
+ * Returns the first violation of a merchant's settings in combination. The addresses of the callback URL and the allow-list are checked in
+ * src/commands/merchant/callback-url.ts and src/commands/merchant/address-index.ts.
  */
 export function settingsProblem(settings: MerchantSettings): FieldViolation | undefined {
   const { returnUrl, frameAncestors, sandbox, minAmountMinor, maxAmountMinor } = settings
@@ -100,7 +100,7 @@ function returnUrlProblem(text: string, sandbox: boolean): Violation | undefined
 
 const originPattern = /^https?:\/\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:\d{1,5})?$/
 
-/** Stricter than the URL standard, which lets a host hold a semicolon: in a Content-Security-Policy that would begin another directive. */
+/** Stricter than the URL standard, which allows a semicolon in a host: it would start a new directive of the Content-Security-Policy. */
 function frameAncestorProblem(text: string, sandbox: boolean): Violation | undefined {
   if (!originPattern.test(text) || !URL.canParse(text) || new URL(text).origin !== text) {
     return violate('origin-invalid')
@@ -108,7 +108,7 @@ function frameAncestorProblem(text: string, sandbox: boolean): Violation | undef
   return schemeProblem(new URL(text), sandbox)
 }
 
-/** Asked of instructions that are given, not of those that are kept: a method may have left the catalogue since. */
+/** Checks new instructions only, because a method of existing ones may have left the catalogue. */
 export function paymentInstructionsProblem(
   instructions: readonly PaymentInstructions[],
   methods: readonly PaymentMethod[],
@@ -122,7 +122,7 @@ export function paymentInstructionsProblem(
     if (text.trim() === '' || text.length > maxInstructionsLength) {
       return violate('instructions-length', { method: paymentMethod, most: maxInstructionsLength })
     }
-    // Another account could be shown than the one that is written.
+    // Hidden characters could make the displayed account differ from the stored one.
     if (!text.split('\n').every(isVisible)) return violate('instructions-hidden-characters', { method: paymentMethod })
   }
   return undefined
