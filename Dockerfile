@@ -1,6 +1,6 @@
 # transferd as one container: `docker build -t transferd .`, then
 #   docker run --memory 1g --pids-limit 256 -p 127.0.0.1:3000:3000 -v transferd:/data transferd
-# keeps log, read models and master key in the volume. docker-compose.yml runs it on EventStoreDB and MongoDB.
+# stores the log, the read models and the master key in the volume. docker-compose.yml runs the image with EventStoreDB and MongoDB.
 
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /build
@@ -8,12 +8,12 @@ COPY package.json package-lock.json ./
 COPY packages/event-log/package.json packages/event-log/
 COPY packages/event-log-server/package.json packages/event-log-server/
 COPY packages/transparency-log/package.json packages/transparency-log/
-# The sources are not there yet, so `prepare` must not run; better-sqlite3 is the only package with something to install. Its published
-# binary and no other: without a compiler here the build fails where that cannot be had, and one that is compiled on this Node aborts
+# The sources are still missing, so `prepare` must not run. Only better-sqlite3 has an install script. The build requires its published
+# binary and fails without it, because this stage has no compiler: a binary compiled on this Node version aborts
 # (docs/decisions/0001-dependencies.md).
 RUN npm ci --no-audit --no-fund --ignore-scripts && npm rebuild better-sqlite3
 COPY . .
-# What the npm packages hold is what the image holds.
+# The image contains the same files as the npm packages.
 RUN npm run build \
  && npm pack --ignore-scripts --pack-destination /tmp --workspaces --include-workspace-root \
  && mkdir -p /app/packages/event-log /app/packages/event-log-server /app/packages/transparency-log \
@@ -33,15 +33,15 @@ COPY --from=build /app /app
 RUN ln -s /app/dist/bin/transferd.js /usr/local/bin/transferd \
  && install --directory --owner=node --group=node --mode=0700 /data
 USER node
-# `./data`, where log, read models and master key are unless told otherwise, is /data from here. They are no variables of the image:
-# with EVENT_STORE_URL_FILE or READ_MODEL_URL_FILE, the place would be named twice.
+# With this working directory, the default directory `./data` is /data. The image does not set the store URLs, because they would
+# conflict with EVENT_STORE_URL_FILE or READ_MODEL_URL_FILE.
 WORKDIR /
 VOLUME /data
 EXPOSE 3000
-# 503 while the log is away or the background thread is being started again. Not `fetch`, which refuses some ports.
+# The response is 503 while the log is unavailable or the background thread restarts. `fetch` would reject some ports.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready' }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
-# node is process 1 and handles SIGTERM itself: what was begun is finished.
+  CMD ["node", "-e", "require('node:http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready' }, (response) => process.exit(response.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+# node is process 1 and handles SIGTERM: it finishes the requests in progress.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/app/dist/bin/transferd.js"]
 CMD ["serve"]

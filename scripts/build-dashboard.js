@@ -1,4 +1,4 @@
-// Builds web/dashboard into dist/web/dashboard, when something that it is made of has changed since.
+// Builds web/dashboard into dist/web/dashboard if a source file has changed since the last build.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { constants, gzipSync } from 'node:zlib'
 
 const built = 'dist/web/dashboard'
 const mark = 'dist/dashboard.built-from'
-// Besides the pages themselves: what they import of the server, and what builds them.
+// The sources: the pages, the server files that they import, and the build configuration.
 const sources = [
   'web/dashboard',
   'src/http/dashboard/api.ts',
@@ -23,7 +23,7 @@ if (existsSync(join(built, 'index.html')) && existsSync(mark) && readFileSync(ma
 
 run('tsc', ['-p', 'web/dashboard'])
 run('vite', ['build', '--config', 'web/dashboard/vite.config.ts', '--logLevel', 'warn'])
-// Compressed here, so that the process that serves payments never spends its time on it.
+// Compress the files now, so that the process that serves payments does not have to.
 for (const file of filesOf(built)) {
   if (/\.(js|css|svg)$/.test(file))
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: constants.Z_BEST_COMPRESSION }))

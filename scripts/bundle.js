@@ -1,5 +1,5 @@
-// npm run bundle: the program and the threads it starts, with what they import, as the files in dist/bin that are installed and run.
-// Finding and reading 1,100 small files was half of what a start cost (docs/decisions/0034-bundle-and-start.md).
+// npm run bundle: bundles the program and its threads with their imports into dist/bin, the files that are installed and run. Finding
+// and reading 1,100 small files took half of a start's time (docs/decisions/0034-bundle-and-start.md).
 import {
   existsSync,
   mkdirSync,
@@ -16,7 +16,7 @@ import { build } from 'esbuild'
 const folder = 'dist/bin'
 const program = 'transferd'
 const licences = 'THIRD-PARTY.txt'
-// A thread's file stands beside what starts it, `new URL('./<name>.js', import.meta.url)`: as it is compiled, and as it is bundled.
+// The file of a thread is next to the file that starts it with `new URL('./<name>.js', import.meta.url)`, compiled and bundled.
 const entryPoints = {
   [program]: 'dist/src/cli/main.js',
   background: 'dist/src/main/background.js',
@@ -25,10 +25,10 @@ const entryPoints = {
   'log-writer': 'packages/event-log/dist/src/writer/log-writer.js',
   'wal-checkpointer': 'packages/event-log/dist/src/writer/wal-checkpointer.js',
 }
-// Native, or reads files of its own.
+// These packages are native or read their own files.
 const external = ['better-sqlite3', '@node-rs/argon2', '@fastify/swagger-ui']
-// esbuild gives a package in CommonJS that is imported while the program runs (`await import('undici')`) a default export alone; Node, all
-// its names.
+// For a dynamic import of a CommonJS package (`await import('undici')`), esbuild only creates a default export, while Node provides all
+// names. This plugin adds the names.
 const allExports = {
   name: 'all exports',
   setup({ onResolve, onLoad, resolve }) {
@@ -49,17 +49,17 @@ const options = {
   plugins: [allExports],
 }
 
-// For tests, which mostly run what is not bundled: TypeBox as 270 files cost each of them 0.15 s of CPU.
+// Bundle TypeBox for tests, which run the unbundled files: its 270 files cost each test 0.15 s of CPU time.
 const typebox = { in: 'src/kernel/typebox.ts', out: 'dist/src/kernel/typebox.js' }
 const schemas = await build({ ...options, entryPoints: [typebox.in], outfile: typebox.out })
 
-const begunAt = new Date()
-// Each by itself: nothing is shared by threads, and what all of them share would be a hundred chunks in place of a few.
-const bundles = await Promise.all(Object.entries(entryPoints).map(([name, file]) => bundled({ [name]: file })))
+const startedAt = new Date()
+// Bundle each entry point separately: threads share no memory, and shared code would create a hundred chunks instead of a few.
+const bundles = await Promise.all(Object.entries(entryPoints).map(([name, file]) => bundle({ [name]: file })))
 
 mkdirSync(folder, { recursive: true })
 const names = new Set([licences])
-// Chunks have a hash of their content in the name, so what runs keeps what it may still load until the entries are new; these come last.
+// Write the entry points last. The names of chunks contain a hash of their content, so a running program finds its chunks until then.
 const isEntry = ({ path }) => basename(path, '.js') in entryPoints
 const files = bundles.flatMap(({ outputFiles }) => outputFiles)
 for (const { path, contents } of files.sort((a, b) => isEntry(a) - isEntry(b))) {
@@ -70,10 +70,10 @@ replace(join(folder, licences), licencesOf([schemas, ...bundles]))
 for (const name of readdirSync(folder)) {
   if (name.endsWith('.js') && !names.has(name)) rmSync(join(folder, name), { force: true })
 }
-// As old as what it is made of: test/support/program.ts compares.
-utimesSync(join(folder, `${program}.js`), begunAt, begunAt)
+// Set the time of the sources, which test/support/program.ts compares.
+utimesSync(join(folder, `${program}.js`), startedAt, startedAt)
 
-function bundled(entryPoints) {
+function bundle(entryPoints) {
   return build({
     ...options,
     entryPoints,
@@ -82,7 +82,7 @@ function bundled(entryPoints) {
     platform: 'node',
     target: 'node20',
     external,
-    // For packages in CommonJS, which require what Node brings.
+    // CommonJS packages load Node's modules with `require`.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
@@ -90,14 +90,14 @@ function bundled(entryPoints) {
   })
 }
 
-/** At once, so that nobody reads half of it. */
+/** Replaces a file atomically, so that no process reads an incomplete one. */
 function replace(path, contents) {
   const part = `${path}.${process.pid}`
   writeFileSync(part, contents, { mode: path.endsWith(`/${program}.js`) ? 0o755 : 0o644 })
   renameSync(part, path)
 }
 
-/** Name, version and licence of each package of which something is in the bundle. */
+/** Returns the name, version and licence of each package in the bundle. */
 function licencesOf(builds) {
   const folders = builds
     .flatMap(({ metafile }) => Object.keys(metafile.inputs))

@@ -1,5 +1,5 @@
-// npm run docs:pictures: docs/images, from a running service. payment-page.png has three steps of a payment; dashboard-*.png are pages
-// of the dashboard with an hour of sample transfers.
+// npm run docs:pictures: creates docs/images from a running service. payment-page.png shows three steps of a payment; dashboard-*.png show
+// pages of the dashboard with an hour of sample transfers.
 import { mkdirSync, statSync } from 'node:fs'
 import { startService } from '../dist/examples/example-service.js'
 import { MerchantClient } from '../dist/examples/merchant/merchant-api-client.js'

@@ -1,5 +1,5 @@
-// npm run release -- <version> [--dry-run]: from a clean tree whose check passes, a commit with the new version and the dated changes, a
-// tag, and the three packages in release/. It neither pushes nor publishes. With --dry-run nothing is changed or written.
+// npm run release -- <version> [--dry-run]: requires a clean tree and a passing check. Creates a commit with the new version and the
+// dated changes, a tag, and the packages in release/. It neither pushes nor publishes. With --dry-run, it changes nothing.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 
@@ -13,14 +13,14 @@ const manifests = [
 ]
 const unreleased = '## Unreleased\n'
 
-function refuse(reason) {
+function fail(reason) {
   console.error(reason)
   process.exit(1)
 }
 
 function run(command, ...args) {
   console.log(`> ${command} ${args.join(' ')}`)
-  if (spawnSync(command, args, { stdio: 'inherit' }).status !== 0) refuse(`${command} ${args.join(' ')} failed`)
+  if (spawnSync(command, args, { stdio: 'inherit' }).status !== 0) fail(`${command} ${args.join(' ')} failed`)
 }
 
 const output = (command, ...args) => spawnSync(command, args, { encoding: 'utf8' }).stdout.trim()
@@ -29,15 +29,15 @@ const compare = ([a, b, c], [x, y, z]) => a - x || b - y || c - z
 
 const { version: current } = JSON.parse(readFileSync('package.json', 'utf8'))
 const changes = readFileSync('CHANGELOG.md', 'utf8')
-if (!/^\d+\.\d+\.\d+$/.test(version)) refuse('usage: npm run release -- <major.minor.patch> [--dry-run]')
-// The first release has the version that is there.
+if (!/^\d+\.\d+\.\d+$/.test(version)) fail('usage: npm run release -- <major.minor.patch> [--dry-run]')
+// The first release can have the current version.
 const tagged = output('git', 'tag', '--list', `v${current}`) !== ''
-if (compare(parts(version), parts(current)) < (tagged ? 1 : 0)) refuse(`${version} does not come after ${current}`)
-if (output('git', 'tag', '--list', `v${version}`) !== '') refuse(`v${version} is tagged already`)
-if (output('git', 'status', '--porcelain') !== '') refuse('commit or remove what is uncommitted first')
+if (compare(parts(version), parts(current)) < (tagged ? 1 : 0)) fail(`${version} is not newer than ${current}`)
+if (output('git', 'tag', '--list', `v${version}`) !== '') fail(`the tag v${version} already exists`)
+if (output('git', 'status', '--porcelain') !== '') fail('commit or remove your uncommitted changes first')
 const [, before, after] =
-  changes.match(/^([\s\S]*?)## Unreleased\n([\s\S]*)$/) ?? refuse('CHANGELOG.md has nothing unreleased')
-if (!/^\s*(#{3,} |- |\w)/.test(after)) refuse('CHANGELOG.md has nothing unreleased')
+  changes.match(/^([\s\S]*?)## Unreleased\n([\s\S]*)$/) ?? fail('CHANGELOG.md lists no unreleased changes')
+if (!/^\s*(#{3,} |- |\w)/.test(after)) fail('CHANGELOG.md lists no unreleased changes')
 
 run('npm', 'run', 'check')
 if (dryRun) {

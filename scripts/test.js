@@ -1,5 +1,5 @@
-// npm test [-- word… option…]: every test, or those whose path has one of the words. What begins with `-` is passed on to tap.
-// With TEST_LONG=1 (`npm run test:long`, `.ci/run`) those of test/long as well, and all rounds of test/crash.
+// npm test [-- word… option…]: runs all tests, or those whose paths contain one of the words. Options, which start with `-`, are passed
+// to tap. TEST_LONG=1 (`npm run test:long`, `.ci/run`) adds the tests of test/long and all rounds of test/crash.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 
@@ -15,17 +15,17 @@ const files = ['dist/test', ...packages]
   .filter((file) => file.endsWith('.test.js') && (long || !file.startsWith('dist/test/long/')))
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
 if (files.length === 0) {
-  console.error(`no test has ${words.join(' or ')} in its path`)
+  console.error(`no test path contains ${words.join(' or ')}`)
   process.exit(1)
 }
 
-/** Exits where the command fails. */
+/** Runs tap, and exits if it fails. */
 function tap(...args) {
   const { status } = spawnSync('tap', args, { stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }
 
-// Once for each installation (docs/decisions/0001-dependencies.md).
+// Build tap's plugins once per installation (docs/decisions/0001-dependencies.md).
 const changedAt = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 if (changedAt('.tap/built') < changedAt('node_modules/.package-lock.json')) {
   tap('build')

@@ -1,4 +1,5 @@
-// Loaded into each thread of a traced service (--import): writes to TRACE_FILE which function is called, and when, after each pause.
+// Loaded into each thread of a traced service with --import. Writes to TRACE_FILE when a function is called for the first time after a
+// pause.
 import { appendFileSync } from 'node:fs'
 import { register } from 'node:module'
 

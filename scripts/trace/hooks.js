@@ -1,11 +1,11 @@
-// Module hooks: every function of src and of the packages tells `called` as it begins.
+// Module hooks that make every function of src and of the packages call `called` when it starts.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'acorn'
 
 const root = new URL('../../', import.meta.url).href
 
-/** As a source: `src/http/app.ts`. Undefined where it is none of ours. */
+/** Returns the source file of a module, such as `src/http/app.ts`, or `undefined` for other modules. */
 function sourceOf(url) {
   const path = url.startsWith(root) ? url.slice(root.length) : ''
   return /^(dist\/src|packages\/[^/]+\/dist\/src)\/.*\.js$/.test(path)

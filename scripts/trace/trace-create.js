@@ -1,5 +1,5 @@
-// npm run trace-create: the files that one create crosses, in the order in which a function of theirs is first called, from the request to
-// the delivered callback. A service of its own serves it; what another one does that serves nothing in the meantime does not count.
+// npm run trace-create: prints the files that a create passes through, in order of their first call, from the request to the delivered
+// callback. It excludes the calls of an idle service, which a second service determines.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,27 +7,27 @@ import { startService } from '../../dist/examples/example-service.js'
 import { startReceiver } from '../../dist/examples/merchant/callback-receiver.js'
 import { MerchantClient } from '../../dist/examples/merchant/merchant-api-client.js'
 
-const settlesWithinMs = 3_000
+const settleMs = 3_000
 const idleForMs = 15_000
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** What is called: name, nanoseconds, and whether it was while `act` ran; in order. */
+/** Returns the calls of a service in order: name, time in nanoseconds, and whether the call happened while `act` ran. */
 async function calls(act) {
   const directory = mkdtempSync(join(tmpdir(), 'transferd-trace-'))
   process.env.TRACE_FILE = join(directory, 'calls')
   process.env.NODE_OPTIONS = `--import=${new URL('calls.js', import.meta.url).href}`
-  // File by file: in the bundle they are one.
+  // Run the separate files, because the bundle combines them.
   const service = await startService(new URL('../../dist/src/cli/main.js', import.meta.url).pathname)
   try {
-    let tell
+    let onCallback
     const callback = new Promise((resolve) => {
-      tell = resolve
+      onCallback = resolve
     })
-    const receiver = await startReceiver(tell)
+    const receiver = await startReceiver(onCallback)
     receiver.trust(service.sandbox)
     const { merchantId } = service.sandbox
     await service.cli('merchants', 'set', merchantId, '--callback-url', receiver.url, '--callback-on-create')
-    await pause(settlesWithinMs)
+    await pause(settleMs)
     const begin = Date.now()
     await act(new MerchantClient(service.baseUrl, service.sandbox), callback)
     const end = Date.now()
@@ -47,20 +47,18 @@ async function calls(act) {
 const names = (called) => new Set(called.map(({ name }) => name))
 const idle = await calls(() => pause(idleForMs))
 const idleSinceStart = names(idle)
-const idleMeanwhile = names(idle.filter(({ during }) => during))
+const idleCalls = names(idle.filter(({ during }) => during))
 const served = await calls(async (merchant, callback) => {
   const { status } = await merchant.nativeDeposit('trace-1', '100.00')
-  if (status !== 200) throw new Error(`the create was answered with ${status}`)
+  if (status !== 200) throw new Error(`the create returned status ${status}`)
   await callback
-  // Delivered, and recorded as such.
+  // Wait until the delivery is recorded.
   await pause(500)
 })
-const crossed = served.filter(({ name, during }) => during && !idleMeanwhile.has(name))
+const crossed = served.filter(({ name, during }) => during && !idleCalls.has(name))
 const fileOf = ({ name }) => name.slice(0, name.lastIndexOf(':'))
 const files = new Map()
 for (const call of crossed) if (!files.has(fileOf(call))) files.set(fileOf(call), Number(call.at - crossed[0].at) / 1e6)
 for (const [file, ms] of files) console.log(`${ms.toFixed(1).padStart(8)} ms  ${file}`)
-const onlyThen = new Set(crossed.filter(({ name }) => !idleSinceStart.has(name)).map(fileOf))
-console.log(
-  `${files.size} files; in ${onlyThen.size} of them it calls what a service that was only started has never called`,
-)
+const activeOnly = new Set(crossed.filter(({ name }) => !idleSinceStart.has(name)).map(fileOf))
+console.log(`${files.size} files; ${activeOnly.size} of them contain functions that an idle service never calls`)
