@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { CommandContext } from '../commands/handle-command.js'
 import { refusalText } from '../commands/refusal-texts.js'
-import { isPayable } from '../domain/currency.js'
+import { settlementAmountProblem } from '../commands/transfer/settlement-rules.js'
 import type { Merchant } from '../domain/merchant/merchant.js'
 import type { Refusal } from '../kernel/decision.js'
 import type { Configuration } from '../operations/configuration/configuration.js'
@@ -166,11 +166,11 @@ export function notify(command: Command, message: string): void {
 /** Rejects amounts that the currency cannot represent. Only amounts are bigint options. @throws UsageError */
 function requireWholeAmounts(command: Command, { configuration: { currency } }: CommandStores): void {
   const options = command.opts<{ readonly [name: string]: unknown }>()
-  const tooFine = command.options.find((option) => {
+  for (const option of command.options) {
     const value = options[option.attributeName()]
-    return typeof value === 'bigint' && !isPayable(currency, value)
-  })
-  if (tooFine) throw new UsageError(`${tooFine.long} must be whole: ${currency.code} has no decimals`)
+    const problem = typeof value === 'bigint' ? settlementAmountProblem(currency, value) : undefined
+    if (problem) throw new UsageError(refusalText(problem, option.long))
+  }
 }
 
 /** Completes a trackingId that was shortened to its first characters, as tables show it. @throws Refused if it is ambiguous */

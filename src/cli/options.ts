@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { refusalText } from '../commands/refusal-texts.js'
+import { receiptUrlProblem } from '../commands/transfer/settlement-rules.js'
 import { parseAmount } from '../domain/money.js'
 import { violate } from '../kernel/rules.js'
 import { isVisible } from '../kernel/text.js'
@@ -41,8 +42,7 @@ export function tolerance(text: string): bigint {
 }
 
 export const url = matching(
-  (text) =>
-    isVisible(text) && URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && text.length <= maxTextLength,
+  (text) => receiptUrlProblem(text) === undefined && text.length <= maxTextLength,
   `It must be an http or https URL of at most ${maxTextLength} characters.`,
 )
 

@@ -80,14 +80,8 @@ function addComplete(command: Command): void {
   settles<CompleteOptions>(
     command,
     async ({ transfers, context, notify }, id, { amount, confirmAmount, reason, receiptUrl, message }) => {
-      const request: CompleteRequest = {
-        ...(amount !== undefined && { transactionAmountMinor: amount }),
-        ...(confirmAmount !== undefined && { confirmedAmountMinor: confirmAmount }),
-        ...(reason !== undefined && { reason }),
-        ...(receiptUrl !== undefined && { receiptUrl }),
-        ...(message !== undefined && { message }),
-      }
-      const result = await transfers.complete(id, request, context)
+      const amounts = { transactionAmountMinor: amount, confirmedAmountMinor: confirmAmount }
+      const result = await transfers.complete(id, { ...amounts, reason, receiptUrl, message }, context)
       if (result.accepted && result.transfer.status === 'Cancelled') {
         notify('the amount is not the requested one, for which the deposit was cancelled: nothing is booked')
       }

@@ -209,7 +209,7 @@ t.test('checks the return URL and the frame ancestors of the payment page', asyn
   for (const options of wrong) {
     const { status, stderr } = await runCli(directory, ['merchants', 'set', id, ...options])
     t.equal(status, 2, options.join(' '))
-    t.match(stderr, /return URL|frame/)
+    t.match(stderr, /--return-url|--frame-ancestor/)
   }
   t.match(await set('--no-return-url', '--no-frame-ancestor'), { changed: true, returnUrl: null, frameAncestors: [] })
 })

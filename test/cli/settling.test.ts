@@ -80,7 +80,7 @@ t.test('who comes second is told who did it and when, by an exit status of its o
   )
   const refused = await runCli(directory, ['transfers', 'cancel', completed!])
   t.equal(refused.status, 1, 'something else was done')
-  t.match(refused.stderr, /which is final.* cli:ada did that at 20/)
+  t.match(refused.stderr, /which is a final status. cli:ada did that at 20/)
 })
 
 t.test('of two who complete at once one does it, and the other is told', async (t) => {
@@ -104,13 +104,13 @@ t.test('a withdrawal that somebody is paying waits, and one above the threshold 
   await other.claim(trackingId, { ...ada, actor: 'user:ada' })
   for (const command of ['complete', 'cancel', 'fail', 'manual']) {
     const { status, stderr } = await runCli(directory, ['transfers', command, trackingId])
-    t.match([status, stderr], [1, /^transferd: user:ada claimed it until 20\d\d-/], command)
+    t.match([status, stderr], [1, /^transferd: user:ada has claimed the withdrawal until 20\d\d-/], command)
   }
   t.match(await transfers('show', trackingId), { claimedBy: 'user:ada', statusDescription: 'Pending', revision: 1 })
   await other.release(trackingId, { ...ada, actor: 'user:ada' })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--approval-above', '50')
   const alone = await runCli(directory, ['transfers', 'complete', trackingId])
-  t.match([alone.status, alone.stderr], [1, /Somebody else must approve 100.00 to this account/])
+  t.match([alone.status, alone.stderr], [1, /Another user must first approve a payment of 100.00 to this account/])
   await other.approve(trackingId, {}, { ...ada, actor: 'user:bob' })
   t.match(await transfers('complete', trackingId), { changed: true, approvedAmount: 100, claimedBy: null })
   await cliJson(directory, 'merchants', 'set', service.sandbox!.merchantId, '--no-approval-above')
@@ -146,7 +146,7 @@ t.test('money that came is returned, resolved and listed until then', async (t) 
     'https://bank.example/back/3',
   ]
   const refused = await runCli(directory, tooMuch)
-  t.same([refused.status, refused.stderr], [1, 'transferd: Only 5.00 is there to give back.\n'])
+  t.same([refused.status, refused.stderr], [1, 'transferd: Only 5.00 can be returned.\n'])
   t.match(await transfers('resolve', trackingId, '--reason', 'the fee'), {
     ...{ ...money, changed: true, resolvedAmount: 5, lateFunds: 0, needsAttention: false, transactionAmount: 5 },
   })
@@ -161,7 +161,10 @@ t.test('an unlikely amount is completed when it is named twice, and another than
   const refused = await runCli(directory, ['transfers', 'complete', trackingId, '--amount', '1000.01'])
   t.same(
     [refused.status, refused.stderr],
-    [1, 'transferd: The requested amount is 100.00: to complete with 1000.01, give it as the confirmed amount, too.\n'],
+    [
+      1,
+      'transferd: The requested amount is 100.00. To complete with 1000.01, also specify it as the confirmed amount.\n',
+    ],
   )
   const once = ['complete', trackingId, '--amount', '1000.01', '--confirm-amount', '1000.01'] as const
   t.match(await transfers(...once), { changed: true, transactionAmount: 1000.01, hasAmountMismatch: true })
@@ -170,7 +173,10 @@ t.test('an unlikely amount is completed when it is named twice, and another than
   await (await others(t)).receiveFunds(held, 1, { receivedAmountMinor: 95_00n, receiptUrl: null }, ada)
   await transfers('reopen', held, '--reason', 'it came')
   const unexplained = await runCli(directory, ['transfers', 'complete', held, '--amount', '90'])
-  t.match(unexplained, { status: 1, stderr: /Of what was received 95.00 is left: another amount needs a reason/ })
+  t.match(unexplained, {
+    status: 1,
+    stderr: /95.00 of the received money is left. Give a reason to complete with a different amount/,
+  })
   const answer = await transfers('complete', held, '--amount', '90', '--reason', 'five go back')
   t.match(answer, { transactionAmount: 90, lateFunds: 5, needsAttention: true })
 })
@@ -182,7 +188,11 @@ t.test(
     await transfers('complete', own!, '--amount', '95')
     t.match(await transfers('complete', own!, '--amount', '95.00'), { changed: false, transactionAmount: 95 })
     const again = await runCli(directory, ['transfers', 'complete', own!, '--amount', '90', '--json'])
-    t.match(again, { status: 1, stdout: '', stderr: /Completed with 95\.00, which is final; 90\.00 cannot be booked/ })
+    t.match(again, {
+      status: 1,
+      stdout: '',
+      stderr: /completed with 95\.00, which is final. It cannot be completed with 90\.00/,
+    })
     await (await others(t)).complete(theirs!, { transactionAmountMinor: 95_00n }, ada)
     const second = await runCli(directory, ['transfers', 'complete', theirs!, '--amount', '90', '--json'])
     t.match(second, { status: 3, stderr: /nothing was changed: .*95\.00.*90\.00.* cli:ada did that at 20/ })

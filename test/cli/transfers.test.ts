@@ -55,7 +55,7 @@ t.test('completes a transfer once; a repeat changes nothing, and a final status 
   t.same([another.status, another.stdout], [1, ''], 'another amount is not booked, and nobody is told that it was')
   const refused = await runCli(directory, ['transfers', 'cancel', trackingId, '--json'])
   t.same([refused.status, refused.stdout], [1, ''])
-  t.match(refused.stderr, /is Completed, which is final. cli:\S+ did that at 20/)
+  t.match(refused.stderr, /is Completed, which is a final status. cli:\S+ did that at 20/)
   t.match(await transfers('show', trackingId), { statusDescription: 'Completed', revision: 1 })
 })
 

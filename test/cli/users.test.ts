@@ -42,15 +42,15 @@ t.test('rejects invalid input and creates no user', async (t) => {
   t.match(await create('not-an-email', '--role', 'auditor'), { status: 2, stderr: /email address/ })
   t.match(await create('a@example.com'), { status: 2, stderr: /--role/ })
   t.match(await create('a@example.com', '--role', 'king'), { status: 2, stderr: /Allowed choices/ })
-  t.match(await create('a@example.com', '--role', 'viewer'), { status: 1, stderr: /needs one or more merchants/ })
+  t.match(await create('a@example.com', '--role', 'viewer'), { status: 1, stderr: /requires one or more merchants/ })
   t.match(await create('a@example.com', '--role', 'viewer', '--merchant', 'x'), {
     status: 1,
-    stderr: /no such merchant/,
+    stderr: /Merchant not found/,
   })
   t.same(await cliJson(directory, 'users', 'list'), [])
   t.equal((await create('a@example.com', '--role', 'administrator')).status, 0)
-  t.match(await create('A@example.com', '--role', 'auditor'), { status: 1, stderr: /e-mail already/ })
-  t.match(await runCli(directory, ['users', 'disable', 'unknown']), { status: 1, stderr: /no such user/ })
+  t.match(await create('A@example.com', '--role', 'auditor'), { status: 1, stderr: /already in use/ })
+  t.match(await runCli(directory, ['users', 'disable', 'unknown']), { status: 1, stderr: /User not found/ })
   const [admin] = await cliJson<Shown[]>(directory, 'users', 'list')
   const last = { status: 1, stderr: /last administrator/ }
   t.match(await runCli(directory, ['users', 'disable', admin!.userId]), last)

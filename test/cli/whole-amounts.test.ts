@@ -20,7 +20,7 @@ t.test('amounts in a currency without decimals must be whole', async (t) => {
   for (const args of refused) {
     const { status, stderr } = await runCli(directory, args, yen)
     t.equal(status, 2, args.join(' '))
-    t.equal(stderr, `transferd: ${args.at(-2)} must be whole: JPY has no decimals\n`)
+    t.equal(stderr, `transferd: ${args.at(-2)} must be a whole amount because JPY has no decimals.\n`)
   }
   const [complete] = refused.slice(2)
   t.match(

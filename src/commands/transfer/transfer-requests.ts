@@ -14,13 +14,13 @@ export type WithdrawalRequest = Omit<CreateWithdrawal, 'type' | 'trackingId' | '
 export type CreateRequest = DepositRequest | WithdrawalRequest
 
 export interface CompleteRequest {
-  readonly transactionAmountMinor?: bigint
+  readonly transactionAmountMinor?: bigint | undefined
   /** The same amount again, required if it is unlikely. */
-  readonly confirmedAmountMinor?: bigint
-  readonly receiptUrl?: string
-  readonly message?: string
+  readonly confirmedAmountMinor?: bigint | undefined
+  readonly receiptUrl?: string | undefined
+  readonly message?: string | undefined
   /** The reason why the amount differs from the received one. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** How a user acts on a transfer that the user has seen. */

@@ -50,9 +50,9 @@ export interface Approve extends ByActor, PayingOut {
 export interface Complete extends Settler, PayingOut {
   readonly type: 'Complete'
   /** The transferred amount; defaults to the received money that is still available, or to the requested amount if none was received. */
-  readonly transactionAmountMinor?: bigint
+  readonly transactionAmountMinor?: bigint | undefined
   /** The same amount again, which is required if the amount is unlikely. */
-  readonly confirmedAmountMinor?: bigint
+  readonly confirmedAmountMinor?: bigint | undefined
   /** An amount is unlikely if it is this many times the requested one, or as small a fraction of it. */
   readonly guardFactor: number
   readonly receiptUrl: string | null

@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { CompleteRequest, TransferResult } from '../../commands/transfer/transfer-requests.js'
+import type { TransferResult } from '../../commands/transfer/transfer-requests.js'
 import type { TransferCommands } from '../../commands/transfer/transfers.js'
-import { type Currency, isPayable } from '../../domain/currency.js'
+import type { Currency } from '../../domain/currency.js'
 import { parseAmount } from '../../domain/money.js'
 import { badRequest, bodyFailures, keyFailures, settlingFailures, unknownTransfer } from '../envelope.js'
 import { accepted, invalid, RequestError } from '../refusals.js'
 import { contextOf } from '../server/merchant-gate.js'
-import { checkWords } from '../settling-texts.js'
+import { checkedAmount, checkTexts } from '../settlement-checks.js'
 import { ownTransfer } from './own-transfer.js'
 import { shownActor, viewOfTransfer } from './transfer-view.js'
 import {
@@ -86,16 +86,11 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
     },
     handler: (request) => {
       const { revision, confirmedAmount, receiptUrl, message } = request.body
-      checkWords({ receiptUrl, message })
-      const amountMinor = amountOf('amount', request.amountText, currency)
+      checkTexts({ receiptUrl, message })
+      const transactionAmountMinor = amountOf('amount', request.amountText, currency)
       const confirmedText = confirmedAmount === undefined ? undefined : String(confirmedAmount)
-      const confirmedMinor = amountOf('confirmedAmount', confirmedText, currency)
-      const completion: CompleteRequest = {
-        ...(amountMinor !== undefined && { transactionAmountMinor: amountMinor }),
-        ...(confirmedMinor !== undefined && { confirmedAmountMinor: confirmedMinor }),
-        ...(receiptUrl !== undefined && { receiptUrl }),
-        ...(message !== undefined && { message }),
-      }
+      const confirmedAmountMinor = amountOf('confirmedAmount', confirmedText, currency)
+      const completion = { transactionAmountMinor, confirmedAmountMinor, receiptUrl, message }
       const acting = { revision, underClaim: true }
       return act(request, (trackingId) => transfers.complete(trackingId, completion, contextOf(request), acting))
     },
@@ -115,7 +110,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementOptions> = as
     },
     handler: (request) => {
       const { revision, message } = request.body
-      checkWords({ message })
+      checkTexts({ message })
       const acting = { revision, underClaim: true }
       return act(request, (trackingId) =>
         transfers.changeStatus(trackingId, 'Cancel', message, contextOf(request), acting),
@@ -129,6 +124,5 @@ function amountOf(name: string, text: string | undefined, currency: Currency): b
   if (text === undefined) return undefined
   const amountMinor = parseAmount(text)
   if (amountMinor === undefined) throw invalid(name, 'amount-invalid')
-  if (!isPayable(currency, amountMinor)) throw invalid(name, 'whole-amount', { currency: currency.code })
-  return amountMinor
+  return checkedAmount(name, amountMinor, currency)
 }

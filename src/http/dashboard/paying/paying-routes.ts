@@ -7,7 +7,7 @@ import { uuidV5 } from '../../../kernel/uuid.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
 import { type InvalidField, invalidFields, RequestError, refusals, withNames } from '../../refusals.js'
 import { toRequestError } from '../../server/error-handler.js'
-import { checkWords } from '../../settling-texts.js'
+import { checkTexts } from '../../settlement-checks.js'
 import { streamId } from '../../v1/own-transfer.js'
 import { BankFileRequest, BulkAction, BulkAnswer, PayoutsAnswer } from '../api.js'
 import { ruleOfFailure } from '../dashboard-failure.js'
@@ -43,7 +43,7 @@ export const payingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async (a
     schema: { hide: true, body: BulkAction, response: { 200: BulkAnswer } },
     handler: async (request) => {
       const { items } = request.body
-      for (const { receiptUrl } of items) checkWords({ receiptUrl })
+      for (const { receiptUrl } of items) checkTexts({ receiptUrl })
       const known = await Promise.all(items.map(({ trackingId }) => seenOrNone(app, request, options, trackingId)))
       askRecent(app, request, options, known.flatMap(paymentOf))
       return oneByOne(app, request, options, items, ({ trackingId, revision, receiptUrl }) => {

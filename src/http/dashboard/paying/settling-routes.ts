@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { CompleteRequest, TransferResult } from '../../../commands/transfer/transfer-requests.js'
-import { type Currency, isPayable } from '../../../domain/currency.js'
+import type { TransferResult } from '../../../commands/transfer/transfer-requests.js'
+import type { Currency } from '../../../domain/currency.js'
 import { needsApproval } from '../../../domain/transfer/paying.js'
 import type { Transfer } from '../../../domain/transfer/transfer.js'
 import type { FoundTransfer } from '../../../queries/transfer-queries.js'
-import { accepted, invalid, RequestError } from '../../refusals.js'
-import { checkWords } from '../../settling-texts.js'
+import { accepted, RequestError } from '../../refusals.js'
+import { checkedAmount, checkTexts } from '../../settlement-checks.js'
 import {
   ApproveAction,
   CompleteAction,
@@ -60,7 +60,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
     ...route('approve', ApproveAction),
     handler: (request) => {
       const { revision } = request.body
-      const amountMinor = payable('amountMinor', request.body.amountMinor, currency)
+      const amountMinor = amountOf('amountMinor', request.body.amountMinor, currency)
       const approval = amountMinor === undefined ? {} : { amountMinor }
       return act(request, ({ transfer: { trackingId } }) =>
         transfers.approve(trackingId, approval, contextOf(request), { revision }),
@@ -71,18 +71,16 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
     ...route('complete', CompleteAction),
     handler: (request) => {
       const { revision, amountMinor, confirmedAmountMinor, receiptUrl, message, reason } = request.body
-      checkWords({ receiptUrl, message, reason })
-      const paid = payable('amountMinor', amountMinor, currency)
-      const confirmed = payable('confirmedAmountMinor', confirmedAmountMinor, currency)
-      const completion: CompleteRequest = {
-        ...(receiptUrl !== undefined && { receiptUrl }),
-        ...(message !== undefined && { message }),
-        ...(reason !== undefined && { reason }),
-        ...(paid !== undefined && { transactionAmountMinor: paid }),
-        ...(confirmed !== undefined && { confirmedAmountMinor: confirmed }),
+      checkTexts({ receiptUrl, message, reason })
+      const completion = {
+        ...{ receiptUrl, message, reason },
+        transactionAmountMinor: amountOf('amountMinor', amountMinor, currency),
+        confirmedAmountMinor: amountOf('confirmedAmountMinor', confirmedAmountMinor, currency),
       }
       return act(request, ({ transfer }) => {
-        askRecent(app, request, options, [{ transfer, amountMinor: paid ?? transfer.amountMinor }])
+        askRecent(app, request, options, [
+          { transfer, amountMinor: completion.transactionAmountMinor ?? transfer.amountMinor },
+        ])
         const acting = { revision, underClaim: true }
         return transfers.complete(transfer.trackingId, completion, contextOf(request), acting)
       })
@@ -96,7 +94,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
       ...route(action, MessageAction),
       handler: (request) => {
         const { revision, message } = request.body
-        checkWords({ message })
+        checkTexts({ message })
         // Manual control ends nothing, so it needs no claim.
         const acting = { revision, underClaim: action === 'cancel' }
         return act(request, ({ transfer: { trackingId } }) =>
@@ -109,8 +107,8 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
     ...route('return', ReturnAction),
     handler: (request) => {
       const { revision, receiptUrl } = request.body
-      checkWords({ receiptUrl })
-      const returned = { amountMinor: payable('amountMinor', request.body.amountMinor, currency)!, receiptUrl }
+      checkTexts({ receiptUrl })
+      const returned = { amountMinor: amountOf('amountMinor', request.body.amountMinor, currency)!, receiptUrl }
       return act(request, ({ transfer: { trackingId } }) =>
         transfers.returnFunds(trackingId, returned, contextOf(request), { revision }),
       )
@@ -124,7 +122,7 @@ export const settlingRoutes: FastifyPluginAsyncTypebox<SettlingOptions> = async 
       ...route(action, ReasonAction),
       handler: (request) => {
         const { revision, reason } = request.body
-        checkWords({ reason })
+        checkTexts({ reason })
         return act(request, ({ transfer: { trackingId } }) =>
           transfers[method](trackingId, reason, contextOf(request), { revision }),
         )
@@ -154,8 +152,6 @@ export function askRecent(
 }
 
 /** @throws RequestError for an amount that the currency cannot represent */
-function payable(name: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
-  if (amountMinor === undefined) return undefined
-  if (!isPayable(currency, BigInt(amountMinor))) throw invalid(name, 'whole-amount', { currency: currency.code })
-  return BigInt(amountMinor)
+function amountOf(field: string, amountMinor: number | undefined, currency: Currency): bigint | undefined {
+  return checkedAmount(field, amountMinor === undefined ? undefined : BigInt(amountMinor), currency)
 }

@@ -1,0 +1,40 @@
+import {
+  receiptUrlProblem,
+  settlementAmountProblem,
+  settlementTextProblem,
+} from '../commands/transfer/settlement-rules.js'
+import type { Currency } from '../domain/currency.js'
+import type { Violation } from '../kernel/rules.js'
+import { invalidFields } from './refusals.js'
+
+interface Texts {
+  readonly receiptUrl?: string | undefined
+  readonly message?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** Checks the texts of a settlement. @throws RequestError that names the field */
+export function checkTexts({ receiptUrl, message, reason }: Texts): void {
+  check('message', message, settlementTextProblem)
+  check('reason', reason, settlementTextProblem)
+  check('receiptUrl', receiptUrl, receiptUrlProblem)
+}
+
+/** Returns an amount that the currency can represent. @throws RequestError that names the field */
+export function checkedAmount<Amount extends bigint | undefined>(
+  field: string,
+  amountMinor: Amount,
+  currency: Currency,
+): Amount {
+  check(field, amountMinor, (amount) => settlementAmountProblem(currency, amount))
+  return amountMinor
+}
+
+function check<Value>(
+  field: string,
+  value: Value,
+  problemOf: (value: NonNullable<Value>) => Violation | undefined,
+): void {
+  const problem = value === undefined || value === null ? undefined : problemOf(value)
+  if (problem) throw invalidFields([{ field, ...problem }])
+}
